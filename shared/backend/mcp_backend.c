@@ -57,6 +57,13 @@ mcp_backend_create(const mcp_mem_t *mem, mcp_want_e want,
 
 
 void
+mcp_backend_set_server(mcp_backend_t *b)
+{
+    b->is_server = 1;
+}
+
+
+void
 mcp_backend_free(mcp_backend_t *b)
 {
     const mcp_mem_t  *mem;
@@ -100,7 +107,11 @@ mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type)
     b->status = status;
     mcp_backend_media_type(b, content_type);
 
-    if (status == 202) {
+    if (b->is_server && (status == 202 || status == 204)) {
+        mcp_backend_fail(b, MCP_FAULT_BACKEND_OUTPUT,
+                         "HTTP 202 or 204 in response to a request");
+
+    } else if (status == 202) {
         b->state = MCP_BACKEND_STATE_DETACHED;
 
     } else if (status < 200) {
@@ -138,7 +149,7 @@ mcp_backend_expect_body(mcp_backend_t *b)
 
     if (b->status < 400) {
 
-        if (b->want == MCP_WANT_PLAIN) {
+        if (b->want == MCP_WANT_PLAIN || b->is_server) {
             mcp_backend_fail(b, MCP_FAULT_BACKEND_OUTPUT,
                              "the Content-Type of the response is not JSON");
         }
@@ -146,9 +157,12 @@ mcp_backend_expect_body(mcp_backend_t *b)
         return;
     }
 
-    /* only text of an error page is used, and only for tools */
+    /* only text of an error page is used, and only for tools and for the cause
+     * of an MCP server's error */
 
-    if (b->want != MCP_WANT_TOOL || b->class != MCP_BACKEND_TEXT) {
+    if ((b->want != MCP_WANT_TOOL && !b->is_server)
+        || b->class != MCP_BACKEND_TEXT)
+    {
         b->state = MCP_BACKEND_STATE_COMPLETE;
         return;
     }

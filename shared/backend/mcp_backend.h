@@ -65,6 +65,11 @@ typedef struct {
     unsigned            has_next:1;    /* 1: a result with nextResumeToken */
     unsigned            is_plain:1;    /* 1: a result with neither
                                           resultType nor _meta */
+    unsigned            is_ping:1;     /* 1: a request "ping" of an MCP
+                                          server, which needs no answer here */
+    unsigned            capability:1;  /* 1: an error of an MCP server,
+                                          because the client lacks a
+                                          capability */
 } mcp_backend_msg_t;
 
 
@@ -84,6 +89,13 @@ typedef struct mcp_backend_s  mcp_backend_t;
  */
 mcp_backend_t *mcp_backend_create(const mcp_mem_t *mem,
     mcp_want_e want, mcp_str_t uri, size_t max, unsigned max_depth);
+
+/*
+ * Restricts the decoder to the responses of an MCP server: a message needs its
+ * envelope, other media types and HTTP errors without a JSON-RPC error are
+ * faults, and so is status 202. To be called before mcp_backend_head().
+ */
+void mcp_backend_set_server(mcp_backend_t *b);
 
 /* Frees the decoder; NULL is allowed. */
 void mcp_backend_free(mcp_backend_t *b);

@@ -86,6 +86,11 @@ mcp_backend_body_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
     }
 
     if (b->status >= 400) {
+        if (b->is_server) {
+            mcp_backend_server_error(b, text, msg);
+            return MCP_OK;
+        }
+
         return mcp_backend_http_error(b, text, msg);
     }
 
@@ -121,7 +126,9 @@ mcp_backend_json_body(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
             return rc;
         }
 
-        if (msg->kind != MCP_BACKEND_FAULT) {
+        if (msg->kind != MCP_BACKEND_FAULT
+            || mcp_fault_is_upstream(msg->fault))
+        {
             return MCP_OK;
         }
 
@@ -135,7 +142,9 @@ mcp_backend_json_body(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
     /* the fault in msg is the result, because the backend has declared JSON,
      * or the method requires JSON */
 
-    if (b->class == MCP_BACKEND_JSON || b->want == MCP_WANT_PLAIN) {
+    if (b->class == MCP_BACKEND_JSON || b->want == MCP_WANT_PLAIN
+        || b->is_server)
+    {
         return MCP_OK;
     }
 

@@ -238,6 +238,44 @@ mcp_backend_next_param(mcp_str_t *params, mcp_str_t *value)
 
 
 int
+mcp_backend_has(mcp_str_t text, mcp_str_t word)
+{
+    size_t  i;
+
+    for (i = 0; i + word.len <= text.len; i++) {
+        if (memcmp(text.data + i, word.data, word.len) == 0) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+void
+mcp_backend_server_error(const mcp_backend_t *b, mcp_str_t text,
+    mcp_backend_msg_t *msg)
+{
+    /* the guards of SDKs against DNS rebinding */
+
+    if (b->status == 403 && (mcp_backend_has(text, mcp_str("Host"))
+                             || mcp_backend_has(text, mcp_str("Origin"))))
+    {
+        mcp_backend_fault(msg, MCP_FAULT_UPSTREAM_HOST,
+                          "it refused the header Host or Origin");
+
+    } else if (b->status == 401 || b->status == 403) {
+        mcp_backend_fault(msg, MCP_FAULT_UPSTREAM_AUTH,
+                          "it refused the credentials of this server");
+
+    } else {
+        mcp_backend_fault(msg, MCP_FAULT_UPSTREAM_STATUS,
+                          mcp_backend_status_detail(b->status));
+    }
+}
+
+
+int
 mcp_backend_http_error(mcp_backend_t *b, mcp_str_t text,
     mcp_backend_msg_t *msg)
 {

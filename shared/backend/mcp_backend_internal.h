@@ -95,6 +95,7 @@ struct mcp_backend_s {
     mcp_fault_e           fault;
     const char           *detail;
 
+    unsigned              is_server:1; /* 1: see mcp_backend_set_server() */
     unsigned              latin1:1;
     unsigned              truncated:1; /* 1: an error page was truncated */
     unsigned              ended:1;
@@ -187,6 +188,16 @@ void mcp_backend_media_type(mcp_backend_t *b, mcp_str_t content_type);
  * response: a tool error with the text, or a fault for other requests.
  */
 int  mcp_backend_http_error(mcp_backend_t *b, mcp_str_t text,
+    mcp_backend_msg_t *msg);
+
+/* Returns 1 if text contains word. */
+int mcp_backend_has(mcp_str_t text, mcp_str_t word);
+
+/*
+ * Sets msg to the fault for an HTTP error of an MCP server. text is the
+ * response body.
+ */
+void mcp_backend_server_error(const mcp_backend_t *b, mcp_str_t text,
     mcp_backend_msg_t *msg);
 
 /*

@@ -88,14 +88,16 @@ static void mcp_backend_near(mcp_str_t text, size_t at,
     mcp_backend_msg_t *msg);
 static int mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
     const mcp_json_value_t *v, int stream, mcp_backend_msg_t *msg);
-static const char *mcp_backend_envelope_problem(const mcp_json_value_t *v,
-    int stream);
+static const char *mcp_backend_envelope_problem(const mcp_backend_t *b,
+    const mcp_json_value_t *v, int stream);
 static int mcp_backend_notification(mcp_backend_t *b, mcp_json_value_t root,
     const mcp_json_value_t *v, mcp_backend_msg_t *msg);
-static const char *mcp_backend_notification_problem(
+static const char *mcp_backend_notification_problem(const mcp_backend_t *b,
     const mcp_json_value_t *v);
-static void mcp_backend_error(const mcp_json_value_t *v,
-    mcp_backend_msg_t *msg);
+static void mcp_backend_error(const mcp_backend_t *b,
+    mcp_json_value_t root, const mcp_json_value_t *v, mcp_backend_msg_t *msg);
+static int mcp_backend_server_refuses(const mcp_backend_t *b,
+    mcp_json_value_t root, const mcp_json_value_t *v, mcp_backend_msg_t *msg);
 static int mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
     const mcp_json_value_t *r, mcp_backend_msg_t *msg);
 static void mcp_backend_input(const mcp_json_value_t *r,
@@ -219,7 +221,7 @@ mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
 {
     const char  *problem;
 
-    problem = mcp_backend_envelope_problem(v, stream);
+    problem = mcp_backend_envelope_problem(b, v, stream);
 
     if (problem) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT, problem);
@@ -235,7 +237,7 @@ mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
     }
 
     if (v[MCP_BACKEND_F_ERROR].type != MCP_JSON_NONE) {
-        mcp_backend_error(v, msg);
+        mcp_backend_error(b, root, v, msg);
         return MCP_OK;
     }
 
@@ -247,7 +249,8 @@ mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
 /* Returns the reason why the envelope is invalid, or NULL. */
 
 static const char *
-mcp_backend_envelope_problem(const mcp_json_value_t *v, int stream)
+mcp_backend_envelope_problem(const mcp_backend_t *b, const mcp_json_value_t *v,
+    int stream)
 {
     int  method, result, error;
 
@@ -259,7 +262,8 @@ mcp_backend_envelope_problem(const mcp_json_value_t *v, int stream)
 
         /* a bare result may have a member "method" */
 
-        return stream && method ? "the message has no \"jsonrpc\"" : NULL;
+        return (stream && method) || b->is_server
+               ? "the message has no \"jsonrpc\"" : NULL;
     }
 
     if (!mcp_str_eq(v[MCP_BACKEND_F_JSONRPC].raw, mcp_str("\"2.0\""))) {
@@ -285,7 +289,15 @@ mcp_backend_notification(mcp_backend_t *b, mcp_json_value_t root,
 {
     const char  *problem;
 
-    problem = mcp_backend_notification_problem(v);
+    if (b->is_server && v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE
+        && mcp_json_str_eq(v[MCP_BACKEND_F_METHOD].raw, mcp_str("ping")))
+    {
+        msg->kind = MCP_BACKEND_NOTIFICATION;
+        msg->is_ping = 1;
+        return MCP_OK;
+    }
+
+    problem = mcp_backend_notification_problem(b, v);
 
     if (problem) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT, problem);
@@ -321,10 +333,14 @@ mcp_backend_notification(mcp_backend_t *b, mcp_json_value_t root,
 /* Returns the reason why a notification is invalid, or NULL. */
 
 static const char *
-mcp_backend_notification_problem(const mcp_json_value_t *v)
+mcp_backend_notification_problem(const mcp_backend_t *b,
+    const mcp_json_value_t *v)
 {
     if (v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE) {
-        return "the message is a request: a backend asks the client by a "
+        return b->is_server
+               ? "the message is a request to the client: this is possible "
+                 "only for a server with sessions"
+               : "the message is a request: a backend asks the client by a "
                "result with \"resultType\": \"input_required\"";
     }
 
@@ -344,8 +360,51 @@ mcp_backend_notification_problem(const mcp_json_value_t *v)
 }
 
 
+/* Sets msg to the fault, if an error of an MCP server is not the client's: the
+ * server refused the request as this server has sent it. Returns 1 if it has
+ * set msg. */
+
+static int
+mcp_backend_server_refuses(const mcp_backend_t *b, mcp_json_value_t root,
+    const mcp_json_value_t *v, mcp_backend_msg_t *msg)
+{
+    mcp_str_t  code, message;
+
+    code = v[MCP_BACKEND_F_CODE].raw;
+    message = v[MCP_BACKEND_F_MESSAGE].raw;
+
+    if (b->status == 401 || b->status == 403) {
+        mcp_backend_server_error(b, root.raw, msg);
+        return 1;
+    }
+
+    /* TypeScript SDK 1.x responds with -32000 */
+
+    if (mcp_str_eq(code, mcp_str("-32022"))
+        || (b->status == 400 && mcp_str_eq(code, mcp_str("-32000"))
+            && mcp_backend_has(message, mcp_str("protocol version"))))
+    {
+        mcp_backend_fault(msg, MCP_FAULT_UPSTREAM_VERSION,
+                          "it does not serve the protocol version of "
+                          "mcp_upstream");
+        return 1;
+    }
+
+    if (mcp_str_eq(code, mcp_str("-32020"))) {
+        mcp_backend_fault(msg, MCP_FAULT_UPSTREAM_STATUS,
+                          "it found a header that differs from the body");
+        return 1;
+    }
+
+    msg->capability = mcp_str_eq(code, mcp_str("-32021")) != 0;
+
+    return 0;
+}
+
+
 static void
-mcp_backend_error(const mcp_json_value_t *v, mcp_backend_msg_t *msg)
+mcp_backend_error(const mcp_backend_t *b, mcp_json_value_t root,
+    const mcp_json_value_t *v, mcp_backend_msg_t *msg)
 {
     size_t            i;
     mcp_json_value_t  code;
@@ -370,6 +429,10 @@ mcp_backend_error(const mcp_json_value_t *v, mcp_backend_msg_t *msg)
                               "\"code\" of \"error\" is not an integer");
             return;
         }
+    }
+
+    if (b->is_server && mcp_backend_server_refuses(b, root, v, msg)) {
+        return;
     }
 
     msg->kind = MCP_BACKEND_ERROR;

@@ -169,6 +169,14 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         mcp_fault_always(200, MCP_CODE_INTERNAL, "Backend response too large"),
     [MCP_FAULT_NO_BACKEND] =
         mcp_fault_always(200, MCP_CODE_INTERNAL, "No backend configured"),
+    [MCP_FAULT_UPSTREAM_STATUS] =
+        mcp_fault_always(200, MCP_CODE_INTERNAL, "Upstream failed"),
+    [MCP_FAULT_UPSTREAM_AUTH] = mcp_fault_always(200, MCP_CODE_INTERNAL,
+        "Upstream refused the credentials of this server"),
+    [MCP_FAULT_UPSTREAM_HOST] = mcp_fault_always(200, MCP_CODE_INTERNAL,
+        "Upstream refused the Host or Origin of this server"),
+    [MCP_FAULT_UPSTREAM_VERSION] = mcp_fault_always(200, MCP_CODE_INTERNAL,
+        "Upstream does not support the protocol version"),
     [MCP_FAULT_CALL_FULL] = mcp_fault_always(200, MCP_CODE_INTERNAL,
         "Call ended after it had begun: there is no room for its stream"),
     [MCP_FAULT_CALL_LIMIT] = mcp_fault_always(200, MCP_CODE_INTERNAL,

@@ -95,6 +95,13 @@ typedef enum {
     MCP_FAULT_BACKEND_OUTPUT,          /* -32603, violates docs/backends.md */
     MCP_FAULT_BACKEND_TOO_LARGE,       /* -32603 */
     MCP_FAULT_NO_BACKEND,              /* -32603 */
+    MCP_FAULT_UPSTREAM_STATUS,         /* -32603, an upstream's HTTP error */
+    MCP_FAULT_UPSTREAM_AUTH,           /* -32603, HTTP 401 or 403 of an
+                                          upstream */
+    MCP_FAULT_UPSTREAM_HOST,           /* -32603, an upstream does not accept
+                                          Host or Origin */
+    MCP_FAULT_UPSTREAM_VERSION,        /* -32603, an upstream does not serve
+                                          the revision */
     MCP_FAULT_CALL_FULL,               /* -32603, no space for the stream */
     MCP_FAULT_CALL_LIMIT,              /* -32603, the tenant's quota is
                                           exhausted */
@@ -121,6 +128,11 @@ typedef struct {
     const char       *message;
 } mcp_fault_t;
 
+
+/* Returns 1 for an error of an MCP server that is the backend. */
+#define mcp_fault_is_upstream(fault)                                          \
+    ((fault) >= MCP_FAULT_UPSTREAM_STATUS                                     \
+     && (fault) <= MCP_FAULT_UPSTREAM_VERSION)
 
 /* Returns the row of a fault, never NULL. */
 const mcp_fault_t *mcp_fault(mcp_fault_e fault);

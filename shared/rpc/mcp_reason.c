@@ -80,7 +80,19 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
         "call ended, which cancels the call",
         "No action if the user cancelled. If connections break, set "
         "mcp_resume_stateless all, or let the client declare "
-        "resumableRequests")
+        "resumableRequests"),
+    [MCP_REASON_UPSTREAM_AUTH] = mcp_reason_row("upstream_auth",
+        "The MCP server behind this one refused its credentials",
+        "Set the Authorization header in the location of the backend, or "
+        "renew the token in it"),
+    [MCP_REASON_UPSTREAM_HOST] = mcp_reason_row("upstream_host",
+        "The MCP server behind this one refused the header Host or Origin",
+        "Set Host in the location of the backend to a name that the server "
+        "accepts"),
+    [MCP_REASON_UPSTREAM_VERSION] = mcp_reason_row("upstream_version",
+        "The MCP server behind this one does not serve the protocol version "
+        "of mcp_upstream",
+        "Set mcp_upstream to the other form: modern or stateless")
 };
 
 
@@ -108,6 +120,14 @@ mcp_reason_of_fault(mcp_fault_e fault)
         return MCP_REASON_BACKEND_TOO_LARGE;
     case MCP_FAULT_NO_BACKEND:
         return MCP_REASON_NO_BACKEND;
+    case MCP_FAULT_UPSTREAM_STATUS:
+        return MCP_REASON_STATUS;
+    case MCP_FAULT_UPSTREAM_AUTH:
+        return MCP_REASON_UPSTREAM_AUTH;
+    case MCP_FAULT_UPSTREAM_HOST:
+        return MCP_REASON_UPSTREAM_HOST;
+    case MCP_FAULT_UPSTREAM_VERSION:
+        return MCP_REASON_UPSTREAM_VERSION;
     case MCP_FAULT_CAPABILITY:
         return MCP_REASON_CAPABILITY;
     case MCP_FAULT_STORE_FULL:

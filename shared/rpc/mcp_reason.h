@@ -38,6 +38,10 @@ typedef enum {
     MCP_REASON_INTERNAL,
     MCP_REASON_LEFT,                   /* a client without a session closed
                                           the connection */
+    MCP_REASON_UPSTREAM_AUTH,          /* an upstream refused credentials */
+    MCP_REASON_UPSTREAM_HOST,          /* an upstream refused Host or Origin */
+    MCP_REASON_UPSTREAM_VERSION,       /* an upstream does not serve the
+                                          revision */
     MCP_REASON_COUNT
 } mcp_reason_e;
 
