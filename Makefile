@@ -47,7 +47,7 @@ NGINX_MODULES  ?= $(PREFIX)/lib/nginx/modules
 APACHE_MODULES ?= $(PREFIX)/lib/apache2/modules
 
 NGINX_FILES  := $(wildcard examples/mcp_*_params*)
-APACHE_FILES := examples/mcp_proxy.conf
+APACHE_FILES := examples/mcp_proxy.conf examples/mcp_upstream.conf
 TOOLS        := tools/mcp-snapshot
 
 # V=1 prints each command

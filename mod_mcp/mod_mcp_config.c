@@ -251,12 +251,91 @@ mod_mcp_dir_t *mod_mcp_config_dir(request_rec *r)
     return ap_get_module_config(r->per_dir_config, &mcp_module);
 }
 
+/* Returns 1 if the section itself sets MCPUpstream. */
+static int has_upstream(const section_t *section)
+{
+    return section->dir.add == NULL
+           && mcp_setup_has_upstream(section->dir.setup);
+}
+
+int mod_mcp_config_upstream_differs(const mod_mcp_dir_t *dir)
+{
+    const section_t *section;
+
+    for (section = current.sections; section; section = section->next) {
+        if (has_upstream(section)
+            && mcp_str_eq(mcp_setup_section_path(section->dir.setup),
+                          mcp_setup_section_path(dir->setup))
+            && mcp_setup_upstream(section->dir.setup)
+                   != mcp_setup_upstream(dir->setup)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/* Returns a text as a C string, to be passed to free(). */
+static char *text_of(mcp_str_t text)
+{
+    char *p = ap_malloc(text.len + 1);
+
+    memcpy(p, text.data, text.len);
+    p[text.len] = '\0';
+
+    return p;
+}
+
+/*
+ * Returns 1 if the section sets MCPUpstream for a backend's path: its own path
+ * is the same, or above it.
+ */
+static int is_upstream_of(const section_t *section, const char *target)
+{
+    char *path;
+    int below;
+
+    if (!has_upstream(section)) {
+        return 0;
+    }
+
+    path = text_of(mcp_setup_section_path(section->dir.setup));
+    below = mod_mcp_path_is_below(target, path);
+    free(path);
+
+    return below;
+}
+
+/* Applies MCPUpstream of the <Location> with the longest path, if there is
+ * one, to a target of the endpoint. */
+static void set_upstream(mod_mcp_dir_t *dir, unsigned target)
+{
+    char *path = text_of(mcp_setup_target(dir->setup, target));
+    const section_t *section, *best = NULL;
+    apr_size_t length = 0;
+
+    for (section = current.sections; section; section = section->next) {
+        if (is_upstream_of(section, path)
+            && mcp_setup_section_path(section->dir.setup).len > length) {
+            length = mcp_setup_section_path(section->dir.setup).len;
+            best = section;
+        }
+    }
+
+    free(path);
+
+    if (best) {
+        mcp_setup_set_upstream(dir->setup, target, best->dir.setup);
+    }
+}
+
 const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
                                        const mcp_keys_t *keys)
 {
     section_t *section = (section_t *)dir;
     mcp_endpoint_t *endpoint = __atomic_load_n(&dir->endpoint,
                                                __ATOMIC_ACQUIRE);
+    unsigned i;
 
     if (endpoint) {
         return endpoint;
@@ -272,6 +351,11 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
         section->endpoint.has_principal = dir->principal != NULL;
         endpoint = &section->endpoint;
         mcp_setup_fit(dir->setup, current.global->store_size, endpoint);
+
+        for (i = 0; i < mcp_setup_targets(dir->setup); i++) {
+            set_upstream(dir, i);
+        }
+
         endpoint->has_principal = dir->principal != NULL;
         __atomic_store_n(&dir->endpoint, endpoint, __ATOMIC_RELEASE);
     }

@@ -88,6 +88,12 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
                                               const mcp_keys_t *keys);
 
 /*
+ * Returns 1 if another section with the path of this one sets MCPUpstream to
+ * another value.
+ */
+int mod_mcp_config_upstream_differs(const mod_mcp_dir_t *dir);
+
+/*
  * Identifies the section's catalog by its server and path, so that the next
  * configuration finds the same catalog.  Returns the result of
  * mcp_setup_set_catalog_key().

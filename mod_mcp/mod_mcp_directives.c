@@ -256,6 +256,34 @@ static const char *set_hold(cmd_parms *cmd, void *dir, const char *arg)
 
 /* --- sections --- */
 
+/*
+ * Returns an error message if MCPUpstream is not in a <Location>, or another
+ * <Location> with the same path has another value; else NULL.
+ */
+static const char *check_upstream(cmd_parms *cmd, mod_mcp_dir_t *dir)
+{
+    const char *error = ap_check_cmd_context(cmd, NOT_IN_DIRECTORY
+                                                  | NOT_IN_FILES);
+
+    if (error) {
+        return error;
+    }
+
+    if (cmd->path == NULL) {
+        return apr_pstrcat(cmd->pool, cmd->cmd->name, ": write it into the "
+                           "<Location> of a backend's path", NULL);
+    }
+
+    if (mod_mcp_config_upstream_differs(dir)) {
+        return apr_psprintf(cmd->pool, "%s: \"%s\" has another value in "
+                            "another virtual host, but the value is for the "
+                            "path in all of them",
+                            cmd->cmd->name, cmd->path);
+    }
+
+    return NULL;
+}
+
 /* Sets an option of the core's table MCP_OPTIONS. */
 static const char *set_option(cmd_parms *cmd, void *conf, const char *arg)
 {
@@ -270,6 +298,11 @@ static const char *set_option(cmd_parms *cmd, void *conf, const char *arg)
     }
 
     rc = mcp_setup_option(dir->setup, option, mod_mcp_str(arg), text);
+
+    if (rc == MCP_OK && option == MCP_OPTION_UPSTREAM) {
+        return check_upstream(cmd, dir);
+    }
+
     return mod_mcp_directive_result(cmd, rc, text);
 }
 
@@ -590,6 +623,7 @@ static const char *reject_renamed(cmd_parms *cmd, void *config,
 #define HELP_ROOM  "a size, or share"
 #define HELP_QUOTA_KEY  "principal or address"
 #define HELP_RESUME_STATELESS  "declared or all"
+#define HELP_UPSTREAM  "modern or stateless"
 #define HELP_OFF_0   ""
 #define HELP_OFF_1   "; or off"
 

@@ -706,15 +706,18 @@ ngx_http_mcp_config_merge_loc(ngx_conf_t *cf, void *parent, void *child)
 }
 
 
-/* Checks that the named location of a backend exists and is not an endpoint
- * itself, and marks it as a backend. */
+/* Checks that the named location of target n exists and is not an endpoint
+ * itself, marks it as a backend, and applies its "mcp_upstream". */
 static ngx_int_t
 ngx_http_mcp_config_target(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
-    mcp_str_t name)
+    unsigned n)
 {
+    mcp_str_t                   name;
     ngx_str_t                   text;
     ngx_http_mcp_loc_conf_t    *target;
     ngx_http_core_loc_conf_t  **clcfp;
+
+    name = mcp_setup_target(mlcf->setup, n);
 
     text.data = (u_char *) name.data;
     text.len = name.len;
@@ -731,6 +734,8 @@ ngx_http_mcp_config_target(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
 
         if (target->zone == NULL) {
             target->is_backend = 1;
+            target->is_used |= mcp_setup_has_upstream(target->setup) != 0;
+            mcp_setup_set_upstream(mlcf->setup, n, target->setup);
             return NGX_OK;
         }
 
@@ -757,10 +762,7 @@ ngx_http_mcp_config_targets(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
     unsigned  i;
 
     for (i = 0; i < mcp_setup_targets(mlcf->setup); i++) {
-        if (ngx_http_mcp_config_target(cf, mlcf,
-                                       mcp_setup_target(mlcf->setup, i))
-            != NGX_OK)
-        {
+        if (ngx_http_mcp_config_target(cf, mlcf, i) != NGX_OK) {
             return NGX_ERROR;
         }
     }
@@ -794,7 +796,6 @@ ngx_http_mcp_config_finish(ngx_conf_t *cf)
     }
 #endif
 
-    ngx_http_mcp_config_warn_silent(cf, mmcf);
     mlcf = mmcf->endpoints.elts;
 
     for (i = 0; i < mmcf->endpoints.nelts; i++) {
@@ -807,6 +808,8 @@ ngx_http_mcp_config_finish(ngx_conf_t *cf)
             return NGX_ERROR;
         }
     }
+
+    ngx_http_mcp_config_warn_silent(cf, mmcf);
 
     if (ngx_http_mcp_secret_init(cf) != NGX_OK
         || ngx_http_mcp_redirect_init(cf) != NGX_OK

@@ -66,11 +66,25 @@ mcp_backend_request_set_variables(mcp_request_t *req)
 }
 
 
+/* Returns 1 if a request needs no backend: there is none, or it is an MCP
+ * server, which cannot notify the client of this server. */
+static int
+mcp_backend_request_is_local(const mcp_request_t *req, mcp_upstream_e upstream)
+{
+    return req->target == MCP_NO_TARGET
+           || (upstream != MCP_UPSTREAM_OFF
+               && (req->method->id == MCP_METHOD_RESOURCES_SUBSCRIBE
+                   || req->method->id == MCP_METHOD_RESOURCES_UNSUBSCRIBE));
+}
+
+
 int
 mcp_backend_request_start(mcp_request_t *req)
 {
-    mcp_backend_request_t  *breq;
+    int                     local;
     mcp_call_t             *call;
+    mcp_upstream_e          upstream;
+    mcp_backend_request_t  *breq;
 
     call = req->call;
 
@@ -102,6 +116,15 @@ mcp_backend_request_start(mcp_request_t *req)
 
     mcp_backend_request_set_variables(req);
 
+    upstream = mcp_endpoint_upstream(call->endpoint, req->target);
+    local = mcp_backend_request_is_local(req, upstream);
+
+    if (upstream != MCP_UPSTREAM_OFF && !local
+        && mcp_backend_request_to_upstream(req, upstream) != MCP_OK)
+    {
+        return MCP_ERR_MEMORY;
+    }
+
     mcp_request_set_state(req, MCP_REQUEST_RUN);
     req->deadline = mcp_call_now(call) + call->endpoint->call_timeout;
     req->ended = 0;
@@ -111,8 +134,7 @@ mcp_backend_request_start(mcp_request_t *req)
     req->active = 1;
     call->n_breqs++;
 
-    breq->queued.action.type = req->target == MCP_NO_TARGET ? MCP_ACT_NONE
-                                                           : MCP_ACT_INVOKE;
+    breq->queued.action.type = local ? MCP_ACT_NONE : MCP_ACT_INVOKE;
     mcp_worker_queue(call->worker, &breq->queued);
 
     return MCP_OK;

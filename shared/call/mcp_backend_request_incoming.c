@@ -353,7 +353,7 @@ mcp_backend_request_log_answer(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
     char  text[MCP_BACKEND_REQUEST_REASON];
 
-    if (msg->status) {
+    if (msg->status && !mcp_fault_is_upstream(msg->fault)) {
         snprintf(text, sizeof(text), "HTTP %d", msg->status);
         mcp_backend_request_log(req, MCP_LOG_WARN,
                                 "failed in its backend: ", text);
@@ -400,6 +400,37 @@ mcp_backend_request_fault(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
+/* Sets the response for an MCP server's error that the client lacks a
+ * capability. A client of an older revision does not know this error. The
+ * model can read a tool error. */
+static int
+mcp_backend_request_capability(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    mcp_str_t         text;
+    mcp_json_value_t  error;
+
+    req->reason = MCP_REASON_CAPABILITY;
+
+    if (mcp_client_is_stateless(&req->call->client)
+        || req->method->want != MCP_WANT_TOOL)
+    {
+        return mcp_call_finish(req, msg->body, MCP_OUTCOME_RPC_ERROR);
+    }
+
+    error.type = MCP_JSON_OBJECT;
+    error.raw = msg->body;
+
+    if (mcp_json_unescape(&req->call->arena,
+                          mcp_json_get(&error, mcp_str("message")).raw, &text)
+        != MCP_OK)
+    {
+        return mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    return mcp_call_finish_text(req, text);
+}
+
+
 int
 mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -413,20 +444,23 @@ mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     mcp_backend_request_log_answer(req, msg);
 
-    if (msg->status) {
+    if (msg->status && !mcp_fault_is_upstream(msg->fault)) {
         req->reason = MCP_REASON_STATUS;
     }
 
     switch (msg->kind) {
 
     case MCP_BACKEND_NOTIFICATION:
-        return mcp_backend_request_notification(req, msg);
+        return msg->is_ping ? MCP_OK
+                            : mcp_backend_request_notification(req, msg);
 
     case MCP_BACKEND_RESULT:
         return mcp_backend_request_result(req, msg);
 
     case MCP_BACKEND_ERROR:
-        return mcp_call_finish(req, msg->body, MCP_OUTCOME_RPC_ERROR);
+        return msg->capability
+               ? mcp_backend_request_capability(req, msg)
+               : mcp_call_finish(req, msg->body, MCP_OUTCOME_RPC_ERROR);
 
     case MCP_BACKEND_INPUT:
         return mcp_input_begin(req, msg);

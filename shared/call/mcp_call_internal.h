@@ -13,6 +13,7 @@
  *   mcp_call_request.c                    the states of a request
  *   mcp_backend_request.c            a backend request
  *   mcp_backend_request_variables.c  the variables for a backend
+ *   mcp_backend_request_upstream.c   the request for an MCP server
  *   mcp_backend_request_incoming.c    messages from a backend
  *   mcp_backend_request_subscribe.c  subscriptions of a session
  *   mcp_inbox.c                      posts from other processes
@@ -278,6 +279,14 @@ void mcp_backend_request_continue(mcp_request_t *req);
 /* Sets the variables that are equal for all backend requests of a call. Their
  * values are in the call's arena. */
 void mcp_backend_request_call_variables(mcp_call_t *call);
+
+
+/* --- mcp_backend_request_upstream.c --- */
+
+/* Changes a backend request for a backend that is an MCP server: its body, its
+ * variables and its decoder. Returns MCP_OK or MCP_ERR_MEMORY. */
+int  mcp_backend_request_to_upstream(mcp_request_t *req,
+    mcp_upstream_e upstream);
 
 
 /* --- mcp_backend_request_incoming.c --- */

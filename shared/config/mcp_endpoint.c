@@ -21,7 +21,16 @@ mcp_endpoint_route(const mcp_endpoint_t *endpoint, mcp_str_t name)
 mcp_str_t
 mcp_endpoint_target(const mcp_endpoint_t *endpoint, unsigned target)
 {
-    return endpoint->targets ? endpoint->targets[target] : mcp_null_str;
+    return endpoint->targets ? endpoint->targets[target].name : mcp_null_str;
+}
+
+
+mcp_upstream_e
+mcp_endpoint_upstream(const mcp_endpoint_t *endpoint, unsigned target)
+{
+    return endpoint->targets && target != MCP_NO_TARGET
+           ? (mcp_upstream_e) endpoint->targets[target].upstream
+           : MCP_UPSTREAM_OFF;
 }
 
 

@@ -15,7 +15,8 @@ typedef enum {
     MCP_OPTION_KIND_QUOTA,             /* a number for each tenant */
     MCP_OPTION_KIND_ROOM,              /* a size for each tenant */
     MCP_OPTION_KIND_QUOTA_KEY,
-    MCP_OPTION_KIND_RESUME_STATELESS
+    MCP_OPTION_KIND_RESUME_STATELESS,
+    MCP_OPTION_KIND_UPSTREAM
 } mcp_option_kind_e;
 
 
@@ -291,7 +292,10 @@ static const struct {
     { MCP_OPTION_KIND_RESUME_STATELESS, mcp_str("declared"),
       MCP_RESUME_STATELESS_DECLARED },
     { MCP_OPTION_KIND_RESUME_STATELESS, mcp_str("all"),
-      MCP_RESUME_STATELESS_ALL }
+      MCP_RESUME_STATELESS_ALL },
+    { MCP_OPTION_KIND_UPSTREAM, mcp_str("off"), MCP_UPSTREAM_OFF },
+    { MCP_OPTION_KIND_UPSTREAM, mcp_str("modern"), MCP_UPSTREAM_MODERN },
+    { MCP_OPTION_KIND_UPSTREAM, mcp_str("stateless"), MCP_UPSTREAM_STATELESS }
 };
 
 #define MCP_OPTION_WORDS                                                      \
@@ -420,7 +424,9 @@ mcp_option_form(mcp_option_e option)
             { "write principal or address",
               "write principal, address or off" },
         [MCP_OPTION_KIND_RESUME_STATELESS] =
-            { "write declared or all", "write off, declared or all" }
+            { "write declared or all", "write off, declared or all" },
+        [MCP_OPTION_KIND_UPSTREAM] =
+            { "write modern or stateless", "write off, modern or stateless" }
     };
 
     return forms[mcp_option_table[option].kind][mcp_option_table[option].off];

@@ -294,6 +294,13 @@ mcp_setup_path(mcp_setup_t *setup, mcp_str_t path)
 }
 
 
+mcp_str_t
+mcp_setup_section_path(const mcp_setup_t *setup)
+{
+    return setup->path;
+}
+
+
 int
 mcp_setup_cluster_endpoint(mcp_setup_t *setup, mcp_str_t name, char *error)
 {

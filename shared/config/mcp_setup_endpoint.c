@@ -82,12 +82,14 @@ mcp_setup_add_target(mcp_setup_t *setup, mcp_str_t target)
     unsigned  i;
 
     for (i = 0; i < setup->n_targets; i++) {
-        if (mcp_str_eq(setup->targets[i], target)) {
+        if (mcp_str_eq(setup->targets[i].name, target)) {
             return i;
         }
     }
 
-    setup->targets[setup->n_targets++] = target;
+    setup->targets[setup->n_targets++] = (mcp_target_t) {
+        .name = target, .upstream = MCP_UPSTREAM_OFF
+    };
 
     return i;
 }
@@ -124,7 +126,7 @@ mcp_setup_make_routes(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
     n = setup->routes.n;
 
     setup->targets = mcp_arena_alloc(&setup->arena,
-                                     (n + 1) * sizeof(mcp_str_t));
+                                     (n + 1) * sizeof(mcp_target_t));
     routes = mcp_arena_alloc(&setup->arena, (n + 1) * sizeof(mcp_route_t));
 
     if (setup->targets == NULL || routes == NULL) {
@@ -327,7 +329,33 @@ mcp_setup_targets(const mcp_setup_t *setup)
 mcp_str_t
 mcp_setup_target(const mcp_setup_t *setup, unsigned target)
 {
-    return setup->targets[target];
+    return setup->targets[target].name;
+}
+
+
+int
+mcp_setup_has_upstream(const mcp_setup_t *setup)
+{
+    return mcp_options_has(&setup->options, MCP_OPTION_UPSTREAM);
+}
+
+
+unsigned
+mcp_setup_upstream(const mcp_setup_t *setup)
+{
+    mcp_endpoint_t  endpoint;
+
+    mcp_options_apply(&setup->options, &endpoint);
+
+    return endpoint.upstream;
+}
+
+
+void
+mcp_setup_set_upstream(mcp_setup_t *setup, unsigned target,
+    const mcp_setup_t *backend)
+{
+    setup->targets[target].upstream = mcp_setup_upstream(backend);
 }
 
 

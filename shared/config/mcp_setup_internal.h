@@ -126,7 +126,7 @@ struct mcp_setup_s {
     mcp_setup_allow_t     *made_allows;
 
     /* targets of the endpoint that was created last */
-    mcp_str_t             *targets;
+    mcp_target_t          *targets;
     unsigned               n_targets;
 };
 

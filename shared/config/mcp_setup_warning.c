@@ -241,7 +241,8 @@ typedef enum {
     MCP_SETUP_STREAMS_FIRST,
     MCP_SETUP_NO_SCOPE,
     MCP_SETUP_NO_RESOURCE,
-    MCP_SETUP_NO_LINK
+    MCP_SETUP_NO_LINK,
+    MCP_SETUP_NO_TARGET
 } mcp_setup_lack_e;
 
 
@@ -275,7 +276,12 @@ static const char *const  mcp_setup_lacks[][2] = {
         "no item of a catalog has \"x-mcp-scope\"" },
     [MCP_SETUP_NO_RESOURCE] =
       { "there is no \"mcp_auth_resource\"", "there is no MCPAuthResource" },
-    [MCP_SETUP_NO_LINK] = { "\"mcp_link\" is off", "MCPLink is off" }
+    [MCP_SETUP_NO_LINK] = { "\"mcp_link\" is off", "MCPLink is off" },
+    [MCP_SETUP_NO_TARGET] =
+      { "write it into the location that \"mcp_backend\" or \"mcp_route\" "
+        "names",
+        "write it into the <Location> of the path that MCPBackend or MCPRoute "
+        "names" }
 };
 
 
@@ -324,7 +330,8 @@ static const mcp_setup_idle_t  mcp_setup_idle[] = {
     { MCP_OPTION_POLICY_AFTER, MCP_SETUP_STREAMS_FIRST },
     { MCP_SETUP_IDLE_SCOPES, MCP_SETUP_NO_SCOPE },
     { MCP_SETUP_IDLE_AUTH, MCP_SETUP_NO_RESOURCE },
-    { MCP_SETUP_IDLE_ORIGIN, MCP_SETUP_NO_LINK }
+    { MCP_SETUP_IDLE_ORIGIN, MCP_SETUP_NO_LINK },
+    { MCP_OPTION_UPSTREAM, MCP_SETUP_NO_TARGET }
 };
 
 #define MCP_SETUP_IDLE  (sizeof(mcp_setup_idle) / sizeof(mcp_setup_idle[0]))
@@ -393,8 +400,11 @@ mcp_setup_has_lack(const mcp_setup_t *setup, const mcp_endpoint_t *endpoint,
     case MCP_SETUP_NO_RESOURCE:
         return setup->auth_resource.len == 0;
 
-    default: /* MCP_SETUP_NO_LINK */
+    case MCP_SETUP_NO_LINK:
         return !endpoint->link;
+
+    default: /* MCP_SETUP_NO_TARGET: an endpoint is not a backend */
+        return 1;
     }
 }
 

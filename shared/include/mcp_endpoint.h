@@ -26,6 +26,24 @@ typedef struct {
 #define MCP_NO_TARGET  ((unsigned) -1)
 
 
+/* What a backend is: mcp_upstream. */
+typedef enum {
+    MCP_UPSTREAM_OFF = 0,              /* a program that keeps the rules of
+                                          docs/backends.md */
+    MCP_UPSTREAM_MODERN,               /* an MCP server of revision
+                                          2026-07-28 */
+    MCP_UPSTREAM_STATELESS             /* an MCP server of an older revision
+                                          that works without sessions */
+} mcp_upstream_e;
+
+
+/* A backend that mcp_backend or mcp_route names. */
+typedef struct {
+    mcp_str_t     name;        /* by which the glue finds it */
+    unsigned      upstream;    /* mcp_upstream_e */
+} mcp_target_t;
+
+
 /* By which value callers are distinguished for quotas: mcp_quota_key. */
 typedef enum {
     MCP_QUOTA_KEY_PRINCIPAL = 0,       /* the principal; the address if there
@@ -84,7 +102,7 @@ typedef struct {
     size_t                n_routes;
     unsigned              target;              /* index of the default target,
                                                   or MCP_NO_TARGET */
-    const mcp_str_t      *targets;             /* names of the targets */
+    const mcp_target_t   *targets;
 
     const mcp_allow_t    *allow;               /* rules that select which caller
                                                   may use which item */
@@ -158,6 +176,9 @@ typedef struct {
     uint64_t              stream_buffer;
     uint32_t              max_session_streams;
     unsigned              quota_key;           /* mcp_quota_key_e */
+    unsigned              upstream;            /* mcp_upstream_e: what this
+                                                  section is as a backend, see
+                                                  mcp_setup_set_upstream() */
     unsigned              resume_stateless;    /* mcp_resume_stateless_e */
     uint64_t              reconnect_wait;      /* how long a call continues
                                                   without a consumer if its
@@ -218,6 +239,11 @@ uint32_t mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
 /* Returns the name by which the glue finds the target with this index, empty
  * if the endpoint has no names. */
 mcp_str_t mcp_endpoint_target(const mcp_endpoint_t *endpoint,
+    unsigned target);
+
+/* Returns what the target with this index is; MCP_UPSTREAM_OFF for
+ * MCP_NO_TARGET. */
+mcp_upstream_e mcp_endpoint_upstream(const mcp_endpoint_t *endpoint,
     unsigned target);
 
 /* Returns 1 if calls of the endpoint can become tasks. */

@@ -94,7 +94,9 @@
     X(MAX_BATCH, max_batch, "mcp_max_batch",                                  \
       "MCPMaxBatch", NUMBER, 0, 1, 64, 50)                                    \
     X(PAGE_SIZE, page_size, "mcp_page_size",                                  \
-      "MCPPageSize", NUMBER, 1, 0, 1073741824, 100)
+      "MCPPageSize", NUMBER, 1, 0, 1073741824, 100)                           \
+    X(UPSTREAM, upstream, "mcp_upstream",                                     \
+      "MCPUpstream", UPSTREAM, 1, 0, 2, 0)
 
 
 #define MCP_TIME_MAX  (INT64_MAX / 1000000)    /* such a time in nanoseconds
@@ -132,7 +134,7 @@ typedef struct {
  * - quotas, which are numbers or sizes: also "share" (MCP_QUOTA_SHARE) and
  *   "off" (MCP_QUOTA_OFF);
  *
- * - mcp_quota_key and mcp_resume_stateless: their keywords.
+ * - mcp_quota_key, mcp_resume_stateless and mcp_upstream: their keywords.
  *
  * For other options, "off" is 0 if the table allows it.
  *

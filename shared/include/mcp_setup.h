@@ -125,6 +125,9 @@ int mcp_setup_set_catalog_key(mcp_setup_t *setup, mcp_str_t server,
  * MCP_ERR_MEMORY. */
 int mcp_setup_path(mcp_setup_t *setup, mcp_str_t path);
 
+/* Returns the path of the section, .data NULL if it was not set. */
+mcp_str_t mcp_setup_section_path(const mcp_setup_t *setup);
+
 int mcp_setup_cluster_endpoint(mcp_setup_t *setup, mcp_str_t name, char *error);
 
 /* Returns the identity of the endpoint in its cluster; empty if neither a name
@@ -231,6 +234,16 @@ int mcp_setup_ends_tasks(const mcp_setup_t *setup);
  * target with an index, mcp_backend_request_t.target. */
 unsigned mcp_setup_targets(const mcp_setup_t *setup);
 mcp_str_t mcp_setup_target(const mcp_setup_t *setup, unsigned target);
+
+/* mcp_setup_has_upstream() returns 1 if the section sets mcp_upstream;
+ * mcp_setup_upstream() returns its value, a mcp_upstream_e. */
+int mcp_setup_has_upstream(const mcp_setup_t *setup);
+unsigned mcp_setup_upstream(const mcp_setup_t *setup);
+
+/* Sets what a target of the endpoint that was created last is: the value of
+ * mcp_upstream in "backend", the section of that backend. */
+void mcp_setup_set_upstream(mcp_setup_t *setup, unsigned target,
+    const mcp_setup_t *backend);
 
 /* Returns the keys, or NULL if there are none. */
 const mcp_keys_t *mcp_setup_keys(const mcp_setup_t *setup);

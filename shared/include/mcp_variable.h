@@ -38,6 +38,9 @@ typedef enum {
     MCP_VARIABLE_RESUME_METHOD,
     MCP_VARIABLE_JOINED,               /* "1" if the request joined a call of
                                           another request */
+    MCP_VARIABLE_UPSTREAM_VERSION,     /* revision in which a backend with
+                                          mcp_upstream is called */
+    MCP_VARIABLE_UPSTREAM_MCP_NAME,    /* value of the header Mcp-Name for it */
     MCP_VARIABLE_COUNT
 } mcp_variable_e;
 

@@ -149,3 +149,10 @@ mcp_log_level_find(mcp_str_t name)
 
     return -1;
 }
+
+
+mcp_str_t
+mcp_log_level_name(unsigned level)
+{
+    return mcp_log_levels[level];
+}

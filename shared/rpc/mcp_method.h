@@ -123,5 +123,8 @@ const mcp_method_t *mcp_method(mcp_method_e id);
  */
 int mcp_log_level_find(mcp_str_t name);
 
+/* Returns the name of a level from 0 to MCP_LOG_LEVELS - 1. */
+mcp_str_t mcp_log_level_name(unsigned level);
+
 
 #endif /* MCP_METHOD_H_INCLUDED */

@@ -23,7 +23,9 @@ const mcp_str_t  mcp_variable_names[MCP_VARIABLE_COUNT] = {
     mcp_str("mcp_resumed"),
     mcp_str("mcp_events"),
     mcp_str("mcp_resume_method"),
-    mcp_str("mcp_joined")
+    mcp_str("mcp_joined"),
+    mcp_str("mcp_upstream_version"),
+    mcp_str("mcp_upstream_mcp_name")
 };
 
 
@@ -40,7 +42,9 @@ const mcp_str_t  mcp_variable_env[MCP_VARIABLE_COUNT] = {
     [MCP_VARIABLE_PUBLISH_URL] = mcp_str("MCP_PUBLISH_URL"),
     [MCP_VARIABLE_TRACEPARENT] = mcp_str("MCP_TRACEPARENT"),
     [MCP_VARIABLE_TRACESTATE] = mcp_str("MCP_TRACESTATE"),
-    [MCP_VARIABLE_BAGGAGE] = mcp_str("MCP_BAGGAGE")
+    [MCP_VARIABLE_BAGGAGE] = mcp_str("MCP_BAGGAGE"),
+    [MCP_VARIABLE_UPSTREAM_VERSION] = mcp_str("MCP_UPSTREAM_VERSION"),
+    [MCP_VARIABLE_UPSTREAM_MCP_NAME] = mcp_str("MCP_UPSTREAM_MCP_NAME")
 };
 
 

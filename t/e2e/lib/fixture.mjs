@@ -70,7 +70,8 @@ export async function freePort() {
 
 /*
  * port: to listen on; kind: the server; location, http, server: as lines()
- * takes them; listen: in the server's syntax; backends: { name: as section()
+ * takes them; without: names of directives to remove from the location;
+ * listen: in the server's syntax; backends: { name: as section()
  * takes it }; sndbuf: bytes; threads: backend calls at once in each worker, for
  * servers where a call takes a thread; kills: the test kills workers; allow:
  * lines of the log that are no fault; env: more for t/fixture.
@@ -87,8 +88,8 @@ export class Fixture {
         return Fixture.one(options);
     }
 
-    static async one({ port, kind = SERVER, workers = 2, location, http, server,
-                       listen = '', zone = '64m', sndbuf, threads,
+    static async one({ port, kind = SERVER, workers = 2, location, without = [],
+                       http, server, listen = '', zone = '64m', sndbuf, threads,
                        backends = {}, env = {} }) {
         const fixture = new Fixture();
         const is = serverOf(kind);
@@ -116,6 +117,8 @@ export class Fixture {
                                         ...sections.map((s) => s.server)]
                            .join('\n'),
                        FIXTURE_LISTEN: [listen, buffer.listen].join(' '),
+                       FIXTURE_WITHOUT: without.map((name) =>
+                           is.directive(name, '').trim()).join(' '),
                        FIXTURE_ZONE: zone,
                        FIXTURE_LIFELINE: '1',
                        ...(threads && { FIXTURE_THREADS: String(threads) }),

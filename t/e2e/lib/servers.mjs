@@ -60,7 +60,8 @@ function apacheName(name) {
  *   backend(name)            returns the name of a backend for directives
  *   section(name, backend)   returns the location of a backend:
  *                            { fastcgi: socket or port, keep, script }, or
- *                            { http: socket or port }
+ *                            { http: socket or port, upstream: value of
+ *                            mcp_upstream, if it is an MCP server }
  *   worker                   sets X-Worker to the process that answers
  *   sndbuf(bytes)            returns { listen, http }, which set the send
  *                            buffer of client sockets
@@ -99,7 +100,20 @@ const nginx = {
         return { active, reading, writing, waiting };
     },
 
-    section(name, { fastcgi, http, keep, script }) {
+    section(name, { fastcgi, http, keep, script, upstream }) {
+        if (upstream) {
+            return {
+                server: `
+                    location @${name} {
+                        mcp_upstream ${upstream};
+                        include ${root}/examples/mcp_upstream_params;
+                        rewrite ^ /mcp? break;
+                        proxy_buffering off;
+                        proxy_pass http://127.0.0.1:${http};
+                    }`,
+            };
+        }
+
         if (http) {
             const where = typeof http === 'number' ? `127.0.0.1:${http}`
                                                    : `unix:${http}:`;
@@ -155,7 +169,18 @@ const apache = {
         ...Object.fromEntries([...text.matchAll(/^(\w+): (\d+)$/gm)]
             .map(([, name, n]) => [name, Number(n)])) }),
 
-    section(name, { fastcgi, http, keep, script = '/' }) {
+    section(name, { fastcgi, http, keep, script = '/', upstream }) {
+        if (upstream) {
+            return {
+                server: `
+                    <Location "/mcp-backend/${name}">
+                        MCPUpstream ${upstream}
+                        Include ${root}/examples/mcp_upstream.conf
+                        ProxyPass "http://127.0.0.1:${http}/mcp" retry=0
+                    </Location>`,
+            };
+        }
+
         if (http) {
             const where = typeof http === 'number'
                 ? `http://127.0.0.1:${http}/` : `unix:${http}|http://${name}/`;

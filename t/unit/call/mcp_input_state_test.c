@@ -126,7 +126,8 @@ TEST(test_other_requests)
 
 TEST(test_foreign)
 {
-    mcp_str_t         targets[] = { mcp_str("@a"), mcp_str("@b") };
+    mcp_target_t      targets[] = { { mcp_str("@a"), MCP_UPSTREAM_OFF },
+                                    { mcp_str("@b"), MCP_UPSTREAM_OFF } };
     char              params[2048];
     mcp_keys_t        rotated;
     const mcp_keys_t *keys;
@@ -147,9 +148,9 @@ TEST(test_foreign)
     refused("tools/call", "echo", params);
     d.endpoint.name = mcp_str("driver");
 
-    targets[0] = mcp_str("@c");
+    targets[0].name = mcp_str("@c");
     refused("tools/call", "echo", params);
-    targets[0] = mcp_str("@a");
+    targets[0].name = mcp_str("@a");
 
     memset(&rotated, 0, sizeof(rotated));
     assert_int_equal(mcp_keys_add(&rotated, mcp_str("another key, of 32 bytes "
@@ -166,7 +167,7 @@ TEST(test_foreign)
     /* the state is sent to a server that writes the target of the request
      * differently: the state is valid */
 
-    targets[0] = mcp_str("/a");
+    targets[0].name = mcp_str("/a");
     modern(0, &a, "tools/call", "echo", params);
     has(d.last_body, "\"requestState\":\"s\"");
     backend_json(&d, RESULT);

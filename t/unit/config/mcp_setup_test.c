@@ -227,6 +227,32 @@ TEST(routes)
 }
 
 
+/* The value of mcp_upstream in the section of a backend is that of the target,
+ * until the endpoint is created again. */
+TEST(upstream_of_a_target)
+{
+    mcp_setup_t  *s, *backend;
+
+    s = setup_new();
+    taken(mcp_setup_backend(s, mcp_str("@a"), error));
+    endpoint(s);
+    assert_int_equal(mcp_endpoint_upstream(&e, 0), MCP_UPSTREAM_OFF);
+    assert_int_equal(mcp_endpoint_upstream(&e, MCP_NO_TARGET),
+                     MCP_UPSTREAM_OFF);
+
+    backend = setup_new();
+    assert_int_equal(mcp_setup_has_upstream(backend), 0);
+    taken(mcp_setup_option(backend, MCP_OPTION_UPSTREAM, mcp_str("modern"),
+                           error));
+    assert_int_equal(mcp_setup_has_upstream(backend), 1);
+    mcp_setup_set_upstream(s, 0, backend);
+    assert_int_equal(mcp_endpoint_upstream(&e, 0), MCP_UPSTREAM_MODERN);
+
+    endpoint(s);
+    assert_int_equal(mcp_endpoint_upstream(&e, 0), MCP_UPSTREAM_OFF);
+}
+
+
 TEST(link_origin)
 {
     taken(mcp_setup_link_origin(mcp_str("https://a.example:8443"), error));

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Backend requests to a backend with mcp_upstream, which is an MCP server: the
+ * request in the revision of that server. */
+
+#include "call/mcp_call_internal.h"
+#include "http/mcp_header_value.h"
+#include "mcp_version.h"
+#include "rpc/mcp_upstream_body.h"
+
+
+/* The revision in which a server without sessions is called. Servers serve
+ * older revisions than their latest one, and this one has existed for longer
+ * than most of them. */
+#define MCP_UPSTREAM_STATELESS_VERSION  "2025-06-18"
+
+#define MCP_UPSTREAM_CLIENT_INFO                                              \
+    "{\"name\":\"mcp_module\",\"version\":\"" MCP_VERSION "\"}"
+
+
+/* Returns the minimum level of log messages that the session of a client has
+ * set, as a JSON string; empty if it has set none. */
+static mcp_str_t
+mcp_backend_request_log_level(mcp_request_t *req)
+{
+    char         *text;
+    size_t        len;
+    uint32_t      level;
+    mcp_str_t     name;
+    mcp_call_t   *call;
+
+    call = req->call;
+
+    if (!call->client.has_session
+        || mcp_store_value_get(call->worker->store, MCP_VALUE_LOG_LEVEL,
+                               call->client.id, mcp_call_now(call), &level)
+           != MCP_OK)
+    {
+        return mcp_null_str;
+    }
+
+    name = mcp_log_level_name(level);
+    len = name.len + 2;
+
+    text = mcp_arena_alloc(&call->arena, len);
+    if (text == NULL) {
+        return mcp_null_str;
+    }
+
+    text[0] = '"';
+    memcpy(text + 1, name.data, name.len);
+    text[len - 1] = '"';
+
+    return (mcp_str_t) { text, len };
+}
+
+
+/* Writes the body of the backend request to out. Returns 1, or 0 if the body
+ * needs no change. */
+static int
+mcp_backend_request_write_body(mcp_request_t *req, mcp_upstream_e upstream,
+    mcp_buf_t *out)
+{
+    mcp_str_t            body;
+    mcp_call_t          *call;
+    mcp_upstream_meta_t  meta;
+
+    call = req->call;
+    body = req->breq.body;
+
+    if (upstream == MCP_UPSTREAM_STATELESS) {
+        return mcp_upstream_remove_meta(out, body);
+    }
+
+    if (mcp_client_is_stateless(&call->client)) {
+        return mcp_upstream_remove_tasks(out, body);
+    }
+
+    meta.capabilities =
+                   call->variables.value[MCP_VARIABLE_CLIENT_CAPABILITIES];
+    meta.client_info = mcp_str(MCP_UPSTREAM_CLIENT_INFO);
+    meta.log_level = mcp_backend_request_log_level(req);
+
+    if (meta.capabilities.len == 0) {
+        meta.capabilities = mcp_str("{}");
+    }
+
+    mcp_upstream_add_meta(out, body, &meta);
+
+    return 1;
+}
+
+
+static int
+mcp_backend_request_replace_body(mcp_request_t *req, mcp_upstream_e upstream)
+{
+    mcp_buf_t  out;
+
+    mcp_buf_init(&out, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    if (!mcp_backend_request_write_body(req, upstream, &out)) {
+        mcp_buf_free(&out);
+        return MCP_OK;
+    }
+
+    if (out.failed) {
+        mcp_buf_free(&out);
+        return MCP_ERR_MEMORY;
+    }
+
+    mcp_buf_free(&req->body);
+
+    req->body = out;
+    req->breq.body = (mcp_str_t) { out.data, out.len };
+    req->breq.rebuilt = 1;
+
+    return MCP_OK;
+}
+
+
+int
+mcp_backend_request_to_upstream(mcp_request_t *req, mcp_upstream_e upstream)
+{
+    mcp_str_t         name;
+    mcp_variables_t  *variables;
+
+    variables = &req->breq.variables;
+
+    mcp_backend_set_server(req->backend);
+
+    /* Mcp-Name must be what the body has, not the normal form of a URI */
+
+    if (mcp_header_value_encode(&req->call->arena,
+                                req->raw_uri.len ? req->raw_uri : req->name,
+                                &name)
+        != MCP_OK)
+    {
+        return MCP_ERR_MEMORY;
+    }
+
+    mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_MCP_NAME, name);
+    mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_VERSION,
+                     upstream == MCP_UPSTREAM_MODERN
+                     ? mcp_revision(mcp_revision_latest(MCP_REVISION_ALL, 1))
+                       ->name
+                     : mcp_str(MCP_UPSTREAM_STATELESS_VERSION));
+
+    return mcp_backend_request_replace_body(req, upstream);
+}
