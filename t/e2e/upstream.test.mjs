@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// MCP servers behind the module, with mcp_upstream: what they receive for
+// clients of each revision, and what clients receive for each response.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Fixture } from './lib/fixture.mjs';
+import { META, MODERN, Modern } from './lib/modern.mjs';
+import { done, recording } from './lib/upstream.mjs';
+
+const modern = await recording();
+const older = await recording();
+
+const without = ['mcp_catalog', 'mcp_route', 'mcp_server'];
+const server = await Fixture.use({
+    without, location: { mcp_stream_after: '0', mcp_backend: 'modern' },
+    backends: { modern: { http: modern.port, upstream: 'modern' } },
+});
+const stateless = await Fixture.use({
+    without, location: { mcp_stream_after: '0', mcp_backend: 'older' },
+    backends: { older: { http: older.port, upstream: 'stateless' } },
+});
+
+const TASKS = 'io.modelcontextprotocol/tasks';
+const ours = ['mcp-principal', 'mcp-session', 'mcp-session-id',
+              'mcp-publish-url', 'mcp-call', 'mcp-client-capabilities',
+              'mcp-progress-token', 'mcp-request-id', 'authorization', 'cookie',
+              'origin', 'last-event-id'];
+
+const secrets = { Authorization: 'Bearer a', Cookie: 'a=b',
+                  Origin: `http://127.0.0.1:${server.port}`,
+                  'Mcp-Principal': 'root' };
+
+// a tool's result with the arguments of its call
+
+const echo = ({ body }) => ({ content: [{ type: 'text',
+    text: JSON.stringify(body.params?.arguments ?? {}) }] });
+
+
+describe('client of 2025-11-25, upstream of 2026-07-28', () => {
+    test('call: the upstream gets the revision, capabilities and client in _meta',
+         async () => {
+        const session = await server.session({
+            capabilities: { elicitation: {} }, headers: secrets });
+
+        modern.reply = echo;
+
+        const answer = await session.request('tools/call', {
+            name: 'add', arguments: { a: 1 },
+            _meta: { progressToken: 'p', 'x/y': 1, [META.level]: 'debug' },
+        }, { id: 'seven' });
+        const { response } = await session.follow(answer);
+
+        assert.equal(response.result?.content[0].text, '{"a":1}',
+                     JSON.stringify(response));
+
+        const { body, headers, url } = modern.last();
+        const { [META.info]: info, ...meta } = body.params._meta;
+
+        assert.equal(url, '/mcp');
+        assert.equal(body.id, 'seven');
+        assert.equal(body.params.name, 'add');
+        assert.equal(info.name, 'mcp_module');
+        assert.deepEqual(meta, {
+            progressToken: 'p', 'x/y': 1,
+            [META.version]: MODERN,
+            [META.capabilities]: { elicitation: {} },
+        });
+        assert.equal(headers['mcp-protocol-version'], MODERN);
+        assert.equal(headers['mcp-method'], 'tools/call');
+        assert.equal(headers['mcp-name'], 'add');
+        assert.equal(headers['content-length'],
+                     String(Buffer.byteLength(modern.last().text)));
+        assert.deepEqual(ours.filter((name) => name in headers), []);
+    });
+
+    test('request without params: the upstream gets params with _meta',
+         async () => {
+        const session = await server.session();
+
+        modern.reply = () => ({ tools: [], ttlMs: 0, cacheScope: 'public' });
+
+        assert.deepEqual((await session.response('tools/list')).result.tools,
+                         []);
+        assert.equal(modern.last().body.params._meta[META.version], MODERN);
+    });
+
+    test('log level of the session: the upstream gets it', async () => {
+        const session = await server.session();
+
+        await session.response('logging/setLevel', { level: 'error' });
+        modern.reply = echo;
+        await session.tool('add');
+        assert.equal(modern.last().body.params._meta[META.level], 'error');
+    });
+
+    test('name that is not ASCII: Mcp-Name is encoded', async () => {
+        const session = await server.session();
+
+        modern.reply = echo;
+        await session.tool('größe');
+        assert.equal(modern.last().headers['mcp-name'],
+                     `=?base64?${Buffer.from('größe').toString('base64')}?=`);
+    });
+
+    test('upstream asks: the client answers, the upstream gets the answer with _meta',
+         async () => {
+        const session = await server.session({
+            capabilities: { elicitation: {} } });
+
+        modern.reply = ({ body }) => (body.params.inputResponses
+            ? { content: [{ type: 'text',
+                            text: body.params.inputResponses.q.content.a }] }
+            : { resultType: 'input_required', requestState: 's',
+                inputRequests: { q: { method: 'elicitation/create',
+                    params: { message: 'a?', requestedSchema: {
+                        type: 'object', properties: { a: {
+                            type: 'string' } } } } } } });
+
+        const answer = await session.call('ask');
+        const { response } = await session.follow(answer, {
+            onMessage: ({ id }) => session.respond(id, {
+                action: 'accept', content: { a: 'yes' } }),
+        });
+
+        assert.equal(response.result.content[0].text, 'yes');
+
+        const { params } = modern.last().body;
+
+        assert.equal(params.requestState, 's');
+        assert.equal(params._meta[META.version], MODERN);
+    });
+
+    test('connection cut while the upstream streams: a resumed stream has all messages',
+         async () => {
+        const session = await server.session();
+        let release;
+
+        modern.reply = async ({ body, res }) => {
+            res.writeHead(200, { 'Content-Type': 'text/event-stream' });
+
+            for (let i = 1; i < 4; i++) {
+                res.write(`data: ${JSON.stringify({ jsonrpc: '2.0',
+                    method: 'notifications/progress',
+                    params: { progressToken: 't', progress: i } })}\n\n`);
+
+                if (i === 1) {
+                    await new Promise((resolve) => { release = resolve; });
+                }
+            }
+
+            res.end(`data: ${JSON.stringify(done(body))}\n\n`);
+        };
+
+        const answer = await session.call('count', {}, { token: 't' });
+
+        assert.equal((await answer.message()).params.progress, 1);
+        answer.close();
+        release();
+
+        const rest = await session.resume(answer.lastId);
+        const messages = [];
+
+        for (let message; (message = await rest.message());) {
+            messages.push(message.params?.progress ?? message.result.content);
+        }
+
+        assert.deepEqual(messages, [2, 3, []]);
+    });
+
+    test('subscription to a resource: the server itself responds', async () => {
+        const session = await server.session();
+        const before = modern.requests.length;
+
+        assert.deepEqual((await session.response('resources/subscribe',
+                                                 { uri: 'a:b' })).result, {});
+        assert.equal(modern.requests.length, before);
+    });
+});
+
+
+describe('client and upstream of 2026-07-28', () => {
+    test('call: the upstream gets the body unchanged', async () => {
+        const client = new Modern(server, { headers: secrets });
+        const message = client.message('tools/call', {
+            name: 'add', arguments: { a: [1, 2.50] } });
+        const text = JSON.stringify(message, null, 1);
+
+        modern.reply = (call) => ({ ...echo(call), resultType: 'complete' });
+
+        const answer = await client.post(text, {
+            headers: client.headers(message) });
+
+        assert.equal(answer.status, 200);
+        assert.equal(modern.last().text, text);
+        assert.deepEqual(ours.filter((name) => name in modern.last().headers),
+                         []);
+    });
+
+    test('client with tasks: the upstream does not get this capability',
+         async () => {
+        const client = new Modern(server, {
+            capabilities: { sampling: {}, extensions: { [TASKS]: {}, b: {} } } });
+
+        modern.reply = (call) => ({ ...echo(call), resultType: 'complete' });
+        await client.response('tools/call', { name: 'add', arguments: {} });
+        assert.deepEqual(modern.last().body.params._meta[META.capabilities],
+                         { sampling: {}, extensions: { b: {} } });
+    });
+
+    test('upstream asks: the client gets the question', async () => {
+        const client = new Modern(server, {
+            capabilities: { elicitation: {} } });
+
+        modern.reply = () => ({ resultType: 'input_required',
+            inputRequests: { q: { method: 'elicitation/create', params: {
+                message: 'a?', requestedSchema: { type: 'object',
+                    properties: { a: { type: 'string' } } } } } } });
+
+        const { result } = await client.response('tools/call', {
+            name: 'ask', arguments: {} });
+
+        assert.equal(result.resultType, 'input_required');
+        assert.equal(result.inputRequests.q.params.message, 'a?');
+    });
+
+    test('upstream lacks a capability of the client: the client gets the error',
+         async () => {
+        const client = new Modern(server);
+
+        modern.reply = () => ({ status: 400, error: { code: -32021,
+            message: 'Missing capability', data: { requiredCapabilities: {
+                sampling: {} } } } });
+
+        const { code } = await client.refused('tools/call', {
+            name: 'ask', arguments: {} });
+
+        assert.equal(code, -32021);
+    });
+});
+
+
+describe('upstream of an older revision without sessions', () => {
+    test('client of 2026-07-28: the upstream gets no member of that revision',
+         async () => {
+        const client = new Modern(stateless, { meta: { 'x/y': 1 } });
+
+        older.reply = echo;
+
+        const { result } = await client.response('tools/call', {
+            name: 'add', arguments: { a: 1 }, requestState: undefined });
+
+        assert.equal(result.resultType, 'complete');
+
+        const { body, headers } = older.last();
+
+        assert.deepEqual(body.params, { name: 'add', arguments: { a: 1 },
+                                        _meta: { 'x/y': 1 } });
+        assert.equal(headers['mcp-protocol-version'], '2025-06-18');
+        assert.deepEqual(ours.filter((name) => name in headers), []);
+    });
+
+    test('client of 2026-07-28, list: the client gets ttlMs and cacheScope',
+         async () => {
+        const client = new Modern(stateless);
+
+        older.reply = () => ({ tools: [] });
+
+        const { result } = await client.response('tools/list');
+
+        assert.equal(result.ttlMs, 0);
+        assert.equal(typeof result.cacheScope, 'string');
+    });
+
+    test('client of 2025-11-25: the upstream gets the body unchanged',
+         async () => {
+        const session = await stateless.session();
+        const text = '{"jsonrpc":"2.0", "id":5,"method":"tools/call",'
+                     + '"params":{"name":"add","arguments":{"a":1.50}}}';
+
+        older.reply = echo;
+        await (await session.post(text)).text();
+        assert.equal(older.last().text, text);
+        assert.equal(older.last().headers['mcp-protocol-version'],
+                     '2025-06-18');
+    });
+
+    test('ping on the stream: it is dropped, the call continues', async () => {
+        const session = await stateless.session();
+
+        older.reply = ({ body }) => [
+            { jsonrpc: '2.0', id: 1, method: 'ping' }, done(body)];
+
+        assert.deepEqual(await session.tool('add'), { content: [] });
+    });
+});
+
+
+// what a client of 2025-11-25 gets for a failure of an upstream
+
+const failures = [
+    ['HTTP 401', { status: 401, type: 'application/json',
+                   text: '{"error":"invalid_token"}' },
+     /Upstream refused the credentials/, 'upstream_auth'],
+    ['HTTP 403', { status: 403, type: 'text/plain', text: 'no' },
+     /Upstream refused the credentials/, 'upstream_auth'],
+    ['HTTP 403 because of Host', { status: 403, error: { code: -32000,
+        message: 'Invalid Host header: example.com' } },
+     /Upstream refused the Host or Origin/, 'upstream_host'],
+    ['HTTP 404 with a page', { status: 404, type: 'text/html',
+                               text: '<h1>Not Found</h1>' },
+     /Upstream failed/, 'backend_status'],
+    ['HTTP 500 without a body', { status: 500, type: 'text/plain', text: '' },
+     /Upstream failed/, 'backend_status'],
+    ['revision that the upstream does not serve', { status: 400, error: {
+        code: -32022, message: 'Unsupported protocol version',
+        data: { supported: [] } } },
+     /Upstream does not support the protocol version/, 'upstream_version'],
+    ['revision that an older SDK does not serve', { status: 400, error: {
+        code: -32000, message: 'Bad Request: Unsupported protocol version' } },
+     /Upstream does not support the protocol version/, 'upstream_version'],
+    ['header that differs from the body', { status: 400, error: {
+        code: -32020, message: 'Header mismatch' } },
+     /Upstream failed/, 'backend_status'],
+    ['HTTP 202', { status: 202, type: 'text/plain', text: '' },
+     /invalid response/, 'backend_output'],
+    ['page with status 200', { type: 'text/html', text: '<h1>Hello</h1>' },
+     /invalid response/, 'backend_output'],
+    ['result without an envelope', { type: 'application/json',
+                                     text: '{"content":[]}' },
+     /invalid response/, 'backend_output'],
+    ['task as the result', { resultType: 'task', taskId: 'a' },
+     /invalid response/, 'backend_output'],
+    ['question by a request', [{ jsonrpc: '2.0', id: 1,
+        method: 'elicitation/create', params: { message: 'a?' } }],
+     /invalid response/, 'backend_output'],
+    ['stream that ends without a response', [],
+     /invalid response/, 'backend_output'],
+];
+
+describe('failure of an upstream: the client gets an error, the status page its reason',
+         () => {
+    for (const [name, reply, message, reason] of failures) {
+        test(name, async () => {
+            const session = await server.session();
+
+            modern.reply = () => reply;
+
+            const { response } = await session.follow(
+                await session.call('add'));
+
+            assert.equal(response.error?.code, -32603);
+            assert.match(response.error.message, message);
+
+            const { tools } = await (await fetch(
+                `http://127.0.0.1:${server.port}/status`,
+                { headers: { Accept: 'application/json' } })).json();
+            const errors = tools.map((tool) => tool.last_error)
+                .filter(Boolean);
+
+            assert.ok(errors.some((e) => JSON.stringify(e).includes(reason)),
+                      JSON.stringify(errors));
+        });
+    }
+
+    test('JSON-RPC error with status 400: the client gets this error',
+         async () => {
+        const session = await server.session();
+        const error = { code: -32602, message: 'Bad arguments',
+                        data: { a: 1 } };
+
+        modern.reply = () => ({ status: 400, error });
+
+        const { response } = await session.follow(await session.call('add'));
+
+        assert.deepEqual(response.error, error);
+    });
+
+    test('capability that an older client lacks: a tool error with the text',
+         async () => {
+        const session = await server.session();
+
+        modern.reply = () => ({ status: 400, error: { code: -32021,
+            message: 'Missing capability: sampling', data: {
+                requiredCapabilities: { sampling: {} } } } });
+
+        const result = await session.tool('add');
+
+        assert.equal(result.isError, true);
+        assert.equal(result.content[0].text, 'Missing capability: sampling');
+    });
+
+    test('upstream that is not reachable: the client gets "Backend failed"',
+         async () => {
+        const session = await server.session();
+
+        modern.reply = ({ res }) => { res.socket.destroy(); };
+
+        const { response } = await session.follow(await session.call('add'));
+
+        assert.equal(response.error.code, -32603);
+    });
+});
