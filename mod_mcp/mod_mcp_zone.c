@@ -70,8 +70,8 @@ static int format_region(server_rec *s)
 
     case MCP_ERR_CONFIG:
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "MCPStore: %" APR_SIZE_T_FMT " is not a possible size of "
-                     "the store",
+                     "MCPStore: the store cannot have %" APR_SIZE_T_FMT
+                     " bytes: it is too small or too large",
                      retained->size);
         break;
 

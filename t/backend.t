@@ -736,7 +736,7 @@ of "x" failed in its backend: the message has no "jsonrpc"
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: the message is a request: a backend asks the client by a result with "resultType": "input_required"
+of "x" failed in its backend: the message has an "id", so it is a request: to ask the client, a backend returns a result with "resultType": "input_required"
 
 
 

@@ -1585,7 +1585,7 @@ qr/\A.*has "auth_basic", but no.*\n.*has "auth_request", but no.*\n\z/
 --- must_die
 --- error_log
 [emerg]
-"mcp_quota_key" directive invalid value "user": write principal, address or off
+"mcp_quota_key" directive invalid value "user": write "principal", "address" or "off"
 
 
 
@@ -1595,7 +1595,7 @@ qr/\A.*has "auth_basic", but no.*\n.*has "auth_request", but no.*\n\z/
 --- must_die
 --- error_log
 [emerg]
-invalid value "half": write a size, such as 65536, 64k, 8m or 1g, or write share or off
+invalid value "half": write a size, such as 65536, 64k, 8m or 1g, or write "share" or "off"
 
 
 

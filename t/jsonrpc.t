@@ -487,6 +487,6 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
     location @none { return 500; }
 --- cases eval
 [map { [MCP::rpc('tools/call', "{\"name\":\"x\",$_}"), undef, 200,
-    MCP::fault(-32602, 'Invalid params: requestState and inputResponses are '
-        . 'not of this revision', 1)] }
+    MCP::fault(-32602, 'Invalid params: requestState and inputResponses do '
+        . 'not exist in this revision', 1)] }
     '"requestState":"x"', '"inputResponses":{}']

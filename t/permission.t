@@ -245,4 +245,4 @@ qr/neither "mcp_backend" nor "mcp_route"/
 --- user_files eval: ::catalog()
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*"mcp_debug" directive invalid value "yes": write on or off in .+:\d+}
+qr{\[emerg\] .*"mcp_debug" directive invalid value "yes": write "on" or "off" in .+:\d+}

@@ -102,7 +102,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
     location = /mcp { mcp mcp; mcp_link maybe; }
 --- must_die
 --- error_log
-"mcp_link" directive invalid value "maybe": write on or off
+"mcp_link" directive invalid value "maybe": write "on" or "off"
 
 
 

@@ -472,7 +472,7 @@ of "x" cancelled: no client resumed the call within mcp_max_wait
 
 
 
-=== TEST 26: mcp_max_wait is over while a consumer reads: the call continues
+=== TEST 26: mcp_max_wait passes while a consumer reads: the call continues
 --- config eval: ::own('mcp_max_wait 30ms; mcp_keepalive 50ms;')
 --- init
 my $backend = MCP::backend();

@@ -340,8 +340,9 @@ mcp_backend_notification_problem(const mcp_backend_t *b,
         return b->is_server
                ? "the message is a request to the client: this is possible "
                  "only for a server with sessions"
-               : "the message is a request: a backend asks the client by a "
-               "result with \"resultType\": \"input_required\"";
+               : "the message has an \"id\", so it is a request: to ask the "
+                 "client, a backend returns a result with \"resultType\": "
+                 "\"input_required\"";
     }
 
     if (v[MCP_BACKEND_F_METHOD].type != MCP_JSON_STRING

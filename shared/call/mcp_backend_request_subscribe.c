@@ -15,8 +15,9 @@
 #include "worker/mcp_notification.h"
 
 
-/* Number of attempts to subscribe at all nodes. After the first one, if no
- * node has the session's own stream, the stream is created at this node. */
+/* How often a cluster operation that subscribes on all nodes is tried. If no
+ * node has the session's own stream at the first attempt, the stream is created
+ * at this node before the second. */
 #define MCP_BACKEND_REQUEST_SUBSCRIBE_TRIES 2
 
 

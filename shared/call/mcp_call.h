@@ -241,7 +241,7 @@ struct mcp_call_s {
                                                 have to be notified of its new
                                                 status */
     unsigned                    joinable:1; /* 1: other requests may join the
-                                               call, because a backend was
+                                               call; set when a backend is
                                                called */
 };
 

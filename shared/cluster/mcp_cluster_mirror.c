@@ -535,7 +535,7 @@ mcp_mirror_send_position(mcp_replication_t *repl, uint64_t sent, int left)
 }
 
 
-/* Makes the mirror of a dead node's stream the stream of this node. */
+/* Turns the mirror of a dead node's stream into a stream of this node. */
 static void
 mcp_mirror_promote(mcp_replication_t *repl)
 {

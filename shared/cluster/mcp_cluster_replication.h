@@ -99,9 +99,10 @@ typedef enum {
 } mcp_mirror_state_e;
 
 
-/* The replication of one stream by this process: it copies the stream to
- * Redis, or feeds its mirror. At most one command is pending for it, or
- * several XRANGE commands of mcp_cluster_mirror.c. */
+/* The replication of one stream by this process, which copies the stream to
+ * Redis or feeds the stream's mirror. A replication has at most one pending
+ * command, except for the XRANGE commands of mcp_cluster_mirror.c, of which it
+ * may have several. */
 struct mcp_replication_s {
     mcp_replication_t      *next;         /* next replication in the same
                                              bucket */

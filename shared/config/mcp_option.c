@@ -406,27 +406,32 @@ mcp_option_form(mcp_option_e option)
     static const char  *const forms[][2] = {
         [MCP_OPTION_KIND_TIME] =
             { "write a time, such as 500ms, 90s or \"1h 30m\"",
-              "write a time, such as 500ms, 90s or \"1h 30m\", or write off" },
+              "write a time, such as 500ms, 90s or \"1h 30m\", or write "
+              "\"off\"" },
         [MCP_OPTION_KIND_SIZE] =
             { "write a size, such as 65536, 64k, 8m or 1g",
-              "write a size, such as 65536, 64k, 8m or 1g, or write off" },
+              "write a size, such as 65536, 64k, 8m or 1g, or write \"off\"" },
         [MCP_OPTION_KIND_NUMBER] =
-            { "write a number", "write a number or off" },
+            { "write a number", "write a number or \"off\"" },
         [MCP_OPTION_KIND_FLAG] =
-            { "write on or off", "write on or off" },
+            { "write \"on\" or \"off\"", "write \"on\" or \"off\"" },
         [MCP_OPTION_KIND_QUOTA] =
-            { "write a number or share", "write a number, share or off" },
+            { "write a number or \"share\"",
+              "write a number, \"share\" or \"off\"" },
         [MCP_OPTION_KIND_ROOM] =
-            { "write a size, such as 65536, 64k, 8m or 1g, or write share",
-              "write a size, such as 65536, 64k, 8m or 1g, or write share or "
-              "off" },
+            { "write a size, such as 65536, 64k, 8m or 1g, or write "
+              "\"share\"",
+              "write a size, such as 65536, 64k, 8m or 1g, or write "
+              "\"share\" or \"off\"" },
         [MCP_OPTION_KIND_QUOTA_KEY] =
-            { "write principal or address",
-              "write principal, address or off" },
+            { "write \"principal\" or \"address\"",
+              "write \"principal\", \"address\" or \"off\"" },
         [MCP_OPTION_KIND_RESUME_STATELESS] =
-            { "write declared or all", "write off, declared or all" },
+            { "write \"declared\" or \"all\"",
+              "write \"off\", \"declared\" or \"all\"" },
         [MCP_OPTION_KIND_UPSTREAM] =
-            { "write modern or stateless", "write off, modern or stateless" }
+            { "write \"modern\" or \"stateless\"",
+              "write \"off\", \"modern\" or \"stateless\"" }
     };
 
     return forms[mcp_option_table[option].kind][mcp_option_table[option].off];

@@ -188,9 +188,9 @@ static const char *const  mcp_setup_mistakes[MCP_SETUP_MISTAKES][2] = {
 
     [MCP_SETUP_WAITS_LONG] =
       { "has an \"mcp_min_wait\" that exceeds \"mcp_max_wait\", so clients "
-        "that wait for it resume too late: lower it",
-        "has an MCPMinWait that exceeds MCPMaxWait, so clients that wait for "
-        "it resume too late: lower it" },
+        "that wait so long resume too late: lower \"mcp_min_wait\"",
+        "has an MCPMinWait that exceeds MCPMaxWait, so clients that wait so "
+        "long resume too late: lower MCPMinWait" },
 
     [MCP_SETUP_ROUTES_NOTHING] =
       { "has \"mcp_route\" for \"%.*s\", which is not a name in its catalog: "
@@ -254,15 +254,15 @@ static const char *const  mcp_setup_lacks[][2] = {
       { "no item of a catalog has \"x-mcp-join\"",
         "no item of a catalog has \"x-mcp-join\"" },
     [MCP_SETUP_NO_STATELESS] =
-      { "\"mcp_revisions\" has no revision without sessions",
-        "MCPRevisions has no revision without sessions" },
+      { "\"mcp_revisions\" has only revisions with sessions",
+        "MCPRevisions has only revisions with sessions" },
     [MCP_SETUP_NO_TASK] =
       { "\"mcp_task_after\" is off, and no item of a catalog has "
         "\"x-mcp-task\"",
         "MCPTaskAfter is off, and no item of a catalog has \"x-mcp-task\"" },
     [MCP_SETUP_NO_SESSION] =
-      { "\"mcp_revisions\" has no revision with sessions",
-        "MCPRevisions has no revision with sessions" },
+      { "\"mcp_revisions\" has only revisions without sessions",
+        "MCPRevisions has only revisions without sessions" },
     [MCP_SETUP_NO_BATCH] =
       { "\"mcp_revisions\" has no revision with batches",
         "MCPRevisions has no revision with batches" },

@@ -82,8 +82,8 @@ mcp_exchange_next_asked(mcp_str_t *list, mcp_str_t *name)
 }
 
 
-/* Returns 1 for a header that repeats an argument, which begins with a known
- * prefix. */
+/* Returns 1 if a header repeats an argument of a tool call: the names of such
+ * headers begin with a known prefix. */
 static int
 mcp_exchange_adds_asked(mcp_str_t name)
 {

@@ -101,7 +101,7 @@ mcp_join_set(mcp_exchange_t *x, const mcp_routing_t *v)
 
 /* --- joined requests --- */
 
-/* Returns 0: a joined reader ends with its connection. */
+/* Returns 0: a joined reader does not outlive its connection. */
 static int
 mcp_join_stays(mcp_exchange_t *x)
 {

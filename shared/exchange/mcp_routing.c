@@ -88,7 +88,8 @@ mcp_routing_input(const mcp_rpc_t *msg, mcp_routing_t *v)
 
     if ((responses || state) && !v->method->takes_input) {
         return mcp_routing_fault(v, MCP_FAULT_PARAMS,
-                                 mcp_str("this method asks for no input"));
+                                 mcp_str("this method takes neither "
+                                         "inputResponses nor requestState"));
     }
 
     if (responses && !mcp_routing_is_objects(&msg->input_responses)) {
@@ -120,7 +121,7 @@ mcp_routing_call(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v)
     {
         return mcp_routing_fault(v, MCP_FAULT_PARAMS,
                                  mcp_str("requestState and inputResponses "
-                                         "are not of this revision"));
+                                         "do not exist in this revision"));
     }
 
     if (mcp_routing_input(msg, v) != MCP_ROUTING_CALL) {

@@ -142,10 +142,10 @@ int mcp_setup_has_cluster_endpoint(const mcp_setup_t *setup);
 const unsigned char *mcp_setup_catalog_key(const mcp_setup_t *setup);
 
 /*
- * Marks all values that have been set as the section's own, so that
- * mcp_setup_warning() can distinguish them from inherited values. link_origin
- * is 1 if the section also has the glue's mcp_link_origin. To be called before
- * the first parent is merged.
+ * Marks every value that has been set so far as the section's own, so that
+ * mcp_setup_warning() can distinguish it from inherited values. link_origin is
+ * 1 if the section also sets mcp_link_origin, whose value the glue keeps. To be
+ * called before the first parent is merged.
  */
 void mcp_setup_mark_own(mcp_setup_t *setup, int link_origin);
 

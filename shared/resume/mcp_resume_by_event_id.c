@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * GET of the endpoint. With Last-Event-ID it resumes the stream of that event
- * (2025-11-25, basic/transports, "Resumability and Redelivery"), which all
- * clients support. If the header is missing, the client listens to its
- * session's own stream.
+ * GET requests to the endpoint. With Last-Event-ID, the request resumes the
+ * stream of that event (2025-11-25, basic/transports, "Resumability and
+ * Redelivery"); all clients support this method. Without the header, the client
+ * listens to its session's own stream.
  */
 
 

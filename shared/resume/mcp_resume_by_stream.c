@@ -313,8 +313,8 @@ mcp_resume_stream_list_found(mcp_exchange_t *x, size_t start, mcp_buf_t *out)
 }
 
 
-/* Answers stream/poll/all. It has no token, because the session gives access
- * to all of its streams. */
+/* Answers stream/poll/all. The request carries no token, because the session
+ * gives access to all of its streams. */
 static mcp_fault_e
 mcp_resume_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
 {

@@ -178,10 +178,10 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
     [MCP_FAULT_UPSTREAM_VERSION] = mcp_fault_always(200, MCP_CODE_INTERNAL,
         "Upstream does not support the protocol version"),
     [MCP_FAULT_CALL_FULL] = mcp_fault_always(200, MCP_CODE_INTERNAL,
-        "Call ended after it had begun: there is no room for its stream"),
+        "Call stopped before its end: there is no room for its stream"),
     [MCP_FAULT_CALL_LIMIT] = mcp_fault_always(200, MCP_CODE_INTERNAL,
-        "Call ended after it had begun: its caller has too many streams, or"
-        " too many bytes in them"),
+        "Call stopped before its end: its caller has too many streams, or too "
+        "many bytes in them"),
     [MCP_FAULT_OWNER_DIED] = mcp_fault_always(200, MCP_CODE_INTERNAL,
         "Call lost, its server process ended"),
     [MCP_FAULT_JOINED] = mcp_fault_always(200, MCP_CODE_INTERNAL,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Responses with a result, in the form of each revision. */
+/* Responses with a result, in the form that the client's revision requires. */
 
 
 #ifndef MCP_RESULT_H_INCLUDED

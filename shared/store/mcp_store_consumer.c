@@ -420,8 +420,8 @@ mcp_store_read_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Returns 1 if the reader need not report before its next wake-up that it has
- * written the events: the stream is far from its limits, and no other reader
+/* Returns 1 if the reader may wait until its next wake-up to report the events
+ * that it has written: the stream is far from its limits, and no other reader
  * depends on the report. */
 static unsigned
 mcp_store_read_all(const mcp_store_stream_t *st, const mcp_cursor_t *cursor)

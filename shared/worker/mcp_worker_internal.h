@@ -189,8 +189,8 @@ typedef enum {
 typedef struct mcp_publish_s  mcp_publish_t;
 
 
-/* Bits of the headers that repeat values of the body: MCP-Protocol-Version,
- * Mcp-Method and Mcp-Name. */
+/* One bit for each header that repeats a value of the body:
+ * MCP-Protocol-Version, Mcp-Method and Mcp-Name. */
 #define MCP_HEAD_VERSION  0x01
 #define MCP_HEAD_METHOD   0x02
 #define MCP_HEAD_NAME     0x04

@@ -134,7 +134,7 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('session stream resumed without an event id: continues after the last event read',
+    test('session stream resumed without an event id: continues after the last event that the client read',
          async () => {
         const listening = await Listening.start(nodes);
 

@@ -202,13 +202,13 @@ test('settings without effect: a warning for each', async (t) => {
         ['mcp_allow that hides all other items',
             /hides "write" from all callers, because no .* matches it/],
         ['mcp_min_wait beyond mcp_max_wait',
-            /has an .* that exceeds .*, so clients that wait for it/],
+            /has an .* that exceeds .*, so clients that wait so long/],
         idle('mcp_page_size', 'there is no'),
         idle('mcp_join_wait', 'no item of a catalog has "x-mcp-join"'),
         ...['mcp_cache_ttl', 'mcp_state_lifetime', 'mcp_task_after'].map((d) =>
-            idle(d, 'has no revision without sessions')),
+            idle(d, 'has only revisions with sessions')),
         idle('mcp_task_ttl', 'is off, and no item'),
-        idle('mcp_session_lifetime', 'has no revision with sessions'),
+        idle('mcp_session_lifetime', 'has only revisions without sessions'),
         idle('mcp_max_batch', 'has no revision with batches'),
         ...['mcp_quota_streams', 'mcp_quota_listeners',
             'mcp_quota_values', 'mcp_quota_bytes'].map((d) =>

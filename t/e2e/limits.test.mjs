@@ -58,7 +58,7 @@ describe('ends of calls', async () => {
 
     // The cancellation may reach any worker, and the call may run at any other.
 
-    test('call cancelled at any worker long before its stream begins: the backend is aborted',
+    test('cancellation at any worker, long before the stream begins: the backend is aborted',
          async () => {
         const of = await late.session();
 
@@ -246,7 +246,7 @@ describe('a full store', async () => {
             assert.equal(refused.id, answer.id);
             assert.equal(answer.status, 200);
             assert.equal(refused.error.code, -32603);
-            assert.match(refused.error.message, /had begun.* no room/);
+            assert.match(refused.error.message, /before its end.* no room/);
             assert.equal(answer.headers['retry-after'], undefined);
         }
 

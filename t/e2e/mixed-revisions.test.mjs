@@ -255,7 +255,7 @@ describe('clients of both eras at one endpoint', { concurrency: true }, () => {
 
 
 describe('an endpoint of one era', () => {
-    test('endpoint without 2026-07-28 or with it alone: clients that negotiate connect, others need their revision',
+    test('endpoint without 2026-07-28, or with only 2026-07-28: clients that have one of its revisions connect',
          async () => {
         const [v1, legacy, auto, pinned] = eras;
         const older = await Fixture.use({ location: {

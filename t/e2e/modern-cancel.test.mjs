@@ -232,7 +232,7 @@ describe('closed connections', () => {
         assert.equal(textOf(await modern.tool('echo', { text: 'a' })), 'a');
     });
 
-    test('2026-07-28, 20 connections closed: no call, consumer or stream is left',
+    test('client closes 20 connections during calls: no call, consumer or stream is left',
          async () => {
         const modern = new Modern(soon);
         const tag = 'many';

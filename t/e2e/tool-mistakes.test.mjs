@@ -134,7 +134,7 @@ test('tool with outputSchema, result without structuredContent: a warning',
     assert.deepEqual(warnings(await call('failed')), []);
 });
 
-test('progress with another token: one warning that names both tokens',
+test('progress with a token that is not the client\'s: one warning that names both tokens',
      async () => {
     const found = warnings(await call('token', { meta: { progressToken: 7 } }));
 

@@ -207,8 +207,9 @@ TEST(test_notification)
     static const answer_t  answers[] = {
         { "request", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n"),
-          "FAULT OUTPUT the message is a request: a backend asks the client "
-          "by a result with \"resultType\": \"input_required\"\n" },
+          "FAULT OUTPUT the message has an \"id\", so it is a request: to ask "
+          "the client, a backend returns a result with \"resultType\": "
+          "\"input_required\"\n" },
         { "no version", TOOL, 200, LINES,
           BODY("{\"method\":\"notifications/progress\"}\n"),
           "FAULT OUTPUT the message has no \"jsonrpc\"\n" },

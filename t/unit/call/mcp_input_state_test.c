@@ -256,10 +256,10 @@ TEST(test_session)
 {
     ask(session, REQUEST("8", "tools/call",
                          "{\"name\":\"echo\",\"requestState\":\"s\"}"), 200,
-        "are not of this revision");
+        "do not exist in this revision");
     ask(session, REQUEST("8", "tools/call",
                          "{\"name\":\"echo\",\"inputResponses\":{}}"), 200,
-        "are not of this revision");
+        "do not exist in this revision");
     quiet();
 }
 

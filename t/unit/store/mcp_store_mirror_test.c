@@ -230,7 +230,8 @@ TEST(test_cut)
     repl_state_of(&ref, &repl_state);
     assert_int_equal(repl_state.known.seq, 5);
 
-    /* the mirror has none of the lost events: the earlier end takes effect */
+    /* the events after 3 were lost, and the mirror has none of them: the
+     * end at event 3 takes effect */
 
     assert_ok(known(3, MCP_STATE_FAILED, 1, 0));
     assert_ok(known(5, MCP_STATE_PROCESSING, 0, 0));

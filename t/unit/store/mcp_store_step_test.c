@@ -187,8 +187,8 @@ static void
 op_append_big(mcp_store_t *a, scene_t *s)
 {
     uint64_t     seq;
-    static char  text[65537];          /* static, because filling it takes many
-                                          steps */
+    static char  text[65537];          /* static, so that zeroing it does not
+                                          add to the counted instructions */
 
     mcp_store_append(a, &s->ref[1], (mcp_str_t) { text, sizeof(text) }, -1,
                      MCP_STATE_PROCESSING, 1, &seq);
