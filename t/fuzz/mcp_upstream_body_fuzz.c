@@ -104,7 +104,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     mcp_buf_free(&out);
     mcp_buf_free(&twice);
-    mcp_arena_reset(&arena);
+    mcp_arena_destroy(&arena);
 
     return 0;
 }
