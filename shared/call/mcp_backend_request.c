@@ -15,6 +15,11 @@
 #include "worker/mcp_notification.h"
 
 
+/* Maximum time in which an MCP server describes itself, ms. A client that
+ * connects waits for it. */
+#define MCP_BACKEND_REQUEST_DESCRIBE  10000
+
+
 static void mcp_backend_request_invoke_again(mcp_request_t *req);
 
 
@@ -78,6 +83,19 @@ mcp_backend_request_is_local(const mcp_request_t *req, mcp_upstream_e upstream)
 }
 
 
+/* Returns the maximum time of a backend request, ms. */
+static uint64_t
+mcp_backend_request_time(const mcp_call_t *call)
+{
+    uint64_t  time;
+
+    time = call->endpoint->call_timeout;
+
+    return call->describe && time > MCP_BACKEND_REQUEST_DESCRIBE
+           ? MCP_BACKEND_REQUEST_DESCRIBE : time;
+}
+
+
 int
 mcp_backend_request_start(mcp_request_t *req)
 {
@@ -126,7 +144,7 @@ mcp_backend_request_start(mcp_request_t *req)
     }
 
     mcp_request_set_state(req, MCP_REQUEST_RUN);
-    req->deadline = mcp_call_now(call) + call->endpoint->call_timeout;
+    req->deadline = mcp_call_now(call) + mcp_backend_request_time(call);
     req->ended = 0;
     req->again = 0;
     req->starved = 0;

@@ -431,6 +431,53 @@ mcp_backend_request_capability(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
+/* Stores the description that an MCP server gives of itself. */
+static int
+mcp_backend_request_describe(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int                    known;
+    mcp_worker_t          *worker;
+    mcp_upstream_about_t  *about;
+
+    worker = req->call->worker;
+
+    switch (msg->kind) {
+
+    case MCP_BACKEND_NOTIFICATION:
+        return MCP_OK;
+
+    case MCP_BACKEND_RESULT:
+        about = req->call->endpoint->about;
+        known = about->at != 0;
+
+        if (mcp_upstream_about_set(about, &worker->env->mem, msg->body,
+                                   mcp_worker_now(worker))
+            != MCP_OK)
+        {
+            return mcp_call_finish_fault(req, MCP_FAULT_BACKEND_OUTPUT,
+                                         mcp_null_str);
+        }
+
+        if (!known) {
+            about->next = worker->abouts;
+            worker->abouts = about;
+        }
+
+        return mcp_call_finish(req, msg->body, MCP_OUTCOME_OK);
+
+    case MCP_BACKEND_ERROR:
+        return mcp_call_finish(req, msg->body, MCP_OUTCOME_RPC_ERROR);
+
+    case MCP_BACKEND_FAULT:
+        return mcp_backend_request_fault(req, msg);
+
+    default:
+        return mcp_call_finish_fault(req, MCP_FAULT_BACKEND_OUTPUT,
+                                     mcp_null_str);
+    }
+}
+
+
 int
 mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -446,6 +493,10 @@ mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     if (msg->status && !mcp_fault_is_upstream(msg->fault)) {
         req->reason = MCP_REASON_STATUS;
+    }
+
+    if (call->describe) {
+        return mcp_backend_request_describe(req, msg);
     }
 
     switch (msg->kind) {

@@ -5,17 +5,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "http/mcp_header_value.h"
-#include "mcp_version.h"
 #include "rpc/mcp_upstream_body.h"
-
-
-/* The revision in which a server without sessions is called. Servers serve
- * older revisions than their latest one, and this one has existed for longer
- * than most of them. */
-#define MCP_UPSTREAM_STATELESS_VERSION  "2025-06-18"
-
-#define MCP_UPSTREAM_CLIENT_INFO                                              \
-    "{\"name\":\"mcp_module\",\"version\":\"" MCP_VERSION "\"}"
 
 
 /* Returns the minimum level of log messages that the session of a client has
@@ -143,7 +133,7 @@ mcp_backend_request_to_upstream(mcp_request_t *req, mcp_upstream_e upstream)
                      upstream == MCP_UPSTREAM_MODERN
                      ? mcp_revision(mcp_revision_latest(MCP_REVISION_ALL, 1))
                        ->name
-                     : mcp_str(MCP_UPSTREAM_STATELESS_VERSION));
+                     : mcp_endpoint_upstream_version(req->call->endpoint));
 
     return mcp_backend_request_replace_body(req, upstream);
 }

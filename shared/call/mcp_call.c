@@ -351,7 +351,8 @@ mcp_call_start(mcp_call_t *call)
         mcp_call_take_policy(call);
     }
 
-    call->stream_at = now + mcp_call_stream_after(call);
+    call->stream_at = call->describe ? UINT64_MAX
+                                     : now + mcp_call_stream_after(call);
     mcp_hook_start(call->states, call);
     call->worker->calls++;
 
@@ -494,6 +495,11 @@ mcp_call_respond(mcp_call_t *call)
 
     x = call->x;
     call->x = NULL;
+
+    if (call->describe) {
+        call->describe(x);
+        return;
+    }
 
     if (call->batch) {
         x->answer.outcome = "ok";

@@ -193,6 +193,11 @@ struct mcp_call_s {
     mcp_request_t              *requests;
     size_t                      n;
     size_t                      pending;
+    void                      (*describe)(mcp_exchange_t *x);  /* called
+                                               instead of sending the response,
+                                               if the call asks an MCP server
+                                               about itself; NULL: it does
+                                               not */
     uint32_t                    cancels;    /* value of mcp_store_cancels() when
                                                the exchange began */
     unsigned                    n_breqs;    /* number of running backend

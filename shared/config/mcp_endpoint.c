@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "mcp_endpoint.h"
+#include "rpc/mcp_upstream_body.h"
 
 
 unsigned
@@ -34,25 +35,86 @@ mcp_endpoint_upstream(const mcp_endpoint_t *endpoint, unsigned target)
 }
 
 
+mcp_upstream_about_t *
+mcp_endpoint_describer(const mcp_endpoint_t *endpoint)
+{
+    return mcp_endpoint_upstream(endpoint, endpoint->target) == MCP_UPSTREAM_OFF
+           ? NULL : endpoint->about;
+}
+
+
+/* Returns the description if it is known, otherwise NULL. */
+static const mcp_upstream_about_t *
+mcp_endpoint_about(const mcp_endpoint_t *endpoint)
+{
+    const mcp_upstream_about_t  *about;
+
+    about = mcp_endpoint_describer(endpoint);
+
+    return about && about->at ? about : NULL;
+}
+
+
+mcp_str_t
+mcp_endpoint_upstream_version(const mcp_endpoint_t *endpoint)
+{
+    const mcp_upstream_about_t  *about;
+
+    about = mcp_endpoint_about(endpoint);
+
+    return about && about->version.len
+           ? about->version : mcp_str(MCP_UPSTREAM_STATELESS_VERSION);
+}
+
+
+mcp_str_t
+mcp_endpoint_instructions(const mcp_endpoint_t *endpoint)
+{
+    const mcp_upstream_about_t  *about;
+
+    if (endpoint->catalog) {
+        return mcp_catalog_info(endpoint->catalog)->instructions;
+    }
+
+    about = mcp_endpoint_about(endpoint);
+
+    return about ? about->instructions : mcp_null_str;
+}
+
+
 int
 mcp_endpoint_offers(const mcp_endpoint_t *endpoint, mcp_list_e kind)
 {
-    if (endpoint->catalog == NULL) {
+    const mcp_upstream_about_t  *about;
+
+    if (endpoint->catalog) {
+        return mcp_catalog_has(endpoint->catalog, kind);
+    }
+
+    about = mcp_endpoint_about(endpoint);
+
+    if (about == NULL) {
         return endpoint->target != MCP_NO_TARGET;
     }
 
-    return mcp_catalog_has(endpoint->catalog, kind);
+    return (int) (kind == MCP_LIST_TOOLS ? about->tools
+                  : kind == MCP_LIST_PROMPTS ? about->prompts
+                  : about->resources);
 }
 
 
 int
 mcp_endpoint_completes(const mcp_endpoint_t *endpoint)
 {
-    if (endpoint->catalog == NULL) {
-        return endpoint->target != MCP_NO_TARGET;
+    const mcp_upstream_about_t  *about;
+
+    if (endpoint->catalog) {
+        return mcp_catalog_info(endpoint->catalog)->completions;
     }
 
-    return mcp_catalog_info(endpoint->catalog)->completions;
+    about = mcp_endpoint_about(endpoint);
+
+    return about ? (int) about->completions : endpoint->target != MCP_NO_TARGET;
 }
 
 
@@ -123,10 +185,46 @@ mcp_endpoint_extensions(const mcp_endpoint_t *endpoint, int stateless,
 }
 
 
+/* Appends the capabilities of an MCP server that is the backend, without those
+ * that need notifications from it. */
+static void
+mcp_endpoint_upstream_capabilities(const mcp_endpoint_t *endpoint,
+    int stateless, mcp_buf_t *buf)
+{
+    const mcp_upstream_about_t  *about;
+
+    about = mcp_endpoint_about(endpoint);
+
+    mcp_buf_str(buf, about->tools ? mcp_str("{\"tools\":{},") : mcp_str("{"));
+
+    if (about->prompts) {
+        mcp_buf_lit(buf, "\"prompts\":{},");
+    }
+
+    if (about->resources) {
+        mcp_buf_lit(buf, "\"resources\":{},");
+    }
+
+    if (about->completions) {
+        mcp_buf_lit(buf, "\"completions\":{},");
+    }
+
+    mcp_buf_lit(buf, "\"logging\":{}");
+    mcp_endpoint_resume_methods(endpoint, stateless, buf);
+    mcp_endpoint_extensions(endpoint, stateless, buf);
+    mcp_buf_lit(buf, "}");
+}
+
+
 void
 mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
     mcp_buf_t *buf)
 {
+    if (mcp_endpoint_about(endpoint)) {
+        mcp_endpoint_upstream_capabilities(endpoint, stateless, buf);
+        return;
+    }
+
     mcp_buf_lit(buf, "{");
 
     if (mcp_endpoint_offers(endpoint, MCP_LIST_TOOLS)) {
@@ -181,10 +279,17 @@ void
 mcp_endpoint_info(const mcp_endpoint_t *endpoint, mcp_revision_e revision,
     mcp_buf_t *buf)
 {
-    const mcp_revision_t       *row;
-    const mcp_catalog_info_t  *about;
+    const mcp_revision_t        *row;
+    const mcp_catalog_info_t    *about;
+    const mcp_upstream_about_t  *server;
 
     row = mcp_revision(revision);
+    server = mcp_endpoint_about(endpoint);
+
+    if (server && server->server_info.len && !endpoint->named) {
+        mcp_buf_str(buf, server->server_info);
+        return;
+    }
 
     mcp_buf_lit(buf, "{\"name\":");
     mcp_buf_json(buf, endpoint->name);
@@ -365,8 +470,9 @@ mcp_endpoint_result(const mcp_endpoint_t *endpoint,
     const mcp_client_t *client, const mcp_method_t *method, mcp_str_t name,
     mcp_result_t *add)
 {
-    int                       own;
-    const mcp_policy_rule_t  *rule;
+    int                          own;
+    const mcp_policy_rule_t     *rule;
+    const mcp_upstream_about_t  *about;
 
     static const unsigned char  nobody[MCP_DIGEST_LEN];
 
@@ -377,7 +483,12 @@ mcp_endpoint_result(const mcp_endpoint_t *endpoint,
     own = method->id == MCP_METHOD_SERVER_DISCOVER
           || (method->list_kind != MCP_METHOD_NO_LIST && endpoint->catalog);
 
-    add->members = endpoint->result_members;
+    about = endpoint->named ? NULL : mcp_endpoint_about(endpoint);
+
+    add->members = about && about->members.len ? mcp_buf_text(&about->members)
+                                               : endpoint->result_members;
+    add->keeps_info = (!endpoint->named
+                       && mcp_endpoint_describer(endpoint) != NULL);
     add->caches = method->caches;
     add->ttl = own ? endpoint->cache_ttl : 0;
     add->is_public = own && !endpoint->has_principal

@@ -88,7 +88,7 @@ mcp_setup_add_target(mcp_setup_t *setup, mcp_str_t target)
     }
 
     setup->targets[setup->n_targets++] = (mcp_target_t) {
-        .name = target, .upstream = MCP_UPSTREAM_OFF
+        .name = target, .upstream = MCP_UPSTREAM_OFF, .check = 0, .stale = 0
     };
 
     return i;
@@ -236,7 +236,16 @@ int
 mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
     mcp_str_t version, mcp_endpoint_t *endpoint)
 {
+    mcp_upstream_about_t  *about;
+
     memset(endpoint, 0, sizeof(mcp_endpoint_t));
+
+    about = setup->catalog ? NULL
+            : mcp_arena_calloc(&setup->arena, sizeof(mcp_upstream_about_t));
+
+    if (about == NULL && setup->catalog == NULL) {
+        return MCP_ERR_MEMORY;
+    }
 
     if (mcp_setup_make_routes(setup, endpoint) != MCP_OK
         || mcp_setup_make_origins(setup, endpoint) != MCP_OK
@@ -249,9 +258,11 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
     endpoint->name = setup->name.data ? setup->name : name;
     endpoint->version = setup->name.data ? setup->version : version;
     endpoint->title = setup->title;
+    endpoint->named = setup->name.data != NULL;
     endpoint->targets = setup->targets;
     endpoint->keys = setup->keys ? setup->keys : keys;
     endpoint->catalog = setup->catalog;
+    endpoint->about = about;
     endpoint->revisions = mcp_setup_revisions(setup);
     endpoint->publish_url = setup->publish_url;
     endpoint->identity = mcp_setup_identity(setup);
@@ -355,7 +366,13 @@ void
 mcp_setup_set_upstream(mcp_setup_t *setup, unsigned target,
     const mcp_setup_t *backend)
 {
-    setup->targets[target].upstream = mcp_setup_upstream(backend);
+    mcp_endpoint_t  endpoint;
+
+    mcp_options_apply(&backend->options, &endpoint);
+
+    setup->targets[target].upstream = endpoint.upstream;
+    setup->targets[target].check = endpoint.upstream_check;
+    setup->targets[target].stale = endpoint.upstream_stale;
 }
 
 

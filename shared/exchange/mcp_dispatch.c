@@ -7,6 +7,7 @@
 #include "call/mcp_cancel.h"
 #include "call/mcp_input.h"
 #include "config/mcp_tenant.h"
+#include "exchange/mcp_describe.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_exchange_session.h"
 #include "exchange/mcp_join.h"
@@ -369,6 +370,13 @@ mcp_dispatch_answer(mcp_exchange_t *x)
 }
 
 
+static int
+mcp_dispatch_discover(mcp_exchange_t *x)
+{
+    return mcp_operation_now(x, mcp_dispatch_answer);
+}
+
+
 /* Handles a message after the checks of its revision, session or client. */
 static int
 mcp_dispatch_request(mcp_exchange_t *x)
@@ -392,6 +400,10 @@ mcp_dispatch_request(mcp_exchange_t *x)
         return mcp_operation_now(x, mcp_listen);
     }
 
+    if (method->id == MCP_METHOD_SERVER_DISCOVER) {
+        return mcp_describe(x, mcp_dispatch_discover);
+    }
+
     if (mcp_dispatch_opens(x, method)) {
         return mcp_operation_now(x, mcp_dispatch_open);
     }
@@ -411,7 +423,7 @@ mcp_dispatch_of_session(mcp_exchange_t *x)
     {
         return mcp_revision_latest(x->endpoint->revisions, 0)
                == MCP_REVISION_NONE ? mcp_stateless_initialize(x)
-                                    : mcp_initialize(x);
+                                    : mcp_describe(x, mcp_initialize);
     }
 
     fault = mcp_exchange_check_session(x);

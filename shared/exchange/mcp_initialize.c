@@ -69,6 +69,7 @@ mcp_initialize_header(mcp_exchange_t *x)
 static void
 mcp_initialize_result(mcp_exchange_t *x)
 {
+    mcp_str_t              instructions;
     const mcp_endpoint_t  *endpoint;
 
     endpoint = x->endpoint;
@@ -82,12 +83,11 @@ mcp_initialize_result(mcp_exchange_t *x)
     mcp_buf_lit(&x->answer.out, ",\"serverInfo\":");
     mcp_endpoint_info(endpoint, x->client.revision, &x->answer.out);
 
-    if (endpoint->catalog
-        && mcp_catalog_info(endpoint->catalog)->instructions.len)
-    {
+    instructions = mcp_endpoint_instructions(endpoint);
+
+    if (instructions.len) {
         mcp_buf_lit(&x->answer.out, ",\"instructions\":");
-        mcp_buf_str(&x->answer.out,
-                    mcp_catalog_info(endpoint->catalog)->instructions);
+        mcp_buf_str(&x->answer.out, instructions);
     }
 
     mcp_buf_lit(&x->answer.out, "}");

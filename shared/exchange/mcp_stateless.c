@@ -510,13 +510,11 @@ mcp_stateless_discover(const mcp_exchange_t *x, mcp_buf_t *out)
     mcp_buf_lit(out, ",\"capabilities\":");
     mcp_endpoint_capabilities(x->endpoint, 1, out);
 
-    if (x->endpoint->catalog) {
-        instructions = mcp_catalog_info(x->endpoint->catalog)->instructions;
+    instructions = mcp_endpoint_instructions(x->endpoint);
 
-        if (instructions.len) {
-            mcp_buf_lit(out, ",\"instructions\":");
-            mcp_buf_str(out, instructions);
-        }
+    if (instructions.len) {
+        mcp_buf_lit(out, ",\"instructions\":");
+        mcp_buf_str(out, instructions);
     }
 
     mcp_buf_lit(out, "}");

@@ -14,6 +14,7 @@
 #include "mcp_auth.h"
 #include "rpc/mcp_client.h"
 #include "rpc/mcp_result.h"
+#include "rpc/mcp_upstream_about.h"
 
 
 typedef struct {
@@ -41,6 +42,8 @@ typedef enum {
 typedef struct {
     mcp_str_t     name;        /* by which the glue finds it */
     unsigned      upstream;    /* mcp_upstream_e */
+    uint64_t      check;       /* mcp_upstream_check, ms */
+    uint64_t      stale;       /* mcp_upstream_stale, ms */
 } mcp_target_t;
 
 
@@ -97,6 +100,11 @@ typedef struct {
     const mcp_keys_t     *keys;
     const mcp_catalog_t  *catalog;             /* NULL: the backend answers
                                                   lists */
+    mcp_upstream_about_t *about;               /* what the default target says
+                                                  about itself if it is an MCP
+                                                  server; not constant: each
+                                                  process fills its own copy;
+                                                  NULL: there is a catalog */
 
     const mcp_route_t    *routes;              /* exact patterns first */
     size_t                n_routes;
@@ -123,6 +131,8 @@ typedef struct {
     unsigned              pass_cookie:1;
     unsigned              debug:1;             /* 1: clients get the reason why
                                                   a call failed */
+    unsigned              named:1;             /* 1: name, version and title
+                                                  are from mcp_server */
     unsigned              has_principal:1;     /* 1 if callers are
                                                   authenticated; set by the
                                                   glue */
@@ -179,6 +189,13 @@ typedef struct {
     unsigned              upstream;            /* mcp_upstream_e: what this
                                                   section is as a backend, see
                                                   mcp_setup_set_upstream() */
+    uint64_t              upstream_check;      /* how long a server's
+                                                  description of itself is
+                                                  used before it is asked
+                                                  again */
+    uint64_t              upstream_stale;      /* how much longer the
+                                                  description is used while the
+                                                  server fails */
     unsigned              resume_stateless;    /* mcp_resume_stateless_e */
     uint64_t              reconnect_wait;      /* how long a call continues
                                                   without a consumer if its
@@ -245,6 +262,18 @@ mcp_str_t mcp_endpoint_target(const mcp_endpoint_t *endpoint,
  * MCP_NO_TARGET. */
 mcp_upstream_e mcp_endpoint_upstream(const mcp_endpoint_t *endpoint,
     unsigned target);
+
+/* Returns the description that the endpoint sends to its clients, which may be
+ * empty; NULL if the endpoint has a catalog or its default target is not an MCP
+ * server. */
+mcp_upstream_about_t *mcp_endpoint_describer(const mcp_endpoint_t *endpoint);
+
+/* Returns the revision in which a server without sessions is called. */
+mcp_str_t mcp_endpoint_upstream_version(const mcp_endpoint_t *endpoint);
+
+/* Returns the instructions for the model, a raw JSON string; empty if there are
+ * none. */
+mcp_str_t mcp_endpoint_instructions(const mcp_endpoint_t *endpoint);
 
 /* Returns 1 if calls of the endpoint can become tasks. */
 int mcp_endpoint_makes_tasks(const mcp_endpoint_t *endpoint);

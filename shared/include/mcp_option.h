@@ -96,7 +96,11 @@
     X(PAGE_SIZE, page_size, "mcp_page_size",                                  \
       "MCPPageSize", NUMBER, 1, 0, 1073741824, 100)                           \
     X(UPSTREAM, upstream, "mcp_upstream",                                     \
-      "MCPUpstream", UPSTREAM, 1, 0, 2, 0)
+      "MCPUpstream", UPSTREAM, 1, 0, 2, 0)                                    \
+    X(UPSTREAM_CHECK, upstream_check, "mcp_upstream_check",                   \
+      "MCPUpstreamCheck", TIME, 0, 1, MCP_TIME_MAX, 60000)                    \
+    X(UPSTREAM_STALE, upstream_stale, "mcp_upstream_stale",                   \
+      "MCPUpstreamStale", TIME, 1, 0, MCP_TIME_MAX, 600000)
 
 
 #define MCP_TIME_MAX  (INT64_MAX / 1000000)    /* such a time in nanoseconds

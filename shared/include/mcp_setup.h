@@ -240,8 +240,9 @@ mcp_str_t mcp_setup_target(const mcp_setup_t *setup, unsigned target);
 int mcp_setup_has_upstream(const mcp_setup_t *setup);
 unsigned mcp_setup_upstream(const mcp_setup_t *setup);
 
-/* Sets what a target of the endpoint that was created last is: the value of
- * mcp_upstream in "backend", the section of that backend. */
+/* Sets what a target of the endpoint that was created last is: the values of
+ * mcp_upstream, mcp_upstream_check and mcp_upstream_stale in "backend", the
+ * section of that backend. */
 void mcp_setup_set_upstream(mcp_setup_t *setup, unsigned target,
     const mcp_setup_t *backend);
 

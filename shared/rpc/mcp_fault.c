@@ -91,6 +91,8 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         mcp_fault_server(503, "Server has no room for another stream"),
     [MCP_FAULT_CLUSTER_UNREACHABLE] =
         mcp_fault_server(503, "The cluster cannot be reached now"),
+    [MCP_FAULT_UPSTREAM_DOWN] = mcp_fault_server(503,
+        "The MCP server behind this one does not respond now"),
     [MCP_FAULT_TOO_MANY_STREAMS] =
         mcp_fault_server(429, "Too many streams, or too many bytes in them"),
     [MCP_FAULT_TOO_MANY_VALUES] =

@@ -43,6 +43,8 @@ typedef enum {
     MCP_FAULT_STORE_FULL,              /* 503 */
     MCP_FAULT_CLUSTER_UNREACHABLE,     /* 503, the operation needs other
                                           nodes */
+    MCP_FAULT_UPSTREAM_DOWN,           /* 503, the MCP server that is the
+                                          backend has not described itself */
     MCP_FAULT_TOO_MANY_STREAMS,        /* 429 */
     MCP_FAULT_TOO_MANY_VALUES,         /* 429, stored settings and used
                                           tokens */

@@ -172,14 +172,24 @@ mcp_result_member(mcp_str_t key, const mcp_json_value_t *value, int *good)
 
 /*
  * Writes the value of _meta with the server's identification of the endpoint,
- * which replaces that of the backend.
+ * which replaces that of the backend unless add->keeps_info is 1.
  */
 static void
 mcp_result_meta(mcp_buf_t *out, mcp_str_t meta, const mcp_result_t *add)
 {
     mcp_str_t         key;
     mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
+    mcp_json_value_t  value, object;
+
+    object = (mcp_json_value_t) { MCP_JSON_OBJECT, meta };
+
+    if (add->keeps_info
+        && mcp_json_get(&object, mcp_str("io.modelcontextprotocol/serverInfo"))
+           .type == MCP_JSON_OBJECT)
+    {
+        mcp_buf_str(out, meta);
+        return;
+    }
 
     mcp_buf_lit(out, "{" MCP_RESULT_SERVER_INFO);
     mcp_buf_str(out, mcp_result_server_info(add));

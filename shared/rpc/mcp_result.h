@@ -23,6 +23,7 @@ typedef struct {
     uint64_t   ttl;            /* ttlMs if the backend does not set it */
     unsigned   is_private:1;   /* 1: cacheScope is "private", even if the
                                   backend sets it */
+    unsigned   keeps_info:1;   /* 1: the serverInfo of a backend is kept */
 } mcp_result_t;
 
 

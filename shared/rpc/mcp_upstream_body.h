@@ -12,6 +12,17 @@
 
 #include "base/mcp_buf.h"
 #include "json/mcp_json.h"
+#include "mcp_version.h"
+
+
+/* The revision in which a server without sessions is called if it has not said
+ * which one it serves. Servers serve older revisions than their latest one, and
+ * this one has existed for longer than most of them. */
+#define MCP_UPSTREAM_STATELESS_VERSION  "2025-06-18"
+
+/* this server as the client of an upstream */
+#define MCP_UPSTREAM_CLIENT_INFO                                              \
+    "{\"name\":\"mcp_module\",\"version\":\"" MCP_VERSION "\"}"
 
 
 /* Members of params._meta that an upstream of revision 2026-07-28 requires, as

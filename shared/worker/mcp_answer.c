@@ -238,6 +238,10 @@ mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
         mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("1"));
         break;
 
+    case MCP_FAULT_UPSTREAM_DOWN:
+        mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("2"));
+        break;
+
     case MCP_FAULT_TOO_MANY_STREAMS:
     case MCP_FAULT_TOO_MANY_VALUES:
         mcp_store_count(store, MCP_COUNT_REJECTED_LIMIT, 1);

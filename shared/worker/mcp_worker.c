@@ -67,10 +67,15 @@ mcp_worker_create_with_methods(const mcp_env_t *env, mcp_store_t *store,
 void
 mcp_worker_destroy(mcp_worker_t *worker)
 {
-    const mcp_mem_t  *mem;
+    const mcp_mem_t       *mem;
+    mcp_upstream_about_t  *about;
 
     if (worker == NULL) {
         return;
+    }
+
+    for (about = worker->abouts; about; about = about->next) {
+        mcp_upstream_about_drop(about);
     }
 
     mem = &worker->env->mem;

@@ -71,6 +71,8 @@ struct mcp_worker_s {
     mcp_timer_t                        cancel_poll;    /* armed while calls are
                                                           tracked */
     mcp_session_cache_t                sessions;
+    mcp_upstream_about_t              *abouts; /* descriptions of MCP servers
+                                                  that have a text */
 
     mcp_handle_t                      *handles;
     uint32_t                           n_handles;
@@ -365,6 +367,11 @@ struct mcp_exchange_s {
     unsigned                    granted_known:1;
     unsigned                    parsed:1;   /* 1: msg was parsed by
                                                mcp_exchange_parse() */
+    unsigned                    described:1;  /* 1: the MCP server that is the
+                                                 backend was asked about
+                                                 itself */
+    int                       (*respond)(mcp_exchange_t *x);   /* what follows
+                                                                  then */
     unsigned                    allocated:1;       /* 1: the core has allocated
                                                       the exchange, and frees
                                                       it */

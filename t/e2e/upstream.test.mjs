@@ -14,7 +14,8 @@ const older = await recording();
 
 const without = ['mcp_catalog', 'mcp_route', 'mcp_server'];
 const server = await Fixture.use({
-    without, location: { mcp_stream_after: '0', mcp_backend: 'modern' },
+    without, location: { mcp_stream_after: '0', mcp_task_after: 'off',
+                         mcp_backend: 'modern' },
     backends: { modern: { http: modern.port, upstream: 'modern' } },
 });
 const stateless = await Fixture.use({
@@ -31,6 +32,24 @@ const ours = ['mcp-principal', 'mcp-session', 'mcp-session-id',
 const secrets = { Authorization: 'Bearer a', Cookie: 'a=b',
                   Origin: `http://127.0.0.1:${server.port}`,
                   'Mcp-Principal': 'root' };
+
+// What the servers say about themselves. Other requests get the test's reply.
+
+const about = { capabilities: { tools: { listChanged: true }, logging: {},
+                                resources: { subscribe: true } },
+                instructions: 'Use "add".' };
+const info = { name: 'upstream', version: '7', title: 'Upstream' };
+const described = {
+    'server/discover': () => ({ ...about, supportedVersions: [MODERN],
+        resultType: 'complete', ttlMs: 0, cacheScope: 'public',
+        _meta: { [META.server]: info } }),
+    initialize: () => ({ ...about, protocolVersion: '2025-11-25',
+                         serverInfo: info }),
+};
+
+for (const upstream of [modern, older]) {
+    upstream.describe = (call) => described[call.body.method](call);
+}
 
 // a tool's result with the arguments of its call
 
@@ -189,10 +208,11 @@ describe('client and upstream of 2026-07-28', () => {
 
         modern.reply = (call) => ({ ...echo(call), resultType: 'complete' });
 
-        const answer = await client.post(text, {
-            headers: client.headers(message) });
+        const { status } = await client.follow(Object.assign(
+            await client.post(text, { headers: client.headers(message) }),
+            { id: message.id }));
 
-        assert.equal(answer.status, 200);
+        assert.equal(status, 200);
         assert.equal(modern.last().text, text);
         assert.deepEqual(ours.filter((name) => name in modern.last().headers),
                          []);
@@ -257,7 +277,7 @@ describe('upstream of an older revision without sessions', () => {
 
         assert.deepEqual(body.params, { name: 'add', arguments: { a: 1 },
                                         _meta: { 'x/y': 1 } });
-        assert.equal(headers['mcp-protocol-version'], '2025-06-18');
+        assert.match(headers['mcp-protocol-version'], /^2025-(06-18|11-25)$/);
         assert.deepEqual(ours.filter((name) => name in headers), []);
     });
 
@@ -282,8 +302,8 @@ describe('upstream of an older revision without sessions', () => {
         older.reply = echo;
         await (await session.post(text)).text();
         assert.equal(older.last().text, text);
-        assert.equal(older.last().headers['mcp-protocol-version'],
-                     '2025-06-18');
+        assert.match(older.last().headers['mcp-protocol-version'],
+                     /^2025-(06-18|11-25)$/);
     });
 
     test('ping on the stream: it is dropped, the call continues', async () => {
@@ -293,6 +313,96 @@ describe('upstream of an older revision without sessions', () => {
             { jsonrpc: '2.0', id: 1, method: 'ping' }, done(body)];
 
         assert.deepEqual(await session.tool('add'), { content: [] });
+    });
+});
+
+
+describe('description of the upstream', () => {
+    for (const [name, port, form] of [['2026-07-28', modern, 'modern'],
+        ['older, without sessions', older, 'stateless']])
+    {
+        test(`upstream ${name}: clients get its name, instructions and capabilities`,
+             async () => {
+            const fresh = await Fixture.start({
+                without, workers: 1, location: { mcp_backend: 'it' },
+                backends: { it: { http: port.port, upstream: form } } });
+
+            try {
+                const asked = port.described.length;
+                const { server: older } = await fresh.session();
+                const client = new Modern(fresh);
+                const { result } = await client.response('server/discover');
+
+                assert.deepEqual(older.serverInfo, info);
+                assert.deepEqual(result._meta[META.server], info);
+
+                for (const { capabilities, instructions } of [older, result]) {
+                    assert.equal(instructions, 'Use "add".');
+                    assert.deepEqual(capabilities.tools, {});
+                    assert.deepEqual(capabilities.resources, {});
+                    assert.equal(capabilities.prompts, undefined);
+                    assert.equal(capabilities.completions, undefined);
+                }
+
+                // one worker has asked once
+
+                assert.equal(port.described.length, asked + 1);
+
+                const { body, headers } = port.described.at(-1);
+
+                assert.equal(headers['mcp-method'], body.method);
+                assert.deepEqual(ours.filter((h) => h in headers), []);
+            } finally {
+                await fresh.stop();
+            }
+        });
+    }
+
+    test('mcp_server: clients get its name, not that of the upstream',
+         async () => {
+        const fresh = await Fixture.start({
+            without: without.slice(0, 2), workers: 1,
+            location: { mcp_backend: 'it', mcp_server: 'mine 1' },
+            backends: { it: { http: modern.port, upstream: 'modern' } } });
+
+        try {
+            const session = await fresh.session();
+            const client = new Modern(fresh);
+
+            modern.reply = (call) => ({ ...echo(call), resultType: 'complete',
+                                        _meta: { [META.server]: info } });
+
+            const { result } = await client.response('tools/call',
+                                                     { name: 'add' });
+
+            assert.equal(session.server.serverInfo.name, 'mine');
+            assert.equal(result._meta[META.server].name, 'mine');
+        } finally {
+            await fresh.stop();
+        }
+    });
+
+    test('upstream down: 503 at first; later its last description for mcp_upstream_stale',
+         async () => {
+        const upstream = await recording();
+        const fresh = await Fixture.start({
+            without, workers: 1, location: { mcp_backend: 'it' },
+            backends: { it: { http: upstream.port, upstream: 'modern',
+                              check: '1ms' } } });
+        const initialize = () => fresh.session().then(
+            (session) => session.server.instructions,
+            (error) => error.actual);
+
+        try {
+            upstream.describe = ({ res }) => { res.socket.destroy(); };
+            assert.equal(await initialize(), 503);
+            upstream.describe = described['server/discover'];
+            assert.equal(await initialize(), 'Use "add".');
+            upstream.describe = ({ res }) => { res.socket.destroy(); };
+            assert.equal(await initialize(), 'Use "add".');
+        } finally {
+            await fresh.stop();
+        }
     });
 });
 

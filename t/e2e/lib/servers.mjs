@@ -60,8 +60,9 @@ function apacheName(name) {
  *   backend(name)            returns the name of a backend for directives
  *   section(name, backend)   returns the location of a backend:
  *                            { fastcgi: socket or port, keep, script }, or
- *                            { http: socket or port, upstream: value of
- *                            mcp_upstream, if it is an MCP server }
+ *                            { http: socket or port, upstream, check:
+ *                            values of mcp_upstream and mcp_upstream_check,
+ *                            if it is an MCP server }
  *   worker                   sets X-Worker to the process that answers
  *   sndbuf(bytes)            returns { listen, http }, which set the send
  *                            buffer of client sockets
@@ -100,12 +101,13 @@ const nginx = {
         return { active, reading, writing, waiting };
     },
 
-    section(name, { fastcgi, http, keep, script, upstream }) {
+    section(name, { fastcgi, http, keep, script, upstream, check = '1m' }) {
         if (upstream) {
             return {
                 server: `
                     location @${name} {
                         mcp_upstream ${upstream};
+                        mcp_upstream_check ${check};
                         include ${root}/examples/mcp_upstream_params;
                         rewrite ^ /mcp? break;
                         proxy_buffering off;
@@ -169,12 +171,14 @@ const apache = {
         ...Object.fromEntries([...text.matchAll(/^(\w+): (\d+)$/gm)]
             .map(([, name, n]) => [name, Number(n)])) }),
 
-    section(name, { fastcgi, http, keep, script = '/', upstream }) {
+    section(name, { fastcgi, http, keep, script = '/', upstream,
+                    check = '1m' }) {
         if (upstream) {
             return {
                 server: `
                     <Location "/mcp-backend/${name}">
                         MCPUpstream ${upstream}
+                        MCPUpstreamCheck ${check}
                         Include ${root}/examples/mcp_upstream.conf
                         ProxyPass "http://127.0.0.1:${http}/mcp" retry=0
                     </Location>`,

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // An MCP server that records its requests, as a backend with mcp_upstream. A
-// test gives the responses: a function of { body, headers, call }, which returns
-// a result, { error }, { status, type, text }, or a list of messages that are
-// sent as an event stream.
+// test gives the responses, `describe` for initialize and server/discover,
+// `reply` for all others: functions of { body, headers, text, res }, which
+// return a result, { error }, { status, type, text }, a list of messages that
+// are sent as an event stream, or undefined if they respond themselves.
 
 import http from 'node:http';
 import { once } from 'node:events';
 import { after } from 'node:test';
 
 export async function recording() {
-    const upstream = { requests: [], reply: () => ({ content: [] }) };
+    const upstream = { requests: [], described: [],
+                       reply: () => ({ content: [] }) };
 
     const server = http.createServer(async (req, res) => {
         const chunks = [];
@@ -22,6 +24,12 @@ export async function recording() {
         const text = String(Buffer.concat(chunks));
         const call = { text, body: JSON.parse(text), headers: req.headers,
                        url: req.url, res };
+
+        if (['initialize', 'server/discover'].includes(call.body.method)) {
+            upstream.described.push(call);
+            respond(call, await upstream.describe(call));
+            return;
+        }
 
         upstream.requests.push(call);
         respond(call, await upstream.reply(call));

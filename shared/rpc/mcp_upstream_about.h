@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What an MCP server that is a backend says about itself: the result of
+ * server/discover (2026-07-28, server/discover) or of initialize (2025-11-25,
+ * basic/lifecycle, "Initialization"). Each process keeps the last one.
+ */
+
+
+#ifndef MCP_UPSTREAM_ABOUT_H_INCLUDED
+#define MCP_UPSTREAM_ABOUT_H_INCLUDED
+
+
+#include "base/mcp_buf.h"
+
+
+typedef struct mcp_upstream_about_s  mcp_upstream_about_t;
+
+struct mcp_upstream_about_s {
+    mcp_buf_t              text;       /* the result; the slices below are
+                                          parts of it, or empty */
+    mcp_buf_t              members;    /* mcp_result_members() of server_info;
+                                          empty if that is */
+    uint64_t               at;         /* when it was received, ms of
+                                          mcp_env_t.now; 0: never */
+    mcp_str_t              version;    /* the revision that it has chosen for
+                                          clients of older revisions */
+    mcp_str_t              server_info;        /* an object */
+    mcp_str_t              instructions;       /* a string, raw */
+    unsigned               tools:1;    /* 1: the server has this capability */
+    unsigned               prompts:1;
+    unsigned               resources:1;
+    unsigned               completions:1;
+    unsigned               logging:1;
+    mcp_upstream_about_t  *next;       /* next one of this process that has a
+                                          text */
+};
+
+
+/*
+ * Replaces the description by a result, an object of valid JSON, that was
+ * received at the time now.
+ *
+ * Returns MCP_OK; or, without a change,
+ *   MCP_ERR_SYNTAX  the result has no object of capabilities
+ *   MCP_ERR_MEMORY
+ */
+int mcp_upstream_about_set(mcp_upstream_about_t *about, const mcp_mem_t *mem,
+    mcp_str_t result, uint64_t now);
+
+/* Frees the text of a description. */
+void mcp_upstream_about_drop(mcp_upstream_about_t *about);
+
+
+#endif /* MCP_UPSTREAM_ABOUT_H_INCLUDED */
