@@ -374,6 +374,54 @@ pm.max_children = 4
 
     await twoTools('php', { fastcgi: socket,
                             script: `${root}/examples/php/tools.php` });
+
+    describe('MCP server in PHP-FPM with mcp_upstream', async () => {
+        const server = await Fixture.use({
+            without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
+            location: { mcp_backend: 'pool' },
+            backends: { pool: { fastcgi: socket, upstream: 'modern',
+                script: `${root}/examples/php-pool/server.php` } },
+        });
+        const capabilities = { elicitation: {} };
+        const accepted = { action: 'accept', content: { name: 'Ada' } };
+
+        test('client of 2025-11-25: the question is answered', async () => {
+            const session = await server.session({ capabilities });
+
+            assert.equal(session.server.serverInfo.name, 'php-pool');
+            assert.equal(textOf(await session.tool('quick')), 'ok');
+
+            const { response } = await session.follow(
+                await session.call('ask'), {
+                    onMessage: ({ id }) => session.respond(id, accepted) });
+
+            assert.equal(textOf(response.result), 'Hello, Ada!');
+        });
+
+        test('client of 2026-07-28: the question is answered', async () => {
+            const client = new Modern(server, { capabilities });
+            const { inputRequests, requestState } = await client.tool('ask');
+
+            assert.equal(inputRequests.name.method, 'elicitation/create');
+
+            const { result } = await client.response('tools/call', {
+                name: 'ask', arguments: {}, requestState,
+                inputResponses: { name: accepted } });
+
+            assert.equal(textOf(result), 'Hello, Ada!');
+        });
+    });
+
+    test('php-pool: 40 users of 6 processes are asked at once, and all calls succeed',
+         { skip: SERVER !== 'nginx' && 'nginx only' }, async () => {
+        const { status, stdout, stderr } = spawnSync(
+            `${root}/examples/php-pool/run`, ['module'], {
+                encoding: 'utf8', env: { ...process.env, THINKING: '1',
+                    PORT: String(await freePort()) } });
+
+        assert.equal(status, 0, stderr);
+        assert.match(stdout, /by the module +40 +40 +40 +[0-9]+ ms/);
+    });
 });
 
 

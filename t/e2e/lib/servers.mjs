@@ -59,7 +59,8 @@ function apacheName(name) {
  *   directive(name, value)   returns a line of configuration
  *   backend(name)            returns the name of a backend for directives
  *   section(name, backend)   returns the location of a backend:
- *                            { fastcgi: socket or port, keep, script }, or
+ *                            { fastcgi: socket or port, keep, script,
+ *                            upstream }, or
  *                            { http: socket or port, upstream, check:
  *                            values of mcp_upstream and mcp_upstream_check,
  *                            if it is an MCP server }
@@ -102,6 +103,19 @@ const nginx = {
     },
 
     section(name, { fastcgi, http, keep, script, upstream, check = '1m' }) {
+        if (upstream && fastcgi) {
+            return {
+                server: `
+                    location @${name} {
+                        mcp_upstream ${upstream};
+                        include ${root}/examples/mcp_upstream_fastcgi_params;
+                        fastcgi_param SCRIPT_FILENAME ${script};
+                        fastcgi_buffering off;
+                        fastcgi_pass unix:${fastcgi};
+                    }`,
+            };
+        }
+
         if (upstream) {
             return {
                 server: `
@@ -173,6 +187,17 @@ const apache = {
 
     section(name, { fastcgi, http, keep, script = '/', upstream,
                     check = '1m' }) {
+        if (upstream && fastcgi) {
+            return {
+                server: `
+                    <Location "/mcp-backend/${name}">
+                        MCPUpstream ${upstream}
+                        Include ${root}/examples/mcp_upstream.conf
+                        SetHandler "proxy:unix:${fastcgi}|fcgi://${name}${script}"
+                    </Location>`,
+            };
+        }
+
         if (upstream) {
             return {
                 server: `
