@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { Fixture } from './lib/fixture.mjs';
 import { META, MODERN, Modern } from './lib/modern.mjs';
 import { done, recording } from './lib/upstream.mjs';
@@ -445,6 +446,34 @@ const failures = [
     ['question by a request', [{ jsonrpc: '2.0', id: 1,
         method: 'elicitation/create', params: { message: 'a?' } }],
      /invalid response/, 'backend_output'],
+    ['redirect', { status: 302, type: 'text/html', text: '' },
+     /Backend failed/, 'backend_failed'],
+    ['compressed response', ({ res }) => {
+        res.writeHead(200, { 'Content-Type': 'application/json',
+                             'Content-Encoding': 'gzip' });
+        res.end(gzipSync('{"jsonrpc":"2.0","id":1,"result":{}}'));
+    }, /invalid response/, 'backend_output'],
+    ['endless response', ({ res }) => {
+        res.writeHead(200, { 'Content-Type': 'application/json' });
+        (function more() {
+            while (!res.destroyed && res.write(' '.repeat(65536)));
+            res.once('drain', more);
+        })();
+    }, /too large/, 'backend_too_large'],
+    ['endless event', ({ res }) => {
+        res.writeHead(200, { 'Content-Type': 'text/event-stream' });
+        res.write('data: ');
+        (function more() {
+            while (!res.destroyed && res.write(' '.repeat(65536)));
+            res.once('drain', more);
+        })();
+    }, /too large/, 'backend_too_large'],
+    ['response that is cut', ({ res }) => {
+        res.writeHead(200, { 'Content-Type': 'application/json',
+                             'Content-Length': 100 });
+        res.write('{"jsonrpc":"2.0",');
+        setImmediate(() => res.socket.destroy());
+    }, /Backend failed/, 'backend_failed'],
     ['stream that ends without a response', [],
      /invalid response/, 'backend_output'],
 ];
@@ -455,7 +484,7 @@ describe('failure of an upstream: the client gets an error, the status page its 
         test(name, async () => {
             const session = await server.session();
 
-            modern.reply = () => reply;
+            modern.reply = typeof reply === 'function' ? reply : () => reply;
 
             const { response } = await session.follow(
                 await session.call('add'));

@@ -126,8 +126,8 @@ TEST(test_other_requests)
 
 TEST(test_foreign)
 {
-    mcp_target_t      targets[] = { { mcp_str("@a"), MCP_UPSTREAM_OFF },
-                                    { mcp_str("@b"), MCP_UPSTREAM_OFF } };
+    mcp_target_t      targets[] = { { .name = mcp_str("@a") },
+                                    { .name = mcp_str("@b") } };
     char              params[2048];
     mcp_keys_t        rotated;
     const mcp_keys_t *keys;

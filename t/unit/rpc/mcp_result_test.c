@@ -17,10 +17,11 @@
 
 #define MEMBERS  mcp_str(DONE "," META "}")
 
-static const mcp_result_t  plain = { MEMBERS, 0, 0, 0, 0 };
-static const mcp_result_t  caches = { MEMBERS, 1, 0, 70, 0 };
-static const mcp_result_t  is_public = { MEMBERS, 1, 1, 0, 0 };
-static const mcp_result_t  is_private = { MEMBERS, 1, 0, 0, 1 };
+static const mcp_result_t  plain = { MEMBERS, 0, 0, 0, 0, 0 };
+static const mcp_result_t  caches = { MEMBERS, 1, 0, 70, 0, 0 };
+static const mcp_result_t  is_public = { MEMBERS, 1, 1, 0, 0, 0 };
+static const mcp_result_t  keeps = { MEMBERS, 0, 0, 0, 0, 1 };
+static const mcp_result_t  is_private = { MEMBERS, 1, 0, 0, 1, 0 };
 
 
 static const struct {
@@ -45,6 +46,11 @@ static const struct {
     { "{\"_meta\":{\"x\":1}}", &plain,
       "{" META ",\"x\":1}," DONE "}" },
     { "{\"_meta\":{\"io.modelcontextprotocol/serverInfo\":0,\"x\":1}}", &plain,
+      "{" META ",\"x\":1}," DONE "}" },
+    { "{\"_meta\":{\"x\":1,\"io.modelcontextprotocol/serverInfo\":{}}}", &keeps,
+      "{\"_meta\":{\"x\":1,\"io.modelcontextprotocol/serverInfo\":{}}," DONE
+      "}" },
+    { "{\"_meta\":{\"io.modelcontextprotocol/serverInfo\":0,\"x\":1}}", &keeps,
       "{" META ",\"x\":1}," DONE "}" },
     { "{\"_meta\":{ }}", &plain, "{" META "}," DONE "}" },
     { "{\"_meta\":null}", &plain, "{" DONE "," META "}}" },

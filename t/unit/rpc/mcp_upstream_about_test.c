@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What an MCP server says in its response to server/discover or initialize. */
+
+
+#include "test_env.h"
+#include "rpc/mcp_upstream_about.h"
+
+
+#define INFO  "{\"name\":\"a\",\"version\":\"1\"}"
+
+
+static mcp_upstream_about_t  about;
+static test_mem_t            tm;
+
+
+static int
+set(const char *result, uint64_t now)
+{
+    return mcp_upstream_about_set(&about, &tm.mem, test_str(result), now);
+}
+
+
+/* The members are found in both forms, and a later result replaces all of an
+ * earlier one. */
+TEST(both_forms)
+{
+    memset(&about, 0, sizeof(about));
+    test_mem_init(&tm);
+
+    assert_int_equal(set("{\"supportedVersions\":[\"2026-07-28\"],"
+                         "\"capabilities\":{\"tools\":{},\"logging\":{}},"
+                         "\"instructions\":\"i\\n\",\"_meta\":{"
+                         "\"io.modelcontextprotocol/serverInfo\":" INFO "}}",
+                         7), MCP_OK);
+    assert_int_equal(about.at, 7);
+    assert_str_is(about.server_info, INFO);
+    assert_str_is(about.instructions, "\"i\\n\"");
+    assert_int_equal(about.version.len, 0);
+    assert_int_equal(about.tools, 1);
+    assert_int_equal(about.logging, 1);
+    assert_int_equal(about.prompts, 0);
+    assert_true(about.members.len > 0);
+
+    assert_int_equal(set("{\"protocolVersion\":\"2025-06-18\","
+                         "\"capabilities\":{\"prompts\":{},\"resources\":{},"
+                         "\"completions\":{}},\"serverInfo\":" INFO "}", 0),
+                     MCP_OK);
+    assert_int_equal(about.at, 1);
+    assert_str_is(about.version, "2025-06-18");
+    assert_str_is(about.server_info, INFO);
+    assert_int_equal(about.instructions.len, 0);
+    assert_int_equal(about.tools, 0);
+    assert_int_equal(about.prompts, 1);
+    assert_int_equal(about.resources, 1);
+    assert_int_equal(about.completions, 1);
+
+    mcp_upstream_about_drop(&about);
+    mcp_upstream_about_drop(&about);
+    assert_int_equal(tm.live, 0);
+}
+
+
+/* Members of another type count as absent; without capabilities the result is
+ * rejected, and the earlier one stays. */
+TEST(invalid_members)
+{
+    memset(&about, 0, sizeof(about));
+    test_mem_init(&tm);
+
+    assert_int_equal(set("{\"capabilities\":{\"tools\":true},"
+                         "\"instructions\":1,\"serverInfo\":\"a\","
+                         "\"protocolVersion\":\"1\",\"_meta\":[]}", 7),
+                     MCP_OK);
+    assert_int_equal(about.tools, 0);
+    assert_int_equal(about.instructions.len, 0);
+    assert_int_equal(about.server_info.len, 0);
+    assert_int_equal(about.members.len, 0);
+    assert_int_equal(about.version.len, 0);
+
+    assert_int_equal(set("{\"capabilities\":[]}", 8), MCP_ERR_SYNTAX);
+    assert_int_equal(set("{}", 8), MCP_ERR_SYNTAX);
+    assert_int_equal(about.at, 7);
+
+    mcp_upstream_about_drop(&about);
+    assert_int_equal(tm.live, 0);
+}
+
+
+RUN_TESTS(NULL, NULL)
