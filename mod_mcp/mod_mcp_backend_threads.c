@@ -131,6 +131,7 @@ static mod_mcp_backend_request_t *request_create(mcp_backend_request_t *breq,
     req->tenant = mcp_backend_request_tenant(breq);
     req->snapshot = snapshot;
     req->id = apr_pstrmemdup(p, id.data, id.len);
+    req->bare = breq->bare;
     set_target(req, mcp_setup_target(snapshot->dir->setup, breq->target));
 
     /* copies of id and body: ABORT may end the core's backend request while a

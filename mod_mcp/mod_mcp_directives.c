@@ -12,6 +12,7 @@
 #include "mod_mcp_path.h"
 
 #include "apr_file_io.h"
+#include "apr_fnmatch.h"
 
 #include "mcp_directive.h"
 #include "mcp_zone.h"
@@ -257,21 +258,20 @@ static const char *set_hold(cmd_parms *cmd, void *dir, const char *arg)
 /* --- sections --- */
 
 /*
- * Returns an error message if MCPUpstream is not in a <Location>, or another
- * <Location> with the same path has another value; else NULL.
+ * Returns an error message if a directive of MCP servers is not in a <Location>
+ * with a plain path; or if another <Location> with the same path has another
+ * value of MCPUpstream; else NULL.
  */
 static const char *check_upstream(cmd_parms *cmd, mod_mcp_dir_t *dir)
 {
-    const char *error = ap_check_cmd_context(cmd, NOT_IN_DIRECTORY
-                                                  | NOT_IN_FILES);
+    const ap_directive_t *parent = cmd->directive->parent;
 
-    if (error) {
-        return error;
-    }
-
-    if (cmd->path == NULL) {
+    if (cmd->path == NULL || parent == NULL
+        || strcasecmp(parent->directive, "<Location") != 0
+        || parent->args[0] == '~' || apr_fnmatch_test(cmd->path)) {
         return apr_pstrcat(cmd->pool, cmd->cmd->name, ": write it into the "
-                           "<Location> of a backend's path", NULL);
+                           "<Location> of a backend's path, which is not a "
+                           "pattern", NULL);
     }
 
     if (mod_mcp_config_upstream_differs(dir)) {
@@ -299,7 +299,9 @@ static const char *set_option(cmd_parms *cmd, void *conf, const char *arg)
 
     rc = mcp_setup_option(dir->setup, option, mod_mcp_str(arg), text);
 
-    if (rc == MCP_OK && option == MCP_OPTION_UPSTREAM) {
+    if (rc == MCP_OK && (option == MCP_OPTION_UPSTREAM
+                         || option == MCP_OPTION_UPSTREAM_CHECK
+                         || option == MCP_OPTION_UPSTREAM_STALE)) {
         return check_upstream(cmd, dir);
     }
 

@@ -465,7 +465,14 @@ static void make_headers(request_rec *r, mod_mcp_backend_request_t *req)
     mod_mcp_snapshot_t *snapshot = req->snapshot;
     size_t i;
 
-    r->headers_in = apr_table_copy(r->pool, snapshot->headers);
+    if (req->bare) {
+        r->headers_in = apr_table_make(r->pool, 4);
+        apr_table_setn(r->headers_in, "Host",
+                       apr_table_get(snapshot->headers, "Host"));
+    }
+    else {
+        r->headers_in = apr_table_copy(r->pool, snapshot->headers);
+    }
 
     for (i = 0; i < mcp_forward_n_headers; i++) {
         apr_table_addn(r->headers_in, mcp_forward_headers[i].name.data,
@@ -526,8 +533,8 @@ static request_rec *make_internal_request(mod_mcp_backend_request_t *req,
     r->proto_num = HTTP_VERSION(1, 1);
     r->the_request = (char *)req->line;
     r->hostname = snapshot->hostname;
-    r->user = (char *)snapshot->user;
-    r->ap_auth_type = (char *)snapshot->auth_type;
+    r->user = req->bare ? NULL : (char *)snapshot->user;
+    r->ap_auth_type = req->bare ? NULL : (char *)snapshot->auth_type;
     r->useragent_addr = snapshot->client_addr;
     r->useragent_ip = (char *)snapshot->useragent_ip;
 

@@ -14,7 +14,7 @@
 
 
 static void ngx_http_mcp_request_init_line(ngx_http_request_t *r,
-    ngx_http_mcp_snapshot_t *snapshot);
+    ngx_http_mcp_backend_request_t *req);
 static ngx_int_t ngx_http_mcp_request_init_body(ngx_http_request_t *r,
     ngx_http_mcp_backend_request_t *req);
 static ngx_int_t ngx_http_mcp_request_init_headers(ngx_http_request_t *r,
@@ -105,7 +105,7 @@ ngx_http_mcp_request_create(ngx_connection_t *c,
 
     r->logged = 1;
 
-    ngx_http_mcp_request_init_line(r, req->snapshot);
+    ngx_http_mcp_request_init_line(r, req);
 
     /* from here on the end of the request ends the backend request */
 
@@ -142,10 +142,13 @@ ngx_http_mcp_request_create(ngx_connection_t *c,
 
 static void
 ngx_http_mcp_request_init_line(ngx_http_request_t *r,
-    ngx_http_mcp_snapshot_t *snapshot)
+    ngx_http_mcp_backend_request_t *req)
 {
-    ngx_uint_t              i;
-    ngx_http_mcp_frozen_t  *frozen;
+    ngx_uint_t                i;
+    ngx_http_mcp_frozen_t    *frozen;
+    ngx_http_mcp_snapshot_t  *snapshot;
+
+    snapshot = req->snapshot;
 
     r->main_conf = snapshot->main_conf;
     r->srv_conf = snapshot->srv_conf;
@@ -159,7 +162,11 @@ ngx_http_mcp_request_init_line(ngx_http_request_t *r,
     r->request_line = snapshot->request_line;
     r->unparsed_uri = snapshot->unparsed_uri;
     r->uri = snapshot->uri;
-    r->args = snapshot->args;
+
+    if (!req->breq->bare) {
+        r->args = snapshot->args;
+    }
+
     r->valid_location = 1;
     r->valid_unparsed_uri = 1;
     r->limit_rate_set = 1;
@@ -240,6 +247,11 @@ ngx_http_mcp_request_init_headers(ngx_http_request_t *r,
 
     ngx_http_mcp_request_length_header(r, req);
     ngx_http_mcp_request_own_headers(r, req);
+
+    if (req->breq->bare) {
+        r->headers_in.server = req->snapshot->server;
+        return NGX_OK;
+    }
 
     return ngx_http_mcp_request_client_headers(r, req->snapshot);
 }

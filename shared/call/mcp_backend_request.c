@@ -49,6 +49,13 @@ mcp_backend_request_set_variables(mcp_request_t *req)
 
     call = req->call;
     variables = &req->breq.variables;
+
+    if (call->describe) {
+        mcp_zero(variables, sizeof(mcp_variables_t));
+        mcp_variable_put(variables, MCP_VARIABLE_METHOD, req->method->name);
+        return;
+    }
+
     url = variables->value[MCP_VARIABLE_PUBLISH_URL];
 
     if (url.len == 0 && call->endpoint->publish_url.len) {
@@ -120,6 +127,7 @@ mcp_backend_request_start(mcp_request_t *req)
     breq = &req->breq;
     breq->started = 0;
     breq->aborted = 0;
+    breq->bare = call->describe != NULL;
     breq->glue = NULL;
     breq->target = req->target;
 

@@ -133,7 +133,8 @@ mcp_backend_request_to_upstream(mcp_request_t *req, mcp_upstream_e upstream)
                      upstream == MCP_UPSTREAM_MODERN
                      ? mcp_revision(mcp_revision_latest(MCP_REVISION_ALL, 1))
                        ->name
-                     : mcp_endpoint_upstream_version(req->call->endpoint));
+                     : mcp_endpoint_upstream_version(req->call->endpoint,
+                                                     req->target));
 
     return mcp_backend_request_replace_body(req, upstream);
 }

@@ -589,7 +589,10 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
         mcp_call_abandon_stream(call, fault);
     }
 
-    if (x) {
+    if (x && call->describe) {
+        call->describe(x);
+
+    } else if (x) {
         x->reader.whole = 1;
 
         id = call->batch ? mcp_null_str : call->requests[0].id;

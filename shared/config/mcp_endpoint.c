@@ -56,13 +56,14 @@ mcp_endpoint_about(const mcp_endpoint_t *endpoint)
 
 
 mcp_str_t
-mcp_endpoint_upstream_version(const mcp_endpoint_t *endpoint)
+mcp_endpoint_upstream_version(const mcp_endpoint_t *endpoint,
+    unsigned target)
 {
     const mcp_upstream_about_t  *about;
 
     about = mcp_endpoint_about(endpoint);
 
-    return about && about->version.len
+    return about && about->version.len && target == endpoint->target
            ? about->version : mcp_str(MCP_UPSTREAM_STATELESS_VERSION);
 }
 
@@ -85,36 +86,22 @@ mcp_endpoint_instructions(const mcp_endpoint_t *endpoint)
 int
 mcp_endpoint_offers(const mcp_endpoint_t *endpoint, mcp_list_e kind)
 {
-    const mcp_upstream_about_t  *about;
-
-    if (endpoint->catalog) {
-        return mcp_catalog_has(endpoint->catalog, kind);
-    }
-
-    about = mcp_endpoint_about(endpoint);
-
-    if (about == NULL) {
+    if (endpoint->catalog == NULL) {
         return endpoint->target != MCP_NO_TARGET;
     }
 
-    return (int) (kind == MCP_LIST_TOOLS ? about->tools
-                  : kind == MCP_LIST_PROMPTS ? about->prompts
-                  : about->resources);
+    return mcp_catalog_has(endpoint->catalog, kind);
 }
 
 
 int
 mcp_endpoint_completes(const mcp_endpoint_t *endpoint)
 {
-    const mcp_upstream_about_t  *about;
-
-    if (endpoint->catalog) {
-        return mcp_catalog_info(endpoint->catalog)->completions;
+    if (endpoint->catalog == NULL) {
+        return endpoint->target != MCP_NO_TARGET;
     }
 
-    about = mcp_endpoint_about(endpoint);
-
-    return about ? (int) about->completions : endpoint->target != MCP_NO_TARGET;
+    return mcp_catalog_info(endpoint->catalog)->completions;
 }
 
 

@@ -7,11 +7,24 @@
 #include "worker/mcp_answer.h"
 
 
+/* After a failure the server is not asked for this time, ms. */
+#define MCP_DESCRIBE_RETRY    1000
+
+/* A request that has had no response for this time has been lost, ms: its
+ * client has left. It is longer than such a request may take. */
+#define MCP_DESCRIBE_PENDING  11000
+
+
 /* Called when the server has answered, or has failed. */
 static void
 mcp_describe_end(mcp_exchange_t *x)
 {
-    int  rc;
+    int                    rc;
+    mcp_upstream_about_t  *about;
+
+    about = x->endpoint->about;
+    about->failed = about->at < about->asked ? mcp_worker_now(x->worker) : 0;
+    about->asked = 0;
 
     x->described = 1;
     x->answer.out.len = 0;
@@ -75,6 +88,23 @@ mcp_describe_ask(mcp_exchange_t *x, mcp_upstream_e upstream)
 }
 
 
+/* Returns 1 if the server should be asked now. It is not asked again soon after
+ * it has failed; and while it is asked for another client, the description that
+ * is known is used. */
+static int
+mcp_describe_due(const mcp_exchange_t *x, const mcp_upstream_about_t *about,
+    const mcp_target_t *target, uint64_t now)
+{
+    if (x->described || now - about->failed < MCP_DESCRIBE_RETRY
+        || (about->at && now - about->at < target->check))
+    {
+        return 0;
+    }
+
+    return about->at == 0 || now - about->asked > MCP_DESCRIBE_PENDING;
+}
+
+
 int
 mcp_describe(mcp_exchange_t *x, int (*respond)(mcp_exchange_t *x))
 {
@@ -91,11 +121,8 @@ mcp_describe(mcp_exchange_t *x, int (*respond)(mcp_exchange_t *x))
     target = &x->endpoint->targets[x->endpoint->target];
     now = mcp_worker_now(x->worker);
 
-    if (about->at && now - about->at < target->check) {
-        return respond(x);
-    }
-
-    if (!x->described) {
+    if (mcp_describe_due(x, about, target, now)) {
+        about->asked = now;
         x->respond = respond;
         return mcp_describe_ask(x, (mcp_upstream_e) target->upstream);
     }

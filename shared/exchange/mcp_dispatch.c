@@ -400,7 +400,9 @@ mcp_dispatch_request(mcp_exchange_t *x)
         return mcp_operation_now(x, mcp_listen);
     }
 
-    if (method->id == MCP_METHOD_SERVER_DISCOVER) {
+    if (mcp_client_is_stateless(&x->client)
+        && method->id == MCP_METHOD_SERVER_DISCOVER)
+    {
         return mcp_describe(x, mcp_dispatch_discover);
     }
 

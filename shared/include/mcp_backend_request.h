@@ -34,6 +34,11 @@ struct mcp_backend_request_s {
     unsigned             rebuilt:1;    /* 1 if body is freed with this object,
                                           even while the call is retained */
     unsigned             aborted:1;
+    unsigned             bare:1;       /* 1: the request does not belong to the
+                                          client that caused it: the backend
+                                          gets none of the client's headers but
+                                          Host, neither its query nor its
+                                          user */
 };
 
 

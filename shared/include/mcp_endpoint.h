@@ -268,8 +268,10 @@ mcp_upstream_e mcp_endpoint_upstream(const mcp_endpoint_t *endpoint,
  * server. */
 mcp_upstream_about_t *mcp_endpoint_describer(const mcp_endpoint_t *endpoint);
 
-/* Returns the revision in which a server without sessions is called. */
-mcp_str_t mcp_endpoint_upstream_version(const mcp_endpoint_t *endpoint);
+/* Returns the revision in which a target that is a server without sessions is
+ * called: a static text. */
+mcp_str_t mcp_endpoint_upstream_version(const mcp_endpoint_t *endpoint,
+    unsigned target);
 
 /* Returns the instructions for the model, a raw JSON string; empty if there are
  * none. */

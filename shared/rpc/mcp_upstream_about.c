@@ -34,11 +34,13 @@ mcp_upstream_about_info(const mcp_json_value_t *result)
 }
 
 
-/* Returns the revision in a result of initialize, if it is known here. */
+/* Returns the revision in a result of initialize, if it is known here and has
+ * sessions. */
 static mcp_str_t
 mcp_upstream_about_version(const mcp_json_value_t *result)
 {
-    mcp_str_t  raw;
+    mcp_str_t       raw;
+    mcp_revision_e  revision;
 
     raw = mcp_json_get(result, mcp_str("protocolVersion")).raw;
 
@@ -49,7 +51,10 @@ mcp_upstream_about_version(const mcp_json_value_t *result)
     raw.data++;
     raw.len -= 2;
 
-    return mcp_revision_find(raw) == MCP_REVISION_NONE ? mcp_null_str : raw;
+    revision = mcp_revision_find(raw);
+
+    return revision == MCP_REVISION_NONE || mcp_revision(revision)->stateless
+           ? mcp_null_str : mcp_revision(revision)->name;
 }
 
 

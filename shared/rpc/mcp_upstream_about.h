@@ -17,16 +17,23 @@
 typedef struct mcp_upstream_about_s  mcp_upstream_about_t;
 
 struct mcp_upstream_about_s {
-    mcp_buf_t              text;       /* the result; the slices below are
-                                          parts of it, or empty */
+    mcp_buf_t              text;       /* the result */
     mcp_buf_t              members;    /* mcp_result_members() of server_info;
                                           empty if that is */
     uint64_t               at;         /* when it was received, ms of
                                           mcp_env_t.now; 0: never */
+    uint64_t               asked;      /* when the request that has no
+                                          response yet was sent; 0: there is
+                                          none */
+    uint64_t               failed;     /* when the last request has failed; 0:
+                                          it has not */
     mcp_str_t              version;    /* the revision that it has chosen for
-                                          clients of older revisions */
-    mcp_str_t              server_info;        /* an object */
-    mcp_str_t              instructions;       /* a string, raw */
+                                          clients of older revisions, a static
+                                          text; or empty */
+    mcp_str_t              server_info;        /* an object, part of "text";
+                                                  or empty */
+    mcp_str_t              instructions;       /* a raw string, part of "text";
+                                                  or empty */
     unsigned               tools:1;    /* 1: the server has this capability */
     unsigned               prompts:1;
     unsigned               resources:1;

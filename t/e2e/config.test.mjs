@@ -124,6 +124,27 @@ describe('rejected settings', { concurrency: 2 }, () => {
                 return true;
             }));
     }
+
+    for (const [name, sections, why] of [
+        ['MCPUpstream in a <LocationMatch>',
+            `<LocationMatch "^/b$">
+                 MCPUpstream modern
+             </LocationMatch>`, /a backend's path, which is not a pattern/],
+        ['MCPUpstream in an <If>',
+            `<If "true">
+                 MCPUpstream modern
+             </If>`, /a backend's path, which is not a pattern/],
+        ['MCPUpstream with two values for one path',
+            `<Location "/b">
+                 MCPUpstream modern
+             </Location>
+             <Location "/b">
+                 MCPUpstream stateless
+             </Location>`, /"\/b" has another value/],
+    ]) {
+        test(`${name}: rejected`, { skip: NGINX && 'Apache only' },
+             () => assert.rejects(Fixture.start({ server: sections }), why));
+    }
 });
 
 
@@ -150,6 +171,7 @@ test('settings without effect: a warning for each', async (t) => {
                   mcp_allow: `tools/re* ${YES}` },
         late: { ...backend, mcp_max_wait: '10s', mcp_min_wait: '1m' },
         page: { ...backend, mcp_page_size: '10' },
+        upstream: { ...backend, mcp_upstream: 'modern' },
         join: { ...backend, mcp_catalog: tools, mcp_join_wait: '5s' },
         sessions: { ...backend, mcp_revisions: '2025-11-25',
                     mcp_cache_ttl: '1m', mcp_state_lifetime: '1m',
@@ -204,6 +226,7 @@ test('settings without effect: a warning for each', async (t) => {
         ['mcp_min_wait beyond mcp_max_wait',
             /has an .* that exceeds .*, so clients that wait so long/],
         idle('mcp_page_size', 'there is no'),
+        idle('mcp_upstream', 'write it into the'),
         idle('mcp_join_wait', 'no item of a catalog has "x-mcp-join"'),
         ...['mcp_cache_ttl', 'mcp_state_lifetime', 'mcp_task_after'].map((d) =>
             idle(d, 'has only revisions with sessions')),

@@ -359,6 +359,42 @@ describe('description of the upstream', () => {
         });
     }
 
+    test('client with headers of its own: the request for the description has none of them',
+         async () => {
+        const fresh = await Fixture.start({
+            without, workers: 1,
+            location: { mcp_backend: 'it', mcp_pass_authorization: 'on' },
+            backends: { it: { http: modern.port, upstream: 'modern' } } });
+
+        try {
+            const session = await fresh.session({ headers: {
+                Authorization: 'Bearer a', 'Accept-Language': 'x',
+                'X-Own': 'x' } });
+            const { headers } = modern.described.at(-1);
+
+            assert.equal(headers.authorization, undefined);
+            assert.equal(headers['accept-language'], undefined);
+            assert.equal(headers['x-own'], undefined);
+            modern.reply = echo;
+            await session.tool('add');
+            assert.equal(modern.last().headers.authorization, 'Bearer a');
+            assert.equal(modern.last().headers['x-own'], 'x');
+        } finally {
+            await fresh.stop();
+        }
+    });
+
+    test('server/discover as a notification, or in a session: 202, or an error, and the upstream is not asked',
+         async () => {
+        const session = await server.session();
+        const asked = modern.described.length;
+
+        assert.equal((await session.notify('server/discover')).status, 202);
+        assert.equal((await session.response('server/discover')).error.code,
+                     -32601);
+        assert.equal(modern.described.length, asked);
+    });
+
     test('mcp_server: clients get its name, not that of the upstream',
          async () => {
         const fresh = await Fixture.start({
@@ -398,6 +434,13 @@ describe('description of the upstream', () => {
             upstream.describe = ({ res }) => { res.socket.destroy(); };
             assert.equal(await initialize(), 503);
             upstream.describe = described['server/discover'];
+
+            // the server is not asked within a second after its failure
+
+            while (await initialize() === 503) {
+                await new Promise((resolve) => { setTimeout(resolve, 100); });
+            }
+
             assert.equal(await initialize(), 'Use "add".');
             upstream.describe = ({ res }) => { res.socket.destroy(); };
             assert.equal(await initialize(), 'Use "add".');
