@@ -89,7 +89,7 @@ function modern() {
     return server;
 }
 
-// version 1 of the SDK
+// version 1 of the SDK, with its guards against DNS rebinding switched on
 
 function older() {
     const server = new McpServer1(INFO, { instructions: 'of the SDK' });
@@ -122,7 +122,10 @@ async function stateless(req, res) {
 
     const server = older();
     const transport = new StreamableHTTPServerTransport({
-        sessionIdGenerator: undefined });
+        sessionIdGenerator: undefined,
+        enableDnsRebindingProtection: true,
+        allowedHosts: [`127.0.0.1:${req.socket.localPort}`],
+        allowedOrigins: ['http://localhost'] });
 
     res.on('close', () => { transport.close(); server.close(); });
     await server.connect(transport);
