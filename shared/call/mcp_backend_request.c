@@ -103,6 +103,20 @@ mcp_backend_request_time(const mcp_call_t *call)
 }
 
 
+/* Sets the body of a backend request: the client's request or, after an input
+ * retry, the one with its answers. */
+static void
+mcp_backend_request_set_body(mcp_request_t *req)
+{
+    mcp_backend_request_t  *breq;
+
+    breq = &req->breq;
+
+    breq->rebuilt = req->body.len != 0;
+    breq->body = req->body.len ? mcp_buf_text(&req->body) : req->raw;
+}
+
+
 int
 mcp_backend_request_start(mcp_request_t *req)
 {
@@ -131,15 +145,7 @@ mcp_backend_request_start(mcp_request_t *req)
     breq->glue = NULL;
     breq->target = req->target;
 
-    if (req->body.len) {
-        breq->body = (mcp_str_t) { req->body.data, req->body.len };
-        breq->rebuilt = 1;
-
-    } else {
-        breq->body = req->raw;
-        breq->rebuilt = 0;
-    }
-
+    mcp_backend_request_set_body(req);
     mcp_backend_request_set_variables(req);
 
     upstream = mcp_endpoint_upstream(call->endpoint, req->target);
@@ -561,8 +567,8 @@ mcp_backend_request_timeout(mcp_request_t *req)
         }
 
         rc = mcp_call_finish_fault_why(req, MCP_FAULT_BACKEND_TIMEOUT,
-                                       mcp_str("no answer within "
-                                               "mcp_call_timeout"));
+                                       mcp_str("the backend sent no response "
+                                               "within mcp_call_timeout"));
     }
 
     if (rc == MCP_AGAIN) {
