@@ -569,9 +569,9 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
     if (exceeds_share(breq)) {
         mcp_backend_request_refuse(breq,
                                    "the caller already uses half of the "
-                                   "threads that other callers leave: raise "
-                                   "MCPThreads, or set MCPQuotaStreams to a "
-                                   "number or off");
+                                   "threads that other callers do not use: "
+                                   "raise MCPThreads, or set MCPQuotaStreams "
+                                   "to a number or \"off\"");
         return;
     }
 

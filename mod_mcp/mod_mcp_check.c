@@ -96,7 +96,8 @@ static void warn_rules(server_rec *s, const char *path, mod_mcp_dir_t *dir)
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: the endpoint %s has a catalog with "
                      "\"x-mcp-scope\", but no MCPGrantedScopes: calls that "
-                     "need a scope will be refused: set it", path);
+                     "need a scope will be refused: set MCPGrantedScopes",
+                     path);
     }
 }
 
@@ -154,8 +155,9 @@ static int add_document(server_rec *s, const char *path, mod_mcp_dir_t *dir)
     if (auth && !mod_mcp_document_add(s, auth)) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
                      "mod_mcp: the endpoint %s has the same resource path as "
-                     "another endpoint of its server, but other authorization "
-                     "settings: set MCPAuthResource for it", path);
+                     "another endpoint of its server, but other "
+                     "authorization settings: set MCPAuthResource for one of "
+                     "the two", path);
         return 0;
     }
 
@@ -213,7 +215,8 @@ static int check_location(apr_pool_t *pconf, apr_pool_t *p, server_rec *s,
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: the endpoint %s has the path of another one "
                      "whose server has the same ServerName \"%s\": a restart "
-                     "may mix up their counters; name the servers differently",
+                     "may mix up the counters of the two endpoints; name the "
+                     "servers differently",
                      core->d, s->server_hostname ? s->server_hostname : "");
     }
 
@@ -410,10 +413,10 @@ static void check_event(server_rec *s, int threads, int daemons)
     if (spare > 0 && spare < threads * daemons) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: MaxSpareThreads %d is below MaxRequestWorkers "
-                     "%d: httpd will end processes that hold idle MCP streams, "
-                     "because they have spare threads, and their clients must "
-                     "reconnect: raise "
-                     "MaxSpareThreads", spare, threads * daemons);
+                     "%d: httpd will end processes that have spare threads "
+                     "but hold idle MCP streams, and the clients of these "
+                     "streams must reconnect: raise MaxSpareThreads",
+                     spare, threads * daemons);
     }
 }
 

@@ -688,7 +688,8 @@ static void start_name(connection_t *c)
      * their connections */
 
     if (__atomic_load_n(&lookups, __ATOMIC_ACQUIRE) >= NAMES) {
-        failed(c, "earlier DNS lookups have not ended");
+        failed(c, "too many earlier DNS lookups are still running: check the "
+                  "DNS servers of the system");
     }
     else if (!begin_lookup(c)) {
         failed(c, "cannot start a thread for the DNS lookup");

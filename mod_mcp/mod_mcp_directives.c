@@ -269,15 +269,15 @@ static const char *check_upstream(cmd_parms *cmd, mod_mcp_dir_t *dir)
     if (cmd->path == NULL || parent == NULL
         || strcasecmp(parent->directive, "<Location") != 0
         || parent->args[0] == '~' || apr_fnmatch_test(cmd->path)) {
-        return apr_pstrcat(cmd->pool, cmd->cmd->name, ": write it into the "
-                           "<Location> of a backend's path, which is not a "
-                           "pattern", NULL);
+        return apr_pstrcat(cmd->pool, cmd->cmd->name, ": allowed only "
+                           "in a <Location> with the path of a backend, not "
+                           "with a pattern", NULL);
     }
 
     if (mod_mcp_config_upstream_differs(dir)) {
         return apr_psprintf(cmd->pool, "%s: \"%s\" has another value in "
-                            "another virtual host, but the value is for the "
-                            "path in all of them",
+                                       "another section: set the same value "
+                                       "in all virtual hosts",
                             cmd->cmd->name, cmd->path);
     }
 

@@ -673,7 +673,7 @@ static mcp_fault_e judge(mod_mcp_backend_request_t *req, int rc,
     }
 
     if (rc == OK && !req->failed && is_mute(req, r)) {
-        *detail = "the backend ended without an answer";
+        *detail = "the backend ended the request without a response";
         return MCP_FAULT_BACKEND_FAILED;
     }
 

@@ -91,8 +91,8 @@ const char *mod_mcp_path_add_backend(cmd_parms *cmd, const char *target)
 
     if (path[0] != '/' || path[1] == '\0') {
         return apr_psprintf(cmd->pool,
-                            "%s: \"%s\" is not the path of a backend, which "
-                            "is \"/\" and a name",
+                            "%s: \"%s\" is not the path of a backend, such "
+                            "as \"/tools\"",
                             cmd->cmd->name, target);
     }
 

@@ -272,8 +272,9 @@ ngx_http_mcp_config_warn_rules(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
     if (mcp_setup_lacks_scopes(mlcf->setup)) {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                       "\"mcp\" in %V:%ui has a catalog with \"x-mcp-scope\", "
-                      "but no \"mcp_granted_scopes\": calls that need a scope "
-                      "will be refused: set it", &mlcf->file, mlcf->line);
+                      "but no \"mcp_granted_scopes\": calls that need a "
+                      "scope will be refused: set \"mcp_granted_scopes\"",
+                      &mlcf->file, mlcf->line);
     }
 }
 
@@ -307,8 +308,8 @@ ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
     {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                       "\"mcp\" in %V:%ui has an \"mcp_stream_buffer\" that "
-                      "lets one stream fill half of zone \"%V\" or more: lower "
-                      "it or enlarge the zone",
+                      "lets one stream fill half of zone \"%V\" or more: "
+                      "lower \"mcp_stream_buffer\" or enlarge the zone",
                       &mlcf->file, mlcf->line, &zone->name);
     }
 
@@ -394,8 +395,8 @@ ngx_http_mcp_config_set_catalog_key(ngx_conf_t *cf,
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                       "\"mcp\" in %V:%ui has the path \"%V\" of another "
                       "endpoint, and its server the same \"server_name\" "
-                      "\"%V\": a reload may mix up their counters; name the "
-                      "servers differently",
+                      "\"%V\": a reload may mix up the counters of the two "
+                      "endpoints; name the servers differently",
                       &mlcf->file, mlcf->line, &clcf->name,
                       &cscf->server_name);
     }
@@ -444,9 +445,9 @@ ngx_http_mcp_config_headers(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
     }
 
     ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                  "%s is removed by nginx from requests to \"mcp\" in %V:%ui: "
-                  "rename it, or set \"underscores_in_headers\" or "
-                  "\"ignore_invalid_headers\"",
+                  "%s is removed by nginx from requests to \"mcp\" in "
+                  "%V:%ui: rename the header, or set "
+                  "\"underscores_in_headers\" or \"ignore_invalid_headers\"",
                   error, &mlcf->file, mlcf->line);
 
     return NGX_CONF_ERROR;
@@ -659,10 +660,10 @@ ngx_http_mcp_config_warn_silent(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
     for (i = 0; i < mmcf->silent.nelts; i++) {
         if (!mlcf[i]->is_used) {
             ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                          "location \"%V\" has directives of this module that "
-                          "have no effect, because neither it nor a location "
-                          "in it has \"mcp\", \"mcp_publish\" or "
-                          "\"mcp_status\"", &mlcf[i]->name);
+                          "location \"%V\" has directives of this module "
+                          "that have no effect, because neither this "
+                          "location nor one nested in it has \"mcp\", "
+                          "\"mcp_publish\" or \"mcp_status\"", &mlcf[i]->name);
         }
     }
 }

@@ -125,7 +125,7 @@ ngx_http_mcp_directive_has(ngx_conf_t *cf, const char *word)
 
     if (cf->args->nelts == 3 && ngx_strcmp(value[2].data, word) != 0) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "invalid parameter \"%V\", it can be \"%s\"",
+                           "invalid parameter \"%V\", only \"%s\" is allowed",
                            &value[2], word);
         return NGX_ERROR;
     }

@@ -346,7 +346,7 @@ qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+ has the same resource path as another 
     location = /mcp { mcp mcp; mcp_auth_resource mcp.example.com; }
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*"mcp\.example\.com" is neither off nor the URI of a resource: http:// or https://, a host, and a path, without a query or a fragment in .*nginx\.conf:\d+}
+qr{\[emerg\] .*"mcp\.example\.com" is neither "off" nor the URI of a resource: http:// or https://, a host, and a path, without a query or a fragment in .*nginx\.conf:\d+}
 
 
 
@@ -373,4 +373,4 @@ qr{\[emerg\] .*"b c" is not a scope: printable ASCII without spaces, quotes and 
     location = /mcp { mcp mcp; mcp_auth_scopes a offline_access; }
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*"offline_access" concerns clients and issuers and is not a scope of a resource: remove it in .*nginx\.conf:\d+}
+qr{\[emerg\] .*"offline_access" is not a scope of a resource, because clients request it from the issuer themselves: remove it in .*nginx\.conf:\d+}

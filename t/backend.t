@@ -802,7 +802,7 @@ of "x" failed in its backend: a message is larger than mcp_max_message
 --- more_headers eval: MCP::post()
 --- response_body eval: $::TooLarge
 --- error_log
-of "x" failed in its backend: the response body, written as a JSON text, is larger than twice mcp_max_message
+of "x" failed in its backend: the response body, encoded as JSON, is larger than twice mcp_max_message
 
 
 

@@ -818,7 +818,7 @@ invalid number of arguments in "mcp_allow_origin" directive
 --- must_die
 --- error_log
 [emerg]
-"example.com" is not an origin (scheme://host[:port]), ~regex, null or *
+"example.com" is not an origin (scheme://host[:port]), a "~regex", "null" or "*"
 
 
 

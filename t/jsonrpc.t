@@ -460,7 +460,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
         '{}', '{"uri":7}', '{"uri":""}', '{"name":"x"}',
         '{"uri":"a:\nX-Header: y"}'),
     (map { [MCP::rpc('completion/complete', $_), undef, 200,
-        qr/"code":-32602,"message":"Invalid params: \\"ref\\" names no/] }
+        qr/"code":-32602,"message":"Invalid params: \\"ref\\" must be a/] }
         '{}', '{"ref":{}}', '{"ref":{"type":"ref/tool","name":"x"}}',
         '{"ref":{"type":"ref/prompt","uri":"x"}}',
         '{"ref":{"type":"ref/resource","name":"x"}}', '{"ref":[]}'),
@@ -487,6 +487,6 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
     location @none { return 500; }
 --- cases eval
 [map { [MCP::rpc('tools/call', "{\"name\":\"x\",$_}"), undef, 200,
-    MCP::fault(-32602, 'Invalid params: requestState and inputResponses do '
-        . 'not exist in this revision', 1)] }
+    MCP::fault(-32602, 'Invalid params: \"requestState\" and '
+        . '\"inputResponses\" are not allowed in this revision', 1)] }
     '"requestState":"x"', '"inputResponses":{}']

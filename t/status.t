@@ -339,4 +339,4 @@ $client->rest;
     location = /status { mcp_status mcp detail; }
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*invalid parameter "detail", it can be "details" in .+:\d+}
+qr{\[emerg\] .*invalid parameter "detail", only "details" is allowed in .+:\d+}

@@ -262,11 +262,12 @@ mcp_backend_server_error(const mcp_backend_t *b, mcp_str_t text,
                              || mcp_backend_has(text, mcp_str("Origin"))))
     {
         mcp_backend_fault(msg, MCP_FAULT_UPSTREAM_HOST,
-                          "it refused the header Host or Origin");
+                          "the MCP server refused the header Host or Origin");
 
     } else if (b->status == 401 || b->status == 403) {
         mcp_backend_fault(msg, MCP_FAULT_UPSTREAM_AUTH,
-                          "it refused the credentials of this server");
+                          "the MCP server refused the credentials of this "
+                          "server");
 
     } else {
         mcp_backend_fault(msg, MCP_FAULT_UPSTREAM_STATUS,

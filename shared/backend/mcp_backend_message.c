@@ -338,8 +338,8 @@ mcp_backend_notification_problem(const mcp_backend_t *b,
 {
     if (v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE) {
         return b->is_server
-               ? "the message is a request to the client: this is possible "
-                 "only for a server with sessions"
+               ? "the message is a request to the client, which only an MCP "
+                 "server with sessions may send"
                : "the message has an \"id\", so it is a request: to ask the "
                  "client, a backend returns a result with \"resultType\": "
                  "\"input_required\"";
@@ -386,14 +386,15 @@ mcp_backend_server_refuses(const mcp_backend_t *b, mcp_json_value_t root,
             && mcp_backend_has(message, mcp_str("protocol version"))))
     {
         mcp_backend_fault(msg, MCP_FAULT_UPSTREAM_VERSION,
-                          "it does not serve the protocol version of "
-                          "mcp_upstream");
+                          "the MCP server does not support the protocol "
+                          "version of mcp_upstream");
         return 1;
     }
 
     if (mcp_str_eq(code, mcp_str("-32020"))) {
         mcp_backend_fault(msg, MCP_FAULT_UPSTREAM_STATUS,
-                          "it found a header that differs from the body");
+                          "the MCP server reported a header that differs "
+                          "from the body");
         return 1;
     }
 

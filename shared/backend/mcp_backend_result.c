@@ -110,8 +110,8 @@ mcp_backend_result_give(mcp_backend_t *b, mcp_buf_t *buf,
 
         if (rc == MCP_ERR_LIMIT) {
             mcp_backend_fault(msg, MCP_FAULT_BACKEND_TOO_LARGE,
-                              "the response body, written as a JSON text, is "
-                              "larger than twice mcp_max_message");
+                              "the response body, encoded as JSON, is larger "
+                              "than twice mcp_max_message");
             return MCP_OK;
         }
 

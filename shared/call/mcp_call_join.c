@@ -131,8 +131,8 @@ mcp_call_join_answer(mcp_request_t *req, mcp_outcome_e how)
 
     if (rc != MCP_OK) {
         mcp_call_log(call, MCP_LOG_WARN, "cannot be joined any more",
-                     "the zone, or the quota of its caller, has no room for "
-                     "its response");
+                     "the zone, or the quota of the caller "
+                     "(mcp_quota_bytes), has no room for the response");
         mcp_store_free(call->worker->store, &call->ref);
     }
 

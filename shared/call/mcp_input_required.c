@@ -152,9 +152,9 @@ mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     if (!req->method->takes_input) {
         return mcp_input_respond_fail(req,
-                                      "the backend requests input, which only "
-                                      "tools/call, prompts/get and "
-                                      "resources/read allow");
+                                      "the backend requests input for a "
+                                      "method other than tools/call, "
+                                      "prompts/get and resources/read");
     }
 
     fault = mcp_input_read_round(req, msg);
@@ -173,10 +173,10 @@ mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     if (fault != MCP_FAULT_NONE) {
         return mcp_input_respond_fail(req,
-                                      "a request in \"inputRequests\" is "
-                                      "malformed, or is none of "
+                                      "\"inputRequests\" has a malformed "
+                                      "request, or one whose method is not "
                                       "elicitation/create, "
-                                      "sampling/createMessage and roots/list");
+                                      "sampling/createMessage or roots/list");
     }
 
     lacks = mcp_input_lacks(&req->call->client, req->questions, n);

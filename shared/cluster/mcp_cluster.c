@@ -276,8 +276,9 @@ mcp_cluster_reborn(mcp_cluster_t *cluster)
 
     mcp_store_node_count(store, MCP_NODE_REBORN);
     mcp_cluster_error(cluster,
-                      "another node declared this node dead, because its "
-                      "heartbeats were missing: it joins again with a new id");
+                      "another node declared this node dead, because "
+                      "heartbeats of this node were missing: this node joins "
+                      "again with a new id");
 }
 
 

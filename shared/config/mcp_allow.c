@@ -204,9 +204,10 @@ mcp_setup_allow(mcp_setup_t *setup, mcp_str_t pattern, const void *value,
 
     if (mcp_setup_allow_hidden(setup, &allow->rule)) {
         mcp_match_free(allow->rule.match);
-        return mcp_setup_fail(error, "rule \"%.*s\" is never used, because an "
-                              "earlier rule matches all its names: put it "
-                              "before that rule", mcp_setup_quote(pattern));
+        return mcp_setup_fail(error, "rule \"%.*s\" is never used, because "
+                                     "an earlier rule matches all its names: "
+                                     "put this rule before the earlier one",
+                              mcp_setup_quote(pattern));
     }
 
     allow->rule.value = value;

@@ -298,9 +298,10 @@ mcp_setup_auth_resource(mcp_setup_t *setup, mcp_str_t uri, char *error)
     }
 
     if (mcp_setup_split(uri, &origin, &path) != MCP_OK) {
-        return mcp_setup_fail(error, "\"%.*s\" is neither off nor the URI of a "
-                              "resource: http:// or https://, a host, and a "
-                              "path, without a query or a fragment",
+        return mcp_setup_fail(error, "\"%.*s\" is neither \"off\" nor the "
+                                     "URI of a resource: http:// or "
+                                     "https://, a host, and a path, without "
+                                     "a query or a fragment",
                               mcp_setup_quote(uri));
     }
 
@@ -342,9 +343,9 @@ mcp_setup_auth_scope(mcp_setup_t *setup, mcp_str_t scope, char *error)
 
     if (mcp_str_eq(scope, mcp_str("offline_access"))) {
         return mcp_setup_fail(error,
-                              "\"offline_access\" concerns clients and "
-                              "issuers and is not a scope of a resource: "
-                              "remove it");
+                              "\"offline_access\" is not a scope of a "
+                              "resource, because clients request it from the "
+                              "issuer themselves: remove it");
     }
 
     return mcp_setup_add_word(setup, &setup->auth_scopes, scope, error);

@@ -128,8 +128,8 @@ mcp_catalog_check_path(mcp_catalog_walk_t *w,
 
     return rc == MCP_OK ? MCP_OK
            : mcp_catalog_error(w->reader, header->at,
-                               "an object has \"x-mcp-header\", or a key on "
-                               "the path to it, twice");
+                               "duplicate key: \"x-mcp-header\", or a key on "
+                               "the path to it");
 }
 
 
@@ -156,8 +156,9 @@ mcp_catalog_take_type(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
     }
 
     return mcp_catalog_error(w->reader, header->at,
-                             "\"x-mcp-header\" is for properties of the type "
-                             "string, integer or boolean");
+                             "\"x-mcp-header\" is allowed only for "
+                             "properties of the type string, integer or "
+                             "boolean");
 }
 
 

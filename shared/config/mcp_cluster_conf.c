@@ -310,9 +310,9 @@ mcp_cluster_set_user(mcp_cluster_setup_t *setup, mcp_str_t user, char *error)
         c = (unsigned char) user.data[i];
 
         if (c == ':') {
-            return mcp_setup_fail(error, "a URL cannot contain a password: "
-                                  "write it into a file and set "
-                                  "password_file=");
+            return mcp_setup_fail(error, "a password is not allowed in a URL "
+                                         "or in user=: write the password "
+                                         "into a file and set password_file=");
         }
 
         if (c <= ' ' || c > '~') {
@@ -334,8 +334,8 @@ mcp_cluster_set_user(mcp_cluster_setup_t *setup, mcp_str_t user, char *error)
 
     if (!mcp_str_eq(setup->conf.user, user)) {
         return mcp_setup_fail(error,
-                              "the URLs and user= name two users, \"%.*s\" "
-                              "and \"%.*s\": name one",
+                              "the URLs and user= contain two different "
+                              "users, \"%.*s\" and \"%.*s\": name one",
                               (int) setup->conf.user.len,
                               setup->conf.user.data, mcp_setup_quote(user));
     }
@@ -358,8 +358,8 @@ mcp_cluster_set_db(mcp_cluster_setup_t *setup, mcp_str_t text, char *error)
 
     if (setup->has_db && setup->conf.db != db) {
         return mcp_setup_fail(error,
-                              "the URLs and db= name two databases, %u and "
-                              "%u: name one",
+                              "the URLs and db= contain two different "
+                              "databases, %u and %u: use only one",
                               setup->conf.db, (unsigned) db);
     }
 
@@ -612,7 +612,8 @@ mcp_cluster_parameter(mcp_cluster_setup_t *setup, unsigned n, mcp_str_t value,
     default: /* MCP_CLUSTER_PASSWORD_FILE */
 
         if (value.len == 0) {
-            return mcp_setup_fail(error, "password_file= names no file");
+            return mcp_setup_fail(error, "password_file= is empty: write the "
+                                         "name of a file");
         }
 
         *file = value;
@@ -754,9 +755,8 @@ mcp_cluster_setup_finish(mcp_cluster_setup_t *setup,
 
     if ((c->tls_certificate.len == 0) != (c->tls_certificate_key.len == 0)) {
         return mcp_setup_fail(error,
-                              "set both a certificate and its key "
-                              "(mcp_cluster_certificate, "
-                              "mcp_cluster_certificate_key)");
+                              "only one of mcp_cluster_certificate and "
+                              "mcp_cluster_certificate_key is set: set both");
     }
 
     if (c->prefix.len == 0) {

@@ -457,7 +457,8 @@ mcp_setup_origin(mcp_setup_t *setup, mcp_str_t origin, char *error)
     if (!mcp_setup_is_origin(origin)) {
         return mcp_setup_fail(error,
                               "\"%.*s\" is not an origin "
-                              "(scheme://host[:port]), ~regex, null or *",
+                              "(scheme://host[:port]), a \"~regex\", "
+                              "\"null\" or \"*\"",
                               mcp_setup_quote(origin));
     }
 

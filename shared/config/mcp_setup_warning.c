@@ -269,8 +269,8 @@ static const char *const  mcp_setup_lacks[][2] = {
     [MCP_SETUP_NO_QUOTA] =
       { "\"mcp_quota_key\" is off", "MCPQuotaKey is off" },
     [MCP_SETUP_STREAMS_FIRST] =
-      { "calls get a stream earlier, by \"mcp_stream_after\"",
-        "calls get a stream earlier, by MCPStreamAfter" },
+      { "calls get a stream before that time, because of \"mcp_stream_after\"",
+        "calls get a stream before that time, because of MCPStreamAfter" },
     [MCP_SETUP_NO_SCOPE] =
       { "no item of a catalog has \"x-mcp-scope\"",
         "no item of a catalog has \"x-mcp-scope\"" },
@@ -278,10 +278,10 @@ static const char *const  mcp_setup_lacks[][2] = {
       { "there is no \"mcp_auth_resource\"", "there is no MCPAuthResource" },
     [MCP_SETUP_NO_LINK] = { "\"mcp_link\" is off", "MCPLink is off" },
     [MCP_SETUP_NO_TARGET] =
-      { "write it into the location that \"mcp_backend\" or \"mcp_route\" "
-        "names",
-        "write it into the <Location> of the path that MCPBackend or MCPRoute "
-        "names" }
+      { "move the directive into the location that \"mcp_backend\" or "
+        "\"mcp_route\" names",
+        "move the directive into the <Location> of the path that MCPBackend "
+        "or MCPRoute names" }
 };
 
 

@@ -452,8 +452,9 @@ mcp_join_lookup(mcp_exchange_t *x)
 
         if (rc == MCP_ERR_DENIED) {
             return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg->id,
-                                    mcp_str("\"idempotencyKey\" is that of a "
-                                            "call with other parameters"));
+                                    mcp_str("\"idempotencyKey\" is already "
+                                            "used by a call with other "
+                                            "parameters"));
         }
 
         if (rc != MCP_OK) {

@@ -88,8 +88,9 @@ mcp_routing_input(const mcp_rpc_t *msg, mcp_routing_t *v)
 
     if ((responses || state) && !v->method->takes_input) {
         return mcp_routing_fault(v, MCP_FAULT_PARAMS,
-                                 mcp_str("this method takes neither "
-                                         "inputResponses nor requestState"));
+                                 mcp_str("\"inputResponses\" and "
+                                         "\"requestState\" are not allowed "
+                                         "for this method"));
     }
 
     if (responses && !mcp_routing_is_objects(&msg->input_responses)) {
@@ -120,8 +121,9 @@ mcp_routing_call(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v)
             || msg->input_responses.type != MCP_JSON_NONE))
     {
         return mcp_routing_fault(v, MCP_FAULT_PARAMS,
-                                 mcp_str("requestState and inputResponses "
-                                         "do not exist in this revision"));
+                                 mcp_str("\"requestState\" and "
+                                         "\"inputResponses\" are not allowed "
+                                         "in this revision"));
     }
 
     if (mcp_routing_input(msg, v) != MCP_ROUTING_CALL) {
@@ -471,8 +473,9 @@ mcp_routing_completion(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
     if (mcp_routing_reference(x, msg, &v->name, &kind) != MCP_OK) {
         return mcp_routing_fault(v, MCP_FAULT_PARAMS,
-                                 mcp_str("\"ref\" names no prompt and no "
-                                         "resource"));
+                                 mcp_str("\"ref\" must be a \"ref/prompt\" "
+                                         "with a \"name\", or a "
+                                         "\"ref/resource\" with a \"uri\""));
     }
 
     return mcp_routing_completes(x, v, kind) == MCP_ROUTING_CALL

@@ -103,7 +103,7 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
           "Call not found, over or expired" },
     [MCP_FAULT_FORBIDDEN] = mcp_fault_client(403, "Forbidden"),
     [MCP_FAULT_SCOPE] =
-        mcp_fault_client(403, "Forbidden: this needs the scopes"),
+        mcp_fault_client(403, "Forbidden: the request needs the scopes"),
     [MCP_FAULT_BAD_REQUEST] = mcp_fault_client(400, "Bad Request"),
 
     /* faults that only revisions without sessions have */
@@ -116,7 +116,7 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
     [MCP_FAULT_ENVELOPE] =
         mcp_fault_always(400, MCP_CODE_PARAMS, "Invalid params"),
     [MCP_FAULT_ERA] = mcp_fault_always(400, MCP_CODE_INVALID_REQUEST,
-        "Bad Request: this endpoint has no sessions, it serves"),
+        "Bad Request: this endpoint serves only revisions without sessions"),
 
     /* faults of messages that were not understood: the HTTP status is an
      * error */
@@ -158,7 +158,8 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
     [MCP_FAULT_RESUME_PURGED] =
         mcp_fault_always(200, MCP_CODE_PARAMS, "Events no longer available"),
     [MCP_FAULT_RESUME_BATCH] = mcp_fault_always(200, MCP_CODE_INVALID_REQUEST,
-        "Invalid Request: a stream in a batch"),
+        "Invalid Request: a method that opens a stream is not allowed in a "
+        "batch"),
     [MCP_FAULT_TASK] =
         mcp_fault_always(200, MCP_CODE_PARAMS, "Unknown or expired task"),
     [MCP_FAULT_BACKEND_FAILED] =
@@ -187,7 +188,7 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
     [MCP_FAULT_OWNER_DIED] = mcp_fault_always(200, MCP_CODE_INTERNAL,
         "Call lost, its server process ended"),
     [MCP_FAULT_JOINED] = mcp_fault_always(200, MCP_CODE_INTERNAL,
-        "The call that was joined was cancelled, or is gone"),
+        "The joined call was cancelled or no longer exists"),
     [MCP_FAULT_INTERNAL] =
         mcp_fault_always(500, MCP_CODE_INTERNAL, "Internal error")
 };

@@ -82,7 +82,8 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
         "mcp_resume_stateless all, or let the client declare "
         "resumableRequests"),
     [MCP_REASON_UPSTREAM_AUTH] = mcp_reason_row("upstream_auth",
-        "The MCP server behind this one refused its credentials",
+        "The MCP server behind this one refused the credentials of this "
+        "server",
         "Set the Authorization header in the location of the backend, or "
         "renew the token in it"),
     [MCP_REASON_UPSTREAM_HOST] = mcp_reason_row("upstream_host",

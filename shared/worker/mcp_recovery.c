@@ -115,7 +115,8 @@ mcp_worker_adopt(mcp_worker_t *worker)
 
         mcp_stream_id_short(id, info.ref.id);
         mcp_worker_log(worker, MCP_LOG_ERROR,
-                     "call %s of \"%s\" was lost with its process", id,
+                     "call %s of \"%s\" was lost, because its server process "
+                     "ended", id,
                      info.name);
 
         if (text.len && text.data[0] == '[') {

@@ -368,12 +368,12 @@ suite('a FastCGI backend', async () => {
     });
 
     for (const name of ['no output', 'an END_REQUEST alone', 'FCGI_OVERLOADED']) {
-        test(`FastCGI reply with ${name}: the log has "ended without an answer"`,
+        test(`FastCGI reply with ${name}: the log has "without a response"`,
              async () => {
             const tool = Object.keys(names).find((key) => names[key] === name);
 
             assert.match((await outcome(tool)).log.at(-1),
-                         /ended without an answer/);
+                         /ended the request without a response/);
         });
     }
 });

@@ -65,7 +65,7 @@ describe('mistakes in the settings of a cluster', { concurrency: 2 }, () => {
         ['mcp_cluster_certificate without its key',
             cluster('rediss://127.0.0.1',
                     { mcp_cluster_certificate: tls.certificate }),
-            /set both a certificate and its key/],
+            /certificate_key is set: set both|CertificateKey is set: set both|is set: set both/],
         ['mcp_cluster_outage_timeout without a cluster',
          { mcp_cluster_outage_timeout: '1s' },
             SERVER === 'nginx' ? /"mcp_cluster_outage_timeout"/

@@ -48,7 +48,7 @@ const cuts = await Promise.all([0, 1, 2].map(() => Cut.start(redis.port)));
 after(() => Promise.all(cuts.map((cut) => cut.stop())));
 
 const DISTURBED = { kills: true,
-    allow: /was lost with its process|ended without cleaning up|fastcgi\.sock/ };
+    allow: /was lost, because its server process ended|ended without cleaning up|fastcgi\.sock/ };
 const kinds = [SERVER, OTHER, SERVER];
 const start = (i, port) => node(`redis://127.0.0.1:${cuts[i].port}`, {
     kind: kinds[i], port,

@@ -129,11 +129,11 @@ describe('rejected settings', { concurrency: 2 }, () => {
         ['MCPUpstream in a <LocationMatch>',
             `<LocationMatch "^/b$">
                  MCPUpstream modern
-             </LocationMatch>`, /a backend's path, which is not a pattern/],
+             </LocationMatch>`, /the path of a backend, not with a pattern/],
         ['MCPUpstream in an <If>',
             `<If "true">
                  MCPUpstream modern
-             </If>`, /a backend's path, which is not a pattern/],
+             </If>`, /the path of a backend, not with a pattern/],
         ['MCPUpstream with two values for one path',
             `<Location "/b">
                  MCPUpstream modern
@@ -226,7 +226,7 @@ test('settings without effect: a warning for each', async (t) => {
         ['mcp_min_wait beyond mcp_max_wait',
             /has an .* that exceeds .*, so clients that wait so long/],
         idle('mcp_page_size', 'there is no'),
-        idle('mcp_upstream', 'write it into the'),
+        idle('mcp_upstream', 'move the directive into the'),
         idle('mcp_join_wait', 'no item of a catalog has "x-mcp-join"'),
         ...['mcp_cache_ttl', 'mcp_state_lifetime', 'mcp_task_after'].map((d) =>
             idle(d, 'has only revisions with sessions')),
@@ -236,7 +236,7 @@ test('settings without effect: a warning for each', async (t) => {
         ...['mcp_quota_streams', 'mcp_quota_listeners',
             'mcp_quota_values', 'mcp_quota_bytes'].map((d) =>
             idle(d, 'is off')),
-        idle('mcp_policy_after', 'calls get a stream earlier'),
+        idle('mcp_policy_after', 'calls get a stream before that time'),
         idle('mcp_granted_scopes', 'no item of a catalog has "x-mcp-scope"'),
         ['mcp_route for a name that the catalog lacks',
             /has "?(?:mcp_route|MCPRoute)"? for "raed", which is not a name/],

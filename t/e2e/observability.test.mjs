@@ -335,7 +335,7 @@ test('killed process: its call is counted as lost, other counters stay',
     await until(() => lines('requests.log'), (all) => all.some((l) =>
         l.startsWith(`${call} lost `)));
     assert.match(await server.log(), new RegExp(
-        `call ${call} of "${tool}" was lost with its process`));
+        `call ${call} of "${tool}" was lost, because its server process ended`));
 
     const now = await until(async () => (await json()).tools,
                             (tools) => tools.every((t) => t.active === 0));

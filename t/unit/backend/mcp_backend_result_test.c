@@ -111,8 +111,8 @@ TEST(test_wrapped_limit)
     static transcript_t   t;
 
     answer_t  a = { "controls", TOOL, 200, "text/plain", body, sizeof(body),
-                    "FAULT TOO_LARGE the response body, written as a JSON "
-                    "text, is larger than twice mcp_max_message\n",
+                    "FAULT TOO_LARGE the response body, encoded as JSON, is "
+                    "larger than twice mcp_max_message\n",
                     .max = sizeof(body) };
 
     memset(body, 1, sizeof(body));

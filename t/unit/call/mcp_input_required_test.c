@@ -155,7 +155,7 @@ TEST(test_faults)
         const char  *answer;
         const char  *log;
     } cases[] = {
-        { ROUND(ONE("{\"method\":\"ping\"}")), "is malformed, or is none of " },
+        { ROUND(ONE("{\"method\":\"ping\"}")), "or one whose method is not " },
         { ROUND(""), "neither \"inputRequests\" nor a \"requestState\"" },
         { ROUND(",\"requestState\":1"), "\"requestState\" is not a string" },
         { ROUND(",\"inputRequests\":[]"), "is not an object of requests" },
@@ -215,7 +215,7 @@ TEST(test_methods)
 
         } else {
             has(a.text, "\"code\":-32603");
-            has(d.te.last, "requests input, which only tools/call");
+            has(d.te.last, "requests input for a method other than ");
         }
 
         client_close(&d, &a);

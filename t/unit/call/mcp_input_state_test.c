@@ -256,10 +256,10 @@ TEST(test_session)
 {
     ask(session, REQUEST("8", "tools/call",
                          "{\"name\":\"echo\",\"requestState\":\"s\"}"), 200,
-        "do not exist in this revision");
+        "are not allowed in this revision");
     ask(session, REQUEST("8", "tools/call",
                          "{\"name\":\"echo\",\"inputResponses\":{}}"), 200,
-        "do not exist in this revision");
+        "are not allowed in this revision");
     quiet();
 }
 

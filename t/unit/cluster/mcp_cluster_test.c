@@ -512,8 +512,9 @@ TEST(test_dead)
     assert_true(p.cluster->node == node_info().id);
     assert_int_equal(p.cluster->state, MCP_CLUSTER_REGISTERING);
     assert_string_equal(p.te.last, "cluster: another node declared this node "
-                                   "dead, because its heartbeats were missing: "
-                                   "it joins again with a new id");
+                                   "dead, because heartbeats of this node were "
+                                   "missing: this node joins again with a new "
+                                   "id");
     process_receive(&p, "*1\r\n$4\r\nDEAD\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
     process_wait(&p, 5001);

@@ -207,7 +207,7 @@ TEST(no_scope)
 
 
 #define RESOURCE_FORM                                                         \
-    " is neither off nor the URI of a resource: http:// or https://, a "      \
+    " is neither \"off\" nor the URI of a resource: http:// or https://, a "      \
     "host, and a path, without a query or a fragment"
 
 #define ISSUER_FORM                                                           \
@@ -273,8 +273,7 @@ TEST(scopes)
     }
 
     refused(mcp_setup_auth_scope(s, mcp_str("offline_access"), error),
-            "\"offline_access\" concerns clients and issuers and is not a "
-            "scope of a resource: remove it");
+            "\"offline_access\" is not a scope of a resource, because clients request it from the issuer themselves: remove it");
 
     taken(mcp_setup_auth_scope(s, mcp_str("!#[]~"), error));
     refused(mcp_setup_auth_scope(s, mcp_str("!#[]~"), error),

@@ -174,8 +174,7 @@ TEST(whole)
                                      error));
     taken(option(s, MCP_CLUSTER_CERTIFICATE, "/cert"));
     refused(mcp_cluster_setup_finish(s, &conf, error),
-            "set both a certificate and its key (mcp_cluster_certificate, "
-            "mcp_cluster_certificate_key)");
+            "only one of mcp_cluster_certificate and mcp_cluster_certificate_key is set: set both");
     taken(option(s, MCP_CLUSTER_CERTIFICATE_KEY, "/key"));
     assert_str_is(finished(s)->password, " x y");
 }
@@ -351,7 +350,7 @@ TEST(bad_urls)
     assert_int_equal(say(s, path), MCP_ERR_CONFIG);
 
     refused(say(s, "redis://joe:secret@a"),
-            "a URL cannot contain a password: write it into a file and set "
+            "a password is not allowed in a URL or in user=: write the password into a file and set "
             "password_file=");
     refused(say(s, "redis://a/x"), "\"x\" is not the number of a database "
                                    "from 0 to 65535");
@@ -388,10 +387,10 @@ TEST(several)
     taken(say(s, "redis://joe@b/3"));
     taken(say(s, "user=joe"));
     taken(say(s, "db=3"));
-    refused(say(s, "redis://jim@b/3"), "the URLs and user= name two users, "
+    refused(say(s, "redis://jim@b/3"), "the URLs and user= contain two different users, "
                                        "\"joe\" and \"jim\": name one");
-    refused(say(s, "redis://b/4"), "the URLs and db= name two databases, 3 "
-                                   "and 4: name one");
+    refused(say(s, "redis://b/4"), "the URLs and db= contain two different "
+                                   "databases, 3 and 4: use only one");
 }
 
 
@@ -436,7 +435,7 @@ TEST(parameters)
                              "characters without spaces");
     refused(say(s, "db="), "\"\" is not the number of a database from 0 to "
                            "65535");
-    refused(say(s, "password_file="), "password_file= names no file");
+    refused(say(s, "password_file="), "password_file= is empty: write the name of a file");
 }
 
 

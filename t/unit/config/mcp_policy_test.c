@@ -256,7 +256,7 @@ TEST(test_task)
                                          mcp_str("x-mcp-task"), &v, &error),
                          MCP_ERR_CONFIG);
         assert_string_equal(error, "must be \"never\", \"auto\", \"always\", "
-                                   "\"required\" or seconds");
+                                   "\"required\" or a number of seconds");
     }
 
     v = value(MCP_JSON_STRING, "\"auto\"");

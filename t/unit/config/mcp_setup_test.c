@@ -284,7 +284,7 @@ TEST(origins)
         assert_int_equal(mcp_setup_origin(s, test_str(bad[i]), error),
                          MCP_ERR_CONFIG);
         assert_non_null(strstr(error, "\" is not an origin "
-                               "(scheme://host[:port]), ~regex, null or *"));
+                               "(scheme://host[:port]), a \"~regex\", \"null\" or \"*\""));
         assert_int_equal(error[0], '"');
         assert_memory_equal(error + 1, bad[i], strlen(bad[i]));
     }

@@ -270,7 +270,7 @@ TEST(test_scopes)
     use_rules(all, yes, "read");
 
     has(answer_to("pay", "tools/call", "\"name\":\"pay\""),
-        "\"code\":-32600,\"message\":\"Forbidden: this needs the scopes: "
+        "\"code\":-32600,\"message\":\"Forbidden: the request needs the scopes: "
         "pay read\"");
     assert_int_equal(a.status, 403);
     assert_string_equal(client_answer_header(&a, "WWW-Authenticate"),

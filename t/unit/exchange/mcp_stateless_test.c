@@ -308,7 +308,7 @@ TEST(test_revisions_of_an_endpoint)
                         "{\"protocolVersion\":\"2025-11-25\"}"));
     assert_int_equal(a.status, 400);
     has(a.text, "\"id\":7,\"error\":{\"code\":-32600,");
-    has(a.text, "it serves: [\\\"2026-07-28\\\"]");
+    has(a.text, "revisions without sessions: [\\\"2026-07-28\\\"]");
     client_close(&d, &a);
 
     /* the endpoint has no revision with sessions: a request of a session is

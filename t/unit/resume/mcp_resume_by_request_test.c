@@ -536,7 +536,7 @@ TEST(test_batch)
         "\"requestId\":8,\"status\":\"processing\"");
     snprintf(body, sizeof(body), "[%s]", resume_of("8", token));
     ask(session, body, 200, "[{\"jsonrpc\":\"2.0\",\"id\":8,\"error\":{"
-        "\"code\":-32600,\"message\":\"Invalid Request: a stream in a batch\","
+        "\"code\":-32600,\"message\":\"Invalid Request: a method that opens a stream is not allowed in a batch\","
         "\"data\":{\"resume\":\"refused\"}}}]");
 
     /* a client that resumes with the token of one request gets only the

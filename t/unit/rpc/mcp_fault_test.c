@@ -177,8 +177,7 @@ TEST(test_refused)
         { MCP_FAULT_RESUME_PURGED,
           "{\"code\":-32602,\"message\":\"Events no longer available\"," },
         { MCP_FAULT_RESUME_BATCH,
-          "{\"code\":-32600,\"message\":\"Invalid Request: a stream in a "
-          "batch\"," }
+          "{\"code\":-32600,\"message\":\"Invalid Request: a method that opens a stream is not allowed in a batch\"," }
     };
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
