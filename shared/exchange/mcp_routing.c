@@ -473,9 +473,8 @@ mcp_routing_completion(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
     if (mcp_routing_reference(x, msg, &v->name, &kind) != MCP_OK) {
         return mcp_routing_fault(v, MCP_FAULT_PARAMS,
-                                 mcp_str("\"ref\" must be a \"ref/prompt\" "
-                                         "with a \"name\", or a "
-                                         "\"ref/resource\" with a \"uri\""));
+                                 mcp_str("\"ref\" names no prompt and no "
+                                         "resource"));
     }
 
     return mcp_routing_completes(x, v, kind) == MCP_ROUTING_CALL
