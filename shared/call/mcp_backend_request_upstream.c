@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Backend requests to a backend with mcp_upstream, which is an MCP server: the
- * request in the revision of that server. */
+/* Backend requests to an MCP server, a backend with mcp_upstream: the client's
+ * request in the revision of the server. */
 
 #include "call/mcp_call_internal.h"
 #include "http/mcp_header_value.h"
@@ -53,6 +53,7 @@ mcp_backend_request_write_body(mcp_request_t *req, mcp_upstream_e upstream,
 {
     mcp_str_t            body;
     mcp_call_t          *call;
+    mcp_json_value_t     declared;
     mcp_upstream_meta_t  meta;
 
     call = req->call;
@@ -63,7 +64,16 @@ mcp_backend_request_write_body(mcp_request_t *req, mcp_upstream_e upstream,
     }
 
     if (mcp_client_is_stateless(&call->client)) {
-        return mcp_upstream_remove_tasks(out, body);
+
+        /* searches the declared capabilities first, which are shorter than
+         * the body */
+
+        declared.type = MCP_JSON_OBJECT;
+        declared.raw = call->client.declared;
+
+        return mcp_json_get(&declared, mcp_str("extensions")).type
+               != MCP_JSON_NONE
+               && mcp_upstream_remove_tasks(out, body);
     }
 
     meta.capabilities =
@@ -118,7 +128,7 @@ mcp_backend_request_to_upstream(mcp_request_t *req, mcp_upstream_e upstream)
 
     mcp_backend_set_server(req->backend);
 
-    /* Mcp-Name must be what the body has, not the normal form of a URI */
+    /* Mcp-Name must equal the URI in the body, not its normal form */
 
     if (mcp_header_value_encode(&req->call->arena,
                                 req->raw_uri.len ? req->raw_uri : req->name,
