@@ -108,8 +108,6 @@ mcp_upstream_about_set(mcp_upstream_about_t *about, const mcp_mem_t *mem,
                                               mcp_str("resources")) & 1;
     about->completions = mcp_upstream_about_has(&capabilities,
                                                 mcp_str("completions")) & 1;
-    about->logging = mcp_upstream_about_has(&capabilities,
-                                            mcp_str("logging")) & 1;
 
     return MCP_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What an MCP server that is a backend says about itself: the result of
+ * The description of an MCP server that is a backend: the result of
  * server/discover (2026-07-28, server/discover) or of initialize (2025-11-25,
  * basic/lifecycle, "Initialization"). Each process keeps the last one.
  */
@@ -38,7 +38,6 @@ struct mcp_upstream_about_s {
     unsigned               prompts:1;
     unsigned               resources:1;
     unsigned               completions:1;
-    unsigned               logging:1;
     mcp_upstream_about_t  *next;       /* next one of this process that has a
                                           text */
 };

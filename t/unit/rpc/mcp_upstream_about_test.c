@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What an MCP server says in its response to server/discover or initialize. */
+/* The description of an MCP server: its response to server/discover or
+ * initialize. */
 
 
 #include "test_env.h"
@@ -38,7 +39,6 @@ TEST(both_forms)
     assert_str_is(about.instructions, "\"i\\n\"");
     assert_int_equal(about.version.len, 0);
     assert_int_equal(about.tools, 1);
-    assert_int_equal(about.logging, 1);
     assert_int_equal(about.prompts, 0);
     assert_true(about.members.len > 0);
 
