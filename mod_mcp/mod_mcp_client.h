@@ -40,9 +40,9 @@ typedef enum {
 } mod_mcp_state_e;
 
 /*
- * What the client has received.  Written without mod_mcp_lock(), by the thread
- * that serves the client; other threads read it only in a state where no
- * thread serves the client.
+ * The part of the response that the client has received.  Written without
+ * mod_mcp_lock(), by the thread that serves the client; other threads read it
+ * only in a state where no thread serves the client.
  *
  *   STREAM_BEGUN  status and headers of a stream are set, nothing was passed
  *                 to the filters
@@ -163,7 +163,7 @@ mod_mcp_client_t *mod_mcp_client_of(conn_rec *c);
 mod_mcp_client_t *mod_mcp_client(request_rec *r);
 
 /*
- * Changes what the client has received, and logs the change at level trace1.
+ * Changes client->output, and logs the change at level trace1.
  * No other function writes client->output.
  */
 void mod_mcp_client_set_output(mod_mcp_client_t *client,

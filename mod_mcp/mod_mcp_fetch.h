@@ -10,8 +10,9 @@
 #include "mcp_backend_request.h"
 
 /*
- * What the backend has sent.  Changes forward only, by the thread that runs the
- * request; from PENDING and to ANSWERED under mod_mcp_lock().
+ * The part of the reply that the backend has sent.  Changes forward only, by
+ * the thread that runs the request; from PENDING and to ANSWERED under
+ * mod_mcp_lock().
  */
 typedef enum {
     MOD_MCP_SILENT = 0,                 /* nothing */

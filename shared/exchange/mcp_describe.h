@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * initialize and server/discover at an endpoint whose backend is an MCP server
- * and that has no catalog: the response contains what that server says about
- * itself, so that server is asked first, unless it has been asked recently.
+ * initialize and server/discover at an endpoint without a catalog whose backend
+ * is an MCP server: the response contains the server's description of itself,
+ * which is requested first unless it is recent.
  */
 
 
@@ -16,12 +16,12 @@
 
 /*
  * Calls respond() if the endpoint needs no description or has a recent one.
- * Otherwise asks the server, and calls respond() when it has answered. If it
- * fails, the last description is used for mcp_upstream_stale; after that, the
- * client gets 503.
+ * Otherwise requests a description, and calls respond() after the server's
+ * response. If the server fails, the last description is used for
+ * mcp_upstream_stale; after that, the client gets 503.
  *
  * Returns the value of respond(), which is one of mcp_exchange_body(); or
- *   MCP_AGAIN       the server is asked; respond() is called later
+ *   MCP_AGAIN       a description is requested; respond() is called later
  *   MCP_ERR_MEMORY
  */
 int mcp_describe(mcp_exchange_t *x, int (*respond)(mcp_exchange_t *x));

@@ -14,7 +14,7 @@
  *   mcp_join.c                joining equal calls
  *   mcp_batch.c               a POST with several messages
  *   mcp_initialize.c          initialize
- *   mcp_describe.c            what an MCP server says about itself
+ *   mcp_describe.c            the description of an MCP server
  *   mcp_listen.c              subscriptions/listen
  *   mcp_listen_filter.c       its filter
  *   mcp_listen_task.c         subscriptions to tasks

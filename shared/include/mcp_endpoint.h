@@ -27,7 +27,7 @@ typedef struct {
 #define MCP_NO_TARGET  ((unsigned) -1)
 
 
-/* What a backend is: mcp_upstream. */
+/* The kinds of backends: mcp_upstream. */
 typedef enum {
     MCP_UPSTREAM_OFF = 0,              /* a program that keeps the rules of
                                           docs/backends.md */
@@ -100,11 +100,11 @@ typedef struct {
     const mcp_keys_t     *keys;
     const mcp_catalog_t  *catalog;             /* NULL: the backend answers
                                                   lists */
-    mcp_upstream_about_t *about;               /* what the default target says
-                                                  about itself if it is an MCP
-                                                  server; not constant: each
-                                                  process fills its own copy;
-                                                  NULL: there is a catalog */
+    mcp_upstream_about_t *about;               /* description of the default
+                                                  target if it is an MCP server;
+                                                  not constant: each process
+                                                  fills its own copy; NULL:
+                                                  there is a catalog */
 
     const mcp_route_t    *routes;              /* exact patterns first */
     size_t                n_routes;
@@ -186,8 +186,9 @@ typedef struct {
     uint64_t              stream_buffer;
     uint32_t              max_session_streams;
     unsigned              quota_key;           /* mcp_quota_key_e */
-    unsigned              upstream;            /* mcp_upstream_e: what this
-                                                  section is as a backend, see
+    unsigned              upstream;            /* mcp_upstream_e: the kind of
+                                                  this section as a backend,
+                                                  see
                                                   mcp_setup_set_upstream() */
     uint64_t              upstream_check;      /* how long a server's
                                                   description of itself is
@@ -258,7 +259,7 @@ uint32_t mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
 mcp_str_t mcp_endpoint_target(const mcp_endpoint_t *endpoint,
     unsigned target);
 
-/* Returns what the target with this index is; MCP_UPSTREAM_OFF for
+/* Returns the kind of the target with this index; MCP_UPSTREAM_OFF for
  * MCP_NO_TARGET. */
 mcp_upstream_e mcp_endpoint_upstream(const mcp_endpoint_t *endpoint,
     unsigned target);

@@ -142,7 +142,7 @@ int mcp_setup_has_cluster_endpoint(const mcp_setup_t *setup);
 const unsigned char *mcp_setup_catalog_key(const mcp_setup_t *setup);
 
 /*
- * Marks every value that has been set so far as the section's own, so that
+ * Marks every value that is set at this time as the section's own, so that
  * mcp_setup_warning() can distinguish it from inherited values. link_origin is
  * 1 if the section also sets mcp_link_origin, whose value the glue keeps. To be
  * called before the first parent is merged.
@@ -240,9 +240,9 @@ mcp_str_t mcp_setup_target(const mcp_setup_t *setup, unsigned target);
 int mcp_setup_has_upstream(const mcp_setup_t *setup);
 unsigned mcp_setup_upstream(const mcp_setup_t *setup);
 
-/* Sets what a target of the endpoint that was created last is: the values of
- * mcp_upstream, mcp_upstream_check and mcp_upstream_stale in "backend", the
- * section of that backend. */
+/* Applies mcp_upstream, mcp_upstream_check and mcp_upstream_stale of "backend",
+ * the section of a backend, to a target of the endpoint that was created
+ * last. */
 void mcp_setup_set_upstream(mcp_setup_t *setup, unsigned target,
     const mcp_setup_t *backend);
 

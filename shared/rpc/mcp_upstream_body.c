@@ -83,7 +83,7 @@ mcp_upstream_copy(mcp_buf_t *out, const mcp_json_value_t *object,
 }
 
 
-/* Copies the bytes of body before or after "value", a slice of it. */
+/* Copies the bytes of body before or after "value", a slice of body. */
 static void
 mcp_upstream_copy_before(mcp_buf_t *out, mcp_str_t body, mcp_str_t value)
 {

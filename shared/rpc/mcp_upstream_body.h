@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The body of a request for an upstream: an MCP server behind this one, which
- * may speak another revision than the client.
+ * The body of a request for an upstream, an MCP server behind this one, whose
+ * revision may differ from the client's.
  */
 
 
@@ -15,9 +15,8 @@
 #include "mcp_version.h"
 
 
-/* The revision in which a server without sessions is called if it has not said
- * which one it serves. Servers serve older revisions than their latest one, and
- * this one has existed for longer than most of them. */
+/* The revision in which a server without sessions is called if its own choice
+ * is unknown. Servers released since June 2025 support this revision. */
 #define MCP_UPSTREAM_STATELESS_VERSION  "2025-06-18"
 
 /* this server as the client of an upstream */
@@ -51,9 +50,9 @@ void mcp_upstream_add_meta(mcp_buf_t *out, mcp_str_t body,
 
 /*
  * Removes the extension io.modelcontextprotocol/tasks from the capabilities in
- * params._meta of a request of revision 2026-07-28: tasks are those of this
- * server, and an upstream that is told of the extension may respond with a task
- * of its own. body is a request that mcp_rpc_parse() has accepted.
+ * params._meta of a request of revision 2026-07-28, because an upstream with
+ * this extension may respond with a task, and only this server creates tasks.
+ * body is a request that mcp_rpc_parse() has accepted.
  *
  * Returns 1 if it has written the new body to out, whose errors are in
  * out->failed; or 0 if there is nothing to remove.
@@ -61,8 +60,8 @@ void mcp_upstream_add_meta(mcp_buf_t *out, mcp_str_t body,
 int mcp_upstream_remove_tasks(mcp_buf_t *out, mcp_str_t body);
 
 /*
- * Removes what only revision 2026-07-28 defines from a request for an upstream
- * of an older revision: members of params._meta that begin with
+ * Removes the members of revision 2026-07-28 from a request for an upstream of
+ * an older revision: members of params._meta that begin with
  * "io.modelcontextprotocol/", and params.inputResponses and
  * params.requestState. body is a request that mcp_rpc_parse() has accepted.
  *

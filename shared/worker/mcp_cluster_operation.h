@@ -216,8 +216,8 @@ typedef enum {
     MCP_OPERATION_LIST,
 
     /* Sends client input to a call of another node, or notifies the other nodes
-     * of input for a call of this node. If nobody waits for the result, input
-     * for a call that does not exist is ignored.
+     * of input for a call of this node. If no exchange waits for the result,
+     * input for a call that does not exist is ignored.
      *   MCP_ERR_LIMIT      there is no room for the input
      *   MCP_ERR_NOT_FOUND  the cluster has no such call, or the call is over */
     MCP_OPERATION_CLIENT_INPUT,
@@ -233,7 +233,7 @@ typedef enum {
     MCP_OPERATION_QUOTA,
 
     /* Performs an operation on a resume token. TAKE lets requests of this node
-     * use the token; nobody waits for the results of the others.
+     * use the token; no exchange waits for the results of other nodes.
      *   MCP_ERR_DENIED     another node uses the token, or its call has a
      *                      stream at any node; "value" is the value of SET,
      *                      or 0 */
@@ -248,7 +248,7 @@ typedef enum {
 } mcp_operation_kind_e;
 
 
-/* What an operation does. */
+/* The function of an operation. */
 struct mcp_operation_spec_s {
     mcp_operation_kind_e              kind;
 
@@ -275,7 +275,7 @@ struct mcp_operation_s {
     mcp_operation_spec_t   spec;       /* texts in it are valid only until the
                                           operation has started */
     int                    rc;         /* result; MCP_AGAIN: pending */
-    unsigned               unwaited:1; /* 1: nobody waits for the result */
+    unsigned               unwaited:1; /* 1: no exchange waits for the result */
     unsigned               holds;      /* 1: the entry function of the exchange
                                           has returned; the exchange sends its
                                           response, or starts its call, when
@@ -298,7 +298,7 @@ struct mcp_cluster_hooks_s {
 
     /*
      * Starts an operation. op gets the result, never before the function has
-     * returned. If op is NULL, nobody waits for the result.
+     * returned. If op is NULL, no exchange waits for the result.
      *
      * Returns MCP_OK if there is no result to wait for, or
      *   MCP_AGAIN            mcp_operation_answer() follows, if op is not

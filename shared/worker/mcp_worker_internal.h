@@ -370,8 +370,8 @@ struct mcp_exchange_s {
     unsigned                    described:1;  /* 1: the MCP server that is the
                                                  backend was asked about
                                                  itself */
-    int                       (*respond)(mcp_exchange_t *x);   /* what follows
-                                                                  then */
+    int                       (*respond)(mcp_exchange_t *x);   /* called
+                                                                  afterwards */
     unsigned                    allocated:1;       /* 1: the core has allocated
                                                       the exchange, and frees
                                                       it */

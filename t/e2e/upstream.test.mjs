@@ -263,7 +263,7 @@ describe('client and upstream of 2026-07-28', () => {
 
 
 describe('upstream of an older revision without sessions', () => {
-    test('client of 2026-07-28: the upstream gets no member of that revision',
+    test('client of 2026-07-28: the upstream gets the request without the members of this revision',
          async () => {
         const client = new Modern(stateless, { meta: { 'x/y': 1 } });
 
@@ -359,7 +359,7 @@ describe('description of the upstream', () => {
         });
     }
 
-    test('client with headers of its own: the request for the description has none of them',
+    test('client with other headers: the request for the description has no header of the client',
          async () => {
         const fresh = await Fixture.start({
             without, workers: 1,

@@ -12,7 +12,7 @@
 
 static test_mem_t  tm;
 
-/* What the test has created and does not free itself. */
+/* Objects that the test has created and does not free itself. */
 static struct {
     void  *what;
     void (*free)(void *what);
@@ -43,7 +43,7 @@ init(void **state)
 }
 
 
-/* Frees what the test has kept, and checks that this is all. */
+/* Frees the kept objects, and checks that no other memory is in use. */
 static inline int
 done(void **state)
 {
