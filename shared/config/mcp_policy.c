@@ -66,8 +66,8 @@ static const char *const  mcp_policy_errors[] = {
     "must be a number of events, 1 or more",
     "must be \"public\" or \"private\"",
     "must be \"key\" or \"arguments\"",
-    "must be \"never\", \"auto\", \"always\", \"required\" or a number of "
-    "seconds"
+    ("must be \"never\", \"auto\", \"always\", \"required\" or a number of "
+     "seconds")
 };
 
 
