@@ -36,13 +36,6 @@ const SLOW = process.env.SUITE_PREFIX === 'asan-'
     ? /exited on signal 9/ : /^$/;
 
 
-// nginx reports connections that are open when it is stopped, if a worker of an
-// earlier configuration still serves them
-
-const STOPPED = /signal 15 \(SIGTERM\) received/;
-const LEFT = /open socket #\d+ left in connection|aborting$/;
-
-
 // The ports are outside the range from which the system takes the ports of
 // connections: a test with thousands of connections could otherwise take the
 // port before the server does. Each process begins its search at another port.
@@ -249,11 +242,7 @@ export class Fixture {
         this.process.kill('SIGTERM');
         await this.exited;
 
-        const lines = (await this.log()).split('\n');
-        const stopped = lines.findIndex((line) => STOPPED.test(line));
-        const bad = lines
-            .filter((line, i) => !(stopped >= 0 && i > stopped
-                                   && LEFT.test(line)))
+        const bad = (await this.log()).split('\n')
             .filter((line) => (SERIOUS.test(line) || this.is.serious.test(line))
                               && !EXPECTED.test(line) && !SLOW.test(line)
                               && !(kills && this.is.killed.test(line))
