@@ -2,8 +2,8 @@
 
 /*
  * The store: the durable log that the processes of a server share. It contains
- * streams with their events, inboxes, owners and consumers; small values with a
- * time to live; subscriptions; and counters.
+ * streams with their events, inboxes, owners and consumers; numbers and short
+ * texts with a time to live; subscriptions; and counters.
  *
  * This is the interface of a synchronous engine on shared memory: every
  * function returns with its result, holds the lock for a few microseconds, and
@@ -770,7 +770,12 @@ typedef enum {
     /* The number of the configuration whose first process has started, or of
      * the one that has announced all changes, by the keys of
      * mcp_catalog_change.c. Written by that process. */
-    MCP_VALUE_CONFIGURATION = 'C'
+    MCP_VALUE_CONFIGURATION = 'C',
+
+    /* The session of a caller at an MCP server, as text, by the digest of
+     * caller and server. Written by the process that has opened the
+     * session. */
+    MCP_VALUE_UPSTREAM_SESSION = 'u'
 } mcp_value_e;
 
 /*
@@ -834,6 +839,58 @@ int mcp_store_value_add(mcp_store_t *store, mcp_value_e purpose,
     uint64_t expires, uint64_t now, const mcp_tenant_t *tenant);
 void mcp_store_value_delete(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN]);
+
+
+/* --- values with text ---
+ *
+ * A value of the purpose UPSTREAM_SESSION has a text in place of a number. Of
+ * the functions above, only mcp_store_value_delete() accepts this purpose. All
+ * values with text are pushed values, also those without a tenant, and have
+ * quotas and limits of their own: a tenant may have as many of them as other
+ * values, and only a text is removed to make room for a text.
+ */
+
+#define MCP_STORE_TEXT_MAX   480       /* maximum bytes of a text */
+
+/*
+ * Sets a value to a text. If this is a new value and there is no room, removes
+ * a value as mcp_store_value_push() does: the tenant's text that was not used
+ * for the longest time, or a text of a tenant that has many. A value that
+ * exists needs no room, and stays with the tenant for which it was created.
+ *
+ * Other processes find the older or the new text. If the process dies while it
+ * replaces a text, the value may be removed.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_LIMIT  the text is longer than MCP_STORE_TEXT_MAX; an older text
+ *                  is kept
+ *   MCP_ERR_FULL   there was no value, and the region has no room
+ */
+int mcp_store_text_push(mcp_store_t *store, mcp_value_e purpose,
+    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text, uint64_t expires,
+    const mcp_tenant_t *tenant);
+
+/*
+ * Copies the text of a value to "text", and sets *len to its length. Counts as
+ * a use of the text. Takes no lock if there is no value with this purpose at
+ * all.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  there is none, or it has expired
+ */
+int mcp_store_text_get(mcp_store_t *store, mcp_value_e purpose,
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t now,
+    char text[MCP_STORE_TEXT_MAX], size_t *len);
+
+/*
+ * Deletes a value if it has this text, so that a newer text of another process
+ * stays.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  there is no value with this text
+ */
+int mcp_store_text_delete(mcp_store_t *store, mcp_value_e purpose,
+    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text);
 
 
 /* --- subscriptions of listeners --- */
@@ -969,8 +1026,9 @@ typedef struct {
     uint64_t  used;            /* bytes of chunks in use */
     uint64_t  streams;         /* number of streams */
     uint64_t  listeners;
-    uint64_t  values;          /* number of values whose purpose is neither
-                                  LIST nor CONFIGURATION */
+    uint64_t  values;          /* number of values, also with text, whose
+                                  purpose is neither LIST nor
+                                  CONFIGURATION */
     uint64_t  subscriptions;
 } mcp_store_stats_t;
 

@@ -198,7 +198,7 @@ mcp_store_create_locked(mcp_store_op_t *op, mcp_store_making_t *making,
         return MCP_ERR_FULL;
     }
 
-    session = mcp_store_group(op, MCP_ENTRY_SESSION, spec->session);
+    session = mcp_store_group(op, MCP_ENTRY_SESSION, 0, spec->session);
     tenant = mcp_store_tenant_group(op, spec->tenant.id);
 
     join = spec->join ? mcp_store_entry_take(op, 1) : NULL;

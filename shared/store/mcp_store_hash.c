@@ -136,7 +136,8 @@ mcp_store_entry_find(mcp_store_head_t *head, unsigned kind, unsigned purpose,
 
 
 mcp_store_entry_t *
-mcp_store_entry_most_values(mcp_store_head_t *head, const unsigned char key[16])
+mcp_store_entry_most_values(mcp_store_head_t *head,
+    const unsigned char key[16], unsigned text)
 {
     uint32_t            i, n, ref, found, *table;
     uint64_t            start;
@@ -155,7 +156,8 @@ mcp_store_entry_most_values(mcp_store_head_t *head, const unsigned char key[16])
             ref = e->next;
 
             if (e->kind != MCP_ENTRY_VALUE || !e->pushed
-                || e->u.value.group == 0)
+                || e->u.value.group == 0
+                || mcp_store_value_has_text(e->purpose) != text)
             {
                 continue;
             }
@@ -275,11 +277,12 @@ mcp_store_entry_next(mcp_store_head_t *head, uint32_t index, unsigned *k,
 /* --- groups --- */
 
 mcp_store_entry_t *
-mcp_store_group(mcp_store_op_t *op, unsigned kind, const unsigned char key[16])
+mcp_store_group(mcp_store_op_t *op, unsigned kind, unsigned purpose,
+    const unsigned char key[16])
 {
     mcp_store_entry_t  *e;
 
-    e = mcp_store_entry_find(op->head, kind, 0, key, 0);
+    e = mcp_store_entry_find(op->head, kind, purpose, key, 0);
     if (e != NULL) {
         return e;
     }
@@ -289,6 +292,7 @@ mcp_store_group(mcp_store_op_t *op, unsigned kind, const unsigned char key[16])
         return NULL;
     }
 
+    e->purpose = (uint8_t) purpose;
     memcpy(e->key, key, sizeof(e->key));
     mcp_store_entry_publish(op->head, e, kind);
 

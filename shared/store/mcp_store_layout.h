@@ -26,6 +26,7 @@
  *   mcp_store_quota.c             quotas of each tenant, eviction
  *   mcp_store_hash.c              entries and groups
  *   mcp_store_value.c             small values
+ *   mcp_store_text.c              values with text
  *   mcp_store_topic.c             subscriptions, publishing
  *   mcp_store_call_stats.c        outcomes, statistics of finished calls,
  *                                 active requests
@@ -52,7 +53,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    20
+#define MCP_STORE_VERSION    21
 
 
 /* Maximum length of a message that is copied while the lock is held. A longer
@@ -79,8 +80,8 @@
 
 /* For quotas that are shares: the maximum number of calls is a quarter of
  * the number of chunks, and the maximum number of listeners is half of the
- * number of chunks. For all quotas: values may take at most an eighth of
- * the chunks. */
+ * number of chunks. For all quotas: values without text may take at most an
+ * eighth of the chunks, and values with text another eighth. */
 #define MCP_STORE_CALLS        4
 #define MCP_STORE_LISTENERS    2
 #define MCP_STORE_VALUES       8
@@ -476,7 +477,9 @@ typedef struct {
                                           subscriptions by it */
     uint8_t        kind;               /* MCP_ENTRY_...; written last, so that
                                           only complete entries are valid */
-    uint8_t        purpose;
+    uint8_t        purpose;            /* of a value: mcp_value_e; of a tenant:
+                                          1 if the group counts the values with
+                                          text, otherwise 0 */
     uint8_t        pushed;             /* of a value, 1: it may be removed to
                                           make room for a newer one */
     uint8_t        rank;               /* of a tenant: its class by number of
@@ -486,7 +489,9 @@ typedef struct {
     union {
         struct {
             uint64_t          expires;
-            uint32_t          value;
+            uint32_t          value;   /* if the purpose has text: index of the
+                                          chunk that contains the text; 0: a
+                                          process is changing the text */
             uint32_t          group;   /* ref of the tenant's group; 0: none */
             unsigned char     tenant[MCP_DIGEST_LEN];
             mcp_store_link_t  ring;    /* in the ring of the tenant's pushed
@@ -1404,11 +1409,11 @@ uint32_t mcp_store_subs_chunks(uint32_t n);
 void mcp_store_tenant_subs(mcp_store_head_t *head, mcp_store_stream_t *st,
     uint32_t n);
 
-/* Count a value in its tenant's group, or remove it from the count.
- * mcp_store_tenant_value_enter() returns NULL if there is no room for the
- * group. */
+/* Count a value in its tenant's group for values with text, or in the one for
+ * all others, or remove it from the count. mcp_store_tenant_value_enter()
+ * returns NULL if there is no room for the group. */
 mcp_store_entry_t *mcp_store_tenant_value_enter(mcp_store_op_t *op,
-    const unsigned char id[MCP_DIGEST_LEN]);
+    const unsigned char id[MCP_DIGEST_LEN], unsigned text);
 void mcp_store_tenant_value_leave(mcp_store_op_t *op, uint32_t group);
 
 /* Add a value to its tenant's ring of pushed values as the newest one, or
@@ -1445,11 +1450,13 @@ int mcp_store_tenant_would_allow(mcp_store_op_t *op,
 int mcp_store_tenant_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n);
 
-/* Return 1 if a tenant's quotas let it create a stream or a value. For a
- * stream, unread streams of larger tenants may be evicted. */
+/* Return 1 if a tenant's quotas let it create a stream, or a value with or
+ * without text. For a stream, unread streams of larger tenants may be
+ * evicted. */
 int mcp_store_tenant_may_create(mcp_store_op_t *op, const mcp_tenant_t *tenant,
     mcp_stream_kind_e kind, uint32_t chunks);
-int mcp_store_tenant_may_value(mcp_store_op_t *op, const mcp_tenant_t *tenant);
+int mcp_store_tenant_may_value(mcp_store_op_t *op, const mcp_tenant_t *tenant,
+    unsigned text);
 
 /*
  * Returns the stream to evict next, or NULL. In this order:
@@ -1653,17 +1660,19 @@ mcp_store_entry_t *mcp_store_entry_take(mcp_store_op_t *op, int all);
 void mcp_store_entry_publish(mcp_store_head_t *head, mcp_store_entry_t *e,
     unsigned kind);
 
-/* Finds an entry by its kind and key, and by one more number: for a value by
- * "purpose"; for a subscription by "stream", the index of the stream; for a
- * joined reader by its tag in "stream". Otherwise purpose and stream are 0. */
+/* Finds an entry by its kind and key, and by one more number: for a value and
+ * a tenant by "purpose"; for a subscription by "stream", the index of the
+ * stream; for a joined reader by its tag in "stream". Otherwise purpose and
+ * stream are 0. */
 mcp_store_entry_t *mcp_store_entry_find(mcp_store_head_t *head, unsigned kind,
     unsigned purpose, const unsigned char key[16], uint32_t stream);
 
 /* Looks at about 64 pushed values (see mcp_store.h) in the hash table,
  * beginning with the bucket of "key", and returns the one of their tenants
- * that has the most values. Returns NULL if no pushed value is found. */
+ * that has the most values. Considers only values with text, or only those
+ * without. Returns NULL if no such value is found. */
 mcp_store_entry_t *mcp_store_entry_most_values(mcp_store_head_t *head,
-    const unsigned char key[16]);
+    const unsigned char key[16], unsigned text);
 
 /* Returns the next entry of a kind in the entry chunk "index", from number *k
  * on, and sets *k to the number after it; NULL: there is none, or the chunk
@@ -1678,10 +1687,11 @@ void mcp_store_entry_rename(mcp_store_head_t *head, mcp_store_entry_t *e,
 /* Frees an entry, and also its chunk if no other entry in it is used. */
 void mcp_store_entry_free(mcp_store_op_t *op, mcp_store_entry_t *e);
 
-/* Finds or creates the group of a session, tenant or topic. Returns NULL if
- * there is no room. */
+/* Finds or creates the group of a session, tenant or topic. "purpose" is 1 for
+ * the group that counts a tenant's values with text, otherwise 0. Returns NULL
+ * if there is no room. */
 mcp_store_entry_t *mcp_store_group(mcp_store_op_t *op, unsigned kind,
-    const unsigned char key[16]);
+    unsigned purpose, const unsigned char key[16]);
 
 /* Subtracts a member from a group, and frees the group if that was the last
  * one. */
@@ -1709,17 +1719,79 @@ void mcp_store_active_retire(mcp_store_head_t *head, unsigned slot);
 
 /* --- mcp_store_value.c --- */
 
-/* Returns the maximum number of values: as many as fit into an eighth of the
- * chunks, because clients create values, and streams need the rest. */
-static inline uint32_t
-mcp_store_values_max(const mcp_store_head_t *head)
+/* The data of a new value. */
+typedef struct {
+    mcp_value_e           purpose;
+    const unsigned char  *key;
+    uint32_t              value;       /* not for a purpose with text */
+    mcp_str_t             text;        /* only for a purpose with text */
+    uint64_t              expires;
+    const mcp_tenant_t   *tenant;      /* NULL: the value counts for no
+                                          tenant */
+    int                   pushed;
+} mcp_store_value_t;
+
+/* Returns 1 if the values of a purpose have a text, otherwise 0. */
+static inline unsigned
+mcp_store_value_has_text(unsigned purpose)
 {
-    return head->chunks / MCP_STORE_VALUES * MCP_STORE_ENTRIES;
+    return purpose == MCP_VALUE_UPSTREAM_SESSION;
 }
+
+/* Returns the number of values with text, or of those without. */
+static inline uint32_t
+mcp_store_values(const mcp_store_head_t *head, unsigned text)
+{
+    uint32_t  n;
+
+    n = atomic_load(&head->purpose[MCP_VALUE_UPSTREAM_SESSION]);
+
+    return text ? n : head->n_values - n;
+}
+
+/* Returns the maximum number of values with text, or of those without: as many
+ * as fit into an eighth of the chunks, because clients create values, and
+ * streams need the rest. A value with text takes a chunk and an entry. */
+static inline uint32_t
+mcp_store_values_max(const mcp_store_head_t *head, unsigned text)
+{
+    uint32_t  entries;
+
+    entries = head->chunks / MCP_STORE_VALUES * MCP_STORE_ENTRIES;
+
+    return text ? entries / (MCP_STORE_ENTRIES + 1) : entries;
+}
+
+/*
+ * Creates a value, which does not exist yet.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_LIMIT  the value is not pushed, and the tenant has reached its
+ *                  quota
+ *   MCP_ERR_FULL   the region has no room
+ */
+int mcp_store_value_new(mcp_store_op_t *op, const mcp_store_value_t *v);
+
+/* Returns the value with a purpose and key, which may have expired, or
+ * NULL. */
+mcp_store_entry_t *mcp_store_value_find(mcp_store_head_t *head,
+    mcp_value_e purpose, const unsigned char key[MCP_DIGEST_LEN]);
+
+int mcp_store_value_expired(const mcp_store_entry_t *e, uint64_t now);
+
+/* Frees a value and the chunk with its text. */
+void mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e);
 
 /* Frees the expired values of an entry chunk and returns their number. */
 size_t mcp_store_values_expire(mcp_store_op_t *op, uint32_t index,
     uint64_t now);
+
+
+/* --- mcp_store_text.c --- */
+
+/* Copies a text to a chunk. */
+void mcp_store_text_fill(mcp_store_head_t *head, uint32_t index,
+    mcp_str_t text);
 
 
 /* --- mcp_store_repair.c --- */

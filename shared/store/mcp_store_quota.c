@@ -473,24 +473,26 @@ mcp_store_tenant_may_create(mcp_store_op_t *op, const mcp_tenant_t *tenant,
 
 
 int
-mcp_store_tenant_may_value(mcp_store_op_t *op, const mcp_tenant_t *tenant)
+mcp_store_tenant_may_value(mcp_store_op_t *op, const mcp_tenant_t *tenant,
+    unsigned text)
 {
     int                 rc;
     uint32_t            all;
+    uint64_t            free;
     unsigned            times;
     unsigned char       id[MCP_DIGEST_LEN];
     mcp_store_entry_t  *group;
 
     times = 1;
-    all = mcp_store_values_max(op->head);
+    all = mcp_store_values_max(op->head, text);
+    free = mcp_store_left(all, mcp_store_values(op->head, text));
     memcpy(id, tenant->id, MCP_DIGEST_LEN);
 
     do {
-        group = mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0, id, 0);
+        group = mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, text, id, 0);
         rc = mcp_store_quota_allows(tenant->values, times,
                                     group ? group->u.tenant.values : 0, 1,
-                                    mcp_store_left(all, op->head->n_values),
-                                    all);
+                                    free, all);
         times *= MCP_STORE_WIDER;
 
     } while (rc == MCP_OK && mcp_tenant_parent(id, id));

@@ -4,10 +4,10 @@
  * Repairs the store after a process died while it held the lock: rebuilds all
  * derived data from the primary data. Primary data are live streams, with
  * their text and the chain and the first and last number of each log;
- * tombstones; values; subscriptions; JOIN and READER entries; replication
- * data; private chains; and slots. A repair changes primary data only if they
- * are certainly wrong, so the repair may itself be interrupted and started
- * again.
+ * tombstones; values, with their texts; subscriptions; JOIN and READER
+ * entries; replication data; private chains; and slots. A repair changes
+ * primary data only if they are certainly wrong, so the repair may itself be
+ * interrupted and started again.
  *
  * A repair first finds out which chunks are used, and by which data. For a
  * log, that is a scan of all its records. Then it adds streams, values and
@@ -411,7 +411,7 @@ mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
     /* there is room, because at least as many groups existed before the
      * repair */
 
-    session = mcp_store_group(op, MCP_ENTRY_SESSION, st->session);
+    session = mcp_store_group(op, MCP_ENTRY_SESSION, 0, st->session);
     tenant = mcp_store_tenant_group(op, st->tenant);
 
     if (session == NULL || tenant == NULL) {
@@ -488,7 +488,7 @@ mcp_store_repair_sub(mcp_store_op_t *op, mcp_store_entry_t *e)
         && !mcp_store_entry_find(head, MCP_ENTRY_SUB, 0, e->key,
                                  e->u.sub.stream))
     {
-        topic = mcp_store_group(op, MCP_ENTRY_TOPIC, e->key);
+        topic = mcp_store_group(op, MCP_ENTRY_TOPIC, 0, e->key);
     }
 
     if (topic == NULL) {
@@ -511,11 +511,14 @@ mcp_store_repair_value(mcp_store_op_t *op, mcp_store_entry_t *e)
     e->u.value.group = 0;
     memset(&e->u.value.ring, 0, sizeof(mcp_store_link_t));
 
-    if (mcp_store_tenant_is_nobody(e->u.value.tenant)) {
+    if (mcp_store_tenant_is_nobody(e->u.value.tenant)
+        && !mcp_store_value_has_text(e->purpose))
+    {
         return;
     }
 
-    tenant = mcp_store_tenant_value_enter(op, e->u.value.tenant);
+    tenant = mcp_store_tenant_value_enter(op, e->u.value.tenant,
+                                          mcp_store_value_has_text(e->purpose));
 
     if (tenant != NULL) {
         e->u.value.group = mcp_store_ref(op->head, tenant);
@@ -801,9 +804,51 @@ mcp_store_repair_private(mcp_store_head_t *head)
 }
 
 
-/* Frees incomplete entries, and all groups (of sessions, tenants and topics),
- * which the repair rebuilds later. Frees the entry chunks that are then empty,
- * and lists those that have free entries. */
+/* Sets the type of the chunk with a value's text to MCP_CHUNK_MARK. Returns 0
+ * if there is no valid text: its chunk cannot exist, has another use, or was
+ * being written when the process died. */
+static int
+mcp_store_repair_text(mcp_store_head_t *head, uint32_t index)
+{
+    unsigned char      *types;
+    mcp_store_chunk_t  *chunk;
+
+    types = mcp_store_types(head);
+
+    if (index == 0 || index >= head->fresh || types[index] != MCP_CHUNK_NONE) {
+        return 0;
+    }
+
+    chunk = mcp_store_chunk(head, index);
+
+    if (chunk->used < MCP_CHUNK_HEAD || chunk->used > MCP_STORE_CHUNK) {
+        return 0;
+    }
+
+    chunk->next = 0;
+    types[index] = MCP_CHUNK_MARK;
+
+    return 1;
+}
+
+
+/* Returns 1 if an entry is complete and not a group. Marks the chunk that a
+ * value with text uses. */
+static int
+mcp_store_repair_keeps(mcp_store_head_t *head, const mcp_store_entry_t *e)
+{
+    if (e->kind < MCP_ENTRY_VALUE || e->kind >= MCP_ENTRY_SESSION) {
+        return 0;
+    }
+
+    return e->kind != MCP_ENTRY_VALUE || !mcp_store_value_has_text(e->purpose)
+           || mcp_store_repair_text(head, e->u.value.value);
+}
+
+
+/* Frees incomplete entries, values without their text, and all groups (of
+ * sessions, tenants and topics), which the repair rebuilds later. Frees the
+ * entry chunks that are then empty, and lists those that have free entries. */
 static void
 mcp_store_repair_entries(mcp_store_head_t *head)
 {
@@ -822,7 +867,7 @@ mcp_store_repair_entries(mcp_store_head_t *head)
         for (k = 0; k < MCP_STORE_ENTRIES; k++) {
             e = &entries->entry[k];
 
-            if (e->kind >= MCP_ENTRY_VALUE && e->kind < MCP_ENTRY_SESSION) {
+            if (mcp_store_repair_keeps(head, e)) {
                 entries->used |= 1u << k;
             } else {
                 e->kind = MCP_ENTRY_FREE;

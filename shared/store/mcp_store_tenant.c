@@ -8,7 +8,9 @@
  * of the first streams of the tenants' rings, so that a stream of the largest
  * tenant is found at once. The group of an IPv6 address is contained in the
  * groups of its /56 and its /48 (mcp_tenant_parent()), which have the same
- * counts for all their tenants together, and have no rings.
+ * counts for all their tenants together, and have no rings. A second group of
+ * the tenant counts its values with text, and nothing else, so that a text
+ * replaces another text and no other value.
  */
 
 
@@ -45,7 +47,9 @@ mcp_store_tenant_up(mcp_store_head_t *head, const mcp_store_entry_t *tenant)
     unsigned char  id[MCP_DIGEST_LEN];
 
     return mcp_tenant_parent(tenant->key, id)
-           ? mcp_store_entry_find(head, MCP_ENTRY_TENANT, 0, id, 0) : NULL;
+           ? mcp_store_entry_find(head, MCP_ENTRY_TENANT, tenant->purpose, id,
+                                  0)
+           : NULL;
 }
 
 
@@ -64,7 +68,7 @@ mcp_store_tenant_group(mcp_store_op_t *op,
     if (tenant == NULL
         && (!mcp_tenant_parent(id, up) || mcp_store_tenant_group(op, up)))
     {
-        tenant = mcp_store_group(op, MCP_ENTRY_TENANT, id);
+        tenant = mcp_store_group(op, MCP_ENTRY_TENANT, 0, id);
     }
 
     return tenant;
@@ -413,7 +417,7 @@ mcp_store_tenant_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
 
 mcp_store_entry_t *
 mcp_store_tenant_value_enter(mcp_store_op_t *op,
-    const unsigned char id[MCP_DIGEST_LEN])
+    const unsigned char id[MCP_DIGEST_LEN], unsigned text)
 {
     unsigned char       up[MCP_DIGEST_LEN];
     mcp_store_entry_t  *tenant, *above;
@@ -424,14 +428,14 @@ mcp_store_tenant_value_enter(mcp_store_op_t *op,
     above = NULL;
 
     if (mcp_tenant_parent(id, up)) {
-        above = mcp_store_tenant_value_enter(op, up);
+        above = mcp_store_tenant_value_enter(op, up, text);
 
         if (above == NULL) {
             return NULL;
         }
     }
 
-    tenant = mcp_store_group(op, MCP_ENTRY_TENANT, id);
+    tenant = mcp_store_group(op, MCP_ENTRY_TENANT, text, id);
 
     if (tenant != NULL) {
         tenant->u.tenant.values++;

@@ -83,7 +83,7 @@ mcp_store_subscribe_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
         return MCP_ERR_FULL;
     }
 
-    group = mcp_store_group(op, MCP_ENTRY_TOPIC, topic);
+    group = mcp_store_group(op, MCP_ENTRY_TOPIC, 0, topic);
     e = mcp_store_entry_take(op, 0);
 
     if (group == NULL || e == NULL) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Small values with a time to live, by purpose and key. */
+/* Small values with a time to live, by purpose and key. mcp_store_text.c has
+ * the functions for values with text. */
 
 
 #include "store/mcp_store_layout.h"
@@ -11,43 +12,53 @@
 #define MCP_STORE_YIELDS  8
 
 
-/* The data of a value. */
-typedef struct {
-    mcp_value_e           purpose;
-    const unsigned char  *key;
-    uint32_t              value;
-    uint64_t              expires;
-    const mcp_tenant_t   *tenant;      /* NULL: the value counts for no
-                                          tenant */
-    int                   pushed;
-} mcp_store_value_t;
+/* The tenant of texts that belong to no tenant: they have no quota, but can be
+ * replaced. */
+static const mcp_tenant_t  mcp_store_value_nobody = {
+    .streams = MCP_QUOTA_OFF,
+    .listeners = MCP_QUOTA_OFF,
+    .values = MCP_QUOTA_OFF,
+    .bytes = MCP_QUOTA_OFF
+};
 
 
-static void
+void
 mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e)
 {
-    uint32_t  group;
+    uint32_t  group, chunk;
 
     atomic_fetch_sub(&op->head->purpose[e->purpose], 1);
     op->head->n_values--;
     group = e->u.value.group;
+    chunk = mcp_store_value_has_text(e->purpose) ? e->u.value.value : 0;
 
     mcp_store_tenant_pull(op, e);
     mcp_store_entry_free(op, e);
+
+    /* the value is freed first, so that no value refers to a free chunk */
+
+    mcp_store_barrier();
+    mcp_store_chain_free(op, chunk, chunk, 1);
+
     mcp_store_tenant_value_leave(op, group);
 }
 
 
 /* Frees the oldest pushed value of the tenant with the most values in a
- * sample. Returns 1, or 0 if no pushed value was found. */
+ * sample: a value with text, or one without. Returns 1, or 0 if none was
+ * found. */
 static int
-mcp_store_value_yield(mcp_store_op_t *op, const unsigned char *key)
+mcp_store_value_yield(mcp_store_op_t *op, const unsigned char *key,
+    unsigned text)
 {
-    mcp_store_entry_t  *oldest;
+    mcp_store_entry_t  *group, *oldest;
 
-    oldest =
-        mcp_store_tenant_oldest(op->head,
-                                mcp_store_entry_most_values(op->head, key));
+    if (mcp_store_values(op->head, text) == 0) {
+        return 0;
+    }
+
+    group = mcp_store_entry_most_values(op->head, key, text);
+    oldest = mcp_store_tenant_oldest(op->head, group);
 
     if (oldest == NULL) {
         return 0;
@@ -63,31 +74,33 @@ mcp_store_value_yield(mcp_store_op_t *op, const unsigned char *key)
  * Checks whether the limits allow one more value. If they do not, but the
  * value is a tenant's pushed one, frees an older pushed value instead: the
  * oldest of the same tenant, or otherwise, if the store has the maximum number
- * of values, one of a tenant that has many.
+ * of values, one of a tenant that has many. Values with text have limits of
+ * their own, and only they are freed for each other.
  */
 static int
 mcp_store_value_admit(mcp_store_op_t *op, const mcp_store_value_t *v,
     const mcp_tenant_t *tenant)
 {
-    int                 rc;
-    mcp_store_entry_t  *oldest;
+    int                 rc, full;
+    unsigned            text;
+    mcp_store_entry_t  *group, *oldest;
 
-    rc = MCP_OK;
+    text = mcp_store_value_has_text(v->purpose);
+    full = mcp_store_values(op->head, text)
+           >= mcp_store_values_max(op->head, text);
+    rc = full ? MCP_ERR_FULL : MCP_OK;
 
-    if (tenant && !mcp_store_tenant_may_value(op, tenant)) {
+    if (tenant && !mcp_store_tenant_may_value(op, tenant, text)) {
         rc = MCP_ERR_LIMIT;
-
-    } else if (op->head->n_values >= mcp_store_values_max(op->head)) {
-        rc = MCP_ERR_FULL;
     }
 
     if (rc == MCP_OK || tenant == NULL || !v->pushed) {
         return rc;
     }
 
-    oldest = mcp_store_tenant_oldest(op->head,
-                 mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0, tenant->id,
-                                      0));
+    group = mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, text, tenant->id,
+                                 0);
+    oldest = mcp_store_tenant_oldest(op->head, group);
 
     if (oldest != NULL) {
         mcp_store_value_free(op, oldest);
@@ -96,13 +109,12 @@ mcp_store_value_admit(mcp_store_op_t *op, const mcp_store_value_t *v,
 
     /* no quota rejects a tenant's first value */
 
-    return op->head->n_values < mcp_store_values_max(op->head)
-           || mcp_store_value_yield(op, v->key)
+    return !full || mcp_store_value_yield(op, v->key, text)
            ? MCP_OK : MCP_ERR_FULL;
 }
 
 
-static mcp_store_entry_t *
+mcp_store_entry_t *
 mcp_store_value_find(mcp_store_head_t *head, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN])
 {
@@ -111,7 +123,7 @@ mcp_store_value_find(mcp_store_head_t *head, mcp_value_e purpose,
 }
 
 
-static int
+int
 mcp_store_value_expired(const mcp_store_entry_t *e, uint64_t now)
 {
     return e->u.value.expires != 0 && now >= e->u.value.expires;
@@ -121,7 +133,8 @@ mcp_store_value_expired(const mcp_store_entry_t *e, uint64_t now)
 /* Takes an entry for a value and counts it in the tenant's group. Returns NULL
  * if there is no room. */
 static mcp_store_entry_t *
-mcp_store_value_take(mcp_store_op_t *op, const mcp_tenant_t *tenant)
+mcp_store_value_take(mcp_store_op_t *op, const mcp_tenant_t *tenant,
+    unsigned text)
 {
     uint32_t            group;
     mcp_store_entry_t  *e;
@@ -132,8 +145,7 @@ mcp_store_value_take(mcp_store_op_t *op, const mcp_tenant_t *tenant)
      * making room for the entry must not free the group */
 
     if (tenant) {
-        op->tenant = tenant->id;
-        e = mcp_store_tenant_value_enter(op, tenant->id);
+        e = mcp_store_tenant_value_enter(op, tenant->id, text);
 
         if (e == NULL) {
             return NULL;
@@ -155,19 +167,86 @@ mcp_store_value_take(mcp_store_op_t *op, const mcp_tenant_t *tenant)
 }
 
 
-/* Creates a new value. */
-static int
+/* Takes an entry for a value with text, and a chunk to which the text is
+ * copied. With "all", the reserve may be used for the chunk. Returns NULL if
+ * there is no room. */
+static mcp_store_entry_t *
+mcp_store_value_take_text(mcp_store_op_t *op, const mcp_store_value_t *v,
+    const mcp_tenant_t *tenant, int all)
+{
+    mcp_store_entry_t  *e;
+    mcp_store_chain_t   chain;
+
+    if (mcp_store_ensure(op, 1, all) != MCP_OK) {
+        return NULL;
+    }
+
+    mcp_store_chain_take(op, 1, &chain);
+    e = mcp_store_value_take(op, tenant, 1);
+
+    if (e == NULL) {
+        mcp_store_chain_free(op, chain.first, chain.last, chain.count);
+        return NULL;
+    }
+
+    mcp_store_text_fill(op->head, chain.first, v->text);
+    e->u.value.value = chain.first;
+
+    return e;
+}
+
+
+/* Takes what a value needs. Without room for a pushed value, frees other pushed
+ * values, at most MCP_STORE_YIELDS: first those with text, because it costs
+ * least to get them again. */
+static mcp_store_entry_t *
+mcp_store_value_room(mcp_store_op_t *op, const mcp_store_value_t *v,
+    const mcp_tenant_t *tenant)
+{
+    unsigned            n, text;
+    mcp_store_entry_t  *e;
+
+    text = mcp_store_value_has_text(v->purpose);
+
+    if (tenant && !mcp_store_tenant_is_nobody(tenant->id)) {
+        op->tenant = tenant->id;
+    }
+
+    for (n = 0; /* void */ ; n++) {
+
+        /* a text may take a chunk of the reserve if another text was freed for
+         * it */
+
+        e = text ? mcp_store_value_take_text(op, v, tenant, n > 0)
+                 : mcp_store_value_take(op, tenant, 0);
+
+        if (e != NULL || tenant == NULL || !v->pushed || n == MCP_STORE_YIELDS)
+        {
+            return e;
+        }
+
+        if (!mcp_store_value_yield(op, v->key, 1)
+            && (text || !mcp_store_value_yield(op, v->key, 0)))
+        {
+            return NULL;
+        }
+    }
+}
+
+
+int
 mcp_store_value_new(mcp_store_op_t *op, const mcp_store_value_t *v)
 {
     int                  rc;
-    unsigned             n;
+    unsigned             text;
     mcp_store_entry_t   *e;
     const mcp_tenant_t  *tenant;
 
+    text = mcp_store_value_has_text(v->purpose);
     tenant = v->tenant;
 
-    if (tenant && mcp_store_tenant_is_nobody(tenant->id)) {
-        tenant = NULL;
+    if (tenant == NULL || mcp_store_tenant_is_nobody(tenant->id)) {
+        tenant = text ? &mcp_store_value_nobody : NULL;
     }
 
     rc = mcp_store_value_admit(op, v, tenant);
@@ -175,21 +254,18 @@ mcp_store_value_new(mcp_store_op_t *op, const mcp_store_value_t *v)
         return rc;
     }
 
-    /* without room for a pushed value or its tenant's group, other pushed
-     * values are freed, at most MCP_STORE_YIELDS */
-
-    for (n = 0; (e = mcp_store_value_take(op, tenant)) == NULL; n++) {
-        if (tenant == NULL || !v->pushed || n == MCP_STORE_YIELDS
-            || !mcp_store_value_yield(op, v->key))
-        {
-            return MCP_ERR_FULL;
-        }
+    e = mcp_store_value_room(op, v, tenant);
+    if (e == NULL) {
+        return MCP_ERR_FULL;
     }
 
     e->purpose = (unsigned char) v->purpose;
     memcpy(e->key, v->key, sizeof(e->key));
-    e->u.value.value = v->value;
     e->u.value.expires = v->expires;
+
+    if (!text) {
+        e->u.value.value = v->value;
+    }
 
     if (tenant) {
         memcpy(e->u.value.tenant, tenant->id, MCP_DIGEST_LEN);
@@ -245,7 +321,9 @@ mcp_store_value_set(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value, uint64_t expires,
     const mcp_tenant_t *tenant)
 {
-    const mcp_store_value_t  v = { purpose, key, value, expires, tenant, 0 };
+    const mcp_store_value_t  v = {
+        purpose, key, value, { NULL, 0 }, expires, tenant, 0
+    };
 
     return mcp_store_value_put(store, &v);
 }
@@ -256,7 +334,9 @@ mcp_store_value_push(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value, uint64_t expires,
     const mcp_tenant_t *tenant)
 {
-    const mcp_store_value_t  v = { purpose, key, value, expires, tenant, 1 };
+    const mcp_store_value_t  v = {
+        purpose, key, value, { NULL, 0 }, expires, tenant, 1
+    };
 
     return mcp_store_value_put(store, &v);
 }
@@ -270,7 +350,9 @@ mcp_store_value_swap(mcp_store_t *store, mcp_value_e purpose,
     int                      rc;
     mcp_store_op_t           op;
     mcp_store_entry_t       *e;
-    const mcp_store_value_t  v = { purpose, key, value, 0, tenant, 1 };
+    const mcp_store_value_t  v = {
+        purpose, key, value, { NULL, 0 }, 0, tenant, 1
+    };
 
     rc = mcp_store_enter(store, &op);
     if (rc != MCP_OK) {
@@ -302,7 +384,9 @@ mcp_store_value_add(mcp_store_t *store, mcp_value_e purpose,
     int                      rc;
     mcp_store_op_t           op;
     mcp_store_entry_t       *e;
-    const mcp_store_value_t  v = { purpose, key, value, expires, tenant, 0 };
+    const mcp_store_value_t  v = {
+        purpose, key, value, { NULL, 0 }, expires, tenant, 0
+    };
 
     rc = mcp_store_enter(store, &op);
     if (rc != MCP_OK) {

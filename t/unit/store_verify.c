@@ -18,6 +18,7 @@ typedef struct {
     uint32_t           listeners;
     uint32_t           mirrors;
     uint32_t           values;
+    uint32_t           texts;          /* values with text */
     uint32_t           subs;
     uint32_t           groups;
     uint32_t           members;        /* members of groups, minus the sum of
@@ -501,6 +502,50 @@ store_verify_reader(store_verify_t *v, const mcp_store_entry_t *e)
 }
 
 
+/* Checks a value: the group that counts it, and the chunk with its text. */
+static void
+store_verify_value(store_verify_t *v, const mcp_store_entry_t *e)
+{
+    unsigned            text;
+    mcp_store_entry_t  *group;
+    mcp_store_chunk_t  *chunk;
+
+    text = mcp_store_value_has_text(e->purpose);
+    v->values++;
+    v->texts += text;
+
+    store_expect(v, (e->u.value.group == 0)
+                    == (!text
+                        && mcp_store_tenant_is_nobody(e->u.value.tenant)),
+                 "a value's party");
+
+    if (e->u.value.group != 0) {
+        group = mcp_store_at(v->head, e->u.value.group);
+        store_expect(v, group->kind == MCP_ENTRY_TENANT
+                        && group->purpose == text
+                        && memcmp(group->key, e->u.value.tenant,
+                                  MCP_DIGEST_LEN) == 0,
+                     "a value is counted in another group");
+    }
+
+    if (!text) {
+        return;
+    }
+
+    store_expect(v, e->pushed, "a text that cannot be replaced");
+
+    if (e->u.value.value == 0 || e->u.value.value >= v->head->fresh) {
+        store_expect(v, 0, "a text has no chunk");
+        return;
+    }
+
+    store_verify_chain(v, e->u.value.value, 1);
+    chunk = mcp_store_chunk(v->head, e->u.value.value);
+    store_expect(v, chunk->used >= MCP_CHUNK_HEAD
+                    && chunk->used <= MCP_STORE_CHUNK, "a text's length");
+}
+
+
 static void
 store_verify_entry(store_verify_t *v, mcp_store_entry_t *e)
 {
@@ -517,10 +562,7 @@ store_verify_entry(store_verify_t *v, mcp_store_entry_t *e)
     switch (e->kind) {
 
     case MCP_ENTRY_VALUE:
-        v->values++;
-        store_expect(v, (e->u.value.group == 0)
-                        == mcp_store_tenant_is_nobody(e->u.value.tenant),
-                     "a value's party");
+        store_verify_value(v, e);
         return;
 
     case MCP_ENTRY_SUB:
@@ -806,6 +848,8 @@ store_verify_counts(store_verify_t *v)
 
     store_expect(v, values == v->values, "values of purposes");
     store_expect(v, head->n_values == v->values, "number of values");
+    store_expect(v, mcp_store_values(head, 1) == v->texts,
+                 "number of values with text");
     store_expect(v, head->n_subs == v->subs, "subscriptions");
     store_expect(v, head->n_streams == v->streams, "streams");
     store_expect(v, head->n_listeners == v->listeners, "listeners");

@@ -80,9 +80,9 @@ TEST(test_groups)
 
     assert_ok(mcp_store_enter(S0, &op));
 
-    group = mcp_store_group(&op, MCP_ENTRY_TOPIC, key);
+    group = mcp_store_group(&op, MCP_ENTRY_TOPIC, 0, key);
     assert_non_null(group);
-    assert_ptr_equal(mcp_store_group(&op, MCP_ENTRY_TOPIC, key), group);
+    assert_ptr_equal(mcp_store_group(&op, MCP_ENTRY_TOPIC, 0, key), group);
     group->u.group.count = 2;
 
     mcp_store_group_leave(&op, 0);

@@ -28,6 +28,23 @@ value(void)
 }
 
 
+static mcp_store_entry_t *
+text(void)
+{
+    unsigned char  key[MCP_DIGEST_LEN] = { 1 };
+
+    return mcp_store_entry_find(S0->head, MCP_ENTRY_VALUE,
+                                MCP_VALUE_UPSTREAM_SESSION, key, 0);
+}
+
+
+static mcp_store_chunk_t *
+text_chunk(void)
+{
+    return mcp_store_chunk(S0->head, text()->u.value.value);
+}
+
+
 static void harm_free(void) { S0->head->n_free++; }
 static void harm_lost(void) { S0->head->fresh++; }
 static void harm_streams(void) { S0->head->n_streams++; }
@@ -49,6 +66,12 @@ static void harm_linger(void) { stream(2)->sent_seq--; }
 static void harm_text(void) { stream(0)->text_chunks++; }
 static void harm_peers(void) { stream(3)->n_subs++; }
 static void harm_key(void) { value()->key[5] ^= 1; }
+static void harm_text_none(void) { text()->u.value.value = 0; }
+static void harm_text_far(void) { text()->u.value.value = S0->head->fresh; }
+static void harm_text_shared(void) { text()->u.value.value = stream(0)->text; }
+static void harm_text_used(void) { text_chunk()->used = MCP_CHUNK_HEAD - 1; }
+static void harm_text_next(void) { text_chunk()->next = stream(0)->text; }
+static void harm_text_group(void) { text()->u.value.group = 0; }
 
 
 static void
@@ -58,6 +81,25 @@ harm_group(void)
 
     e = mcp_store_at(S0->head, stream(0)->session_group);
     e->u.group.active++;
+}
+
+
+/* The group of values without text counts a text. */
+static void
+harm_text_counted(void)
+{
+    mcp_store_entry_t  *e;
+
+    e = mcp_store_at(S0->head, text()->u.value.group);
+    e->purpose = 0;
+}
+
+
+static void
+harm_text_number(void)
+{
+    atomic_fetch_sub(&S0->head->purpose[MCP_VALUE_UPSTREAM_SESSION], 1);
+    atomic_fetch_add(&S0->head->purpose['v'], 1);
 }
 
 
@@ -80,7 +122,9 @@ static void (*const harms[])(void) = {
     harm_orphans, harm_partial, harm_reserved, harm_bytes, harm_total,
     harm_chunks, harm_offset, harm_tail, harm_applied, harm_dirty,
     harm_session, harm_linger, harm_text, harm_peers, harm_key, harm_group,
-    harm_pending, harm_two_uses
+    harm_pending, harm_two_uses, harm_text_none, harm_text_far,
+    harm_text_shared, harm_text_used, harm_text_next, harm_text_group,
+    harm_text_counted, harm_text_number
 };
 
 
@@ -108,6 +152,8 @@ make(void)
                                   mcp_str("x")));
     assert_ok(mcp_store_subscribe(S0, &ref[3], key));
     assert_ok(mcp_store_value_set(S0, 'v', key, 1, 0, NULL));
+    assert_ok(mcp_store_text_push(S0, MCP_VALUE_UPSTREAM_SESSION, key,
+                                  mcp_str("text"), 0, NULL));
 }
 
 
