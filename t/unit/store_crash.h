@@ -126,6 +126,32 @@ check_read(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t handle,
 }
 
 
+/* The texts of values are runs of one character, which determines their
+ * length, so that a mixture of two texts is detected. text_run() returns text
+ * n in buf. is_run() returns 1 if "text" is one of these texts. */
+static inline mcp_str_t
+text_run(char buf[MCP_STORE_TEXT_MAX], unsigned n)
+{
+    size_t  len;
+
+    n = n % 90 + 1;
+    len = n * 71 % MCP_STORE_TEXT_MAX + 1;
+    memset(buf, (int) n, len);
+
+    return (mcp_str_t) { buf, len };
+}
+
+
+static inline int
+is_run(mcp_str_t text)
+{
+    char  want[MCP_STORE_TEXT_MAX];
+
+    return text.len > 0
+           && mcp_str_eq(text, text_run(want, (unsigned) text.data[0] - 1));
+}
+
+
 static inline void *
 shared_new(size_t size)
 {

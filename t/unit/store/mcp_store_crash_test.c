@@ -499,6 +499,42 @@ worker_value(worker_t *w)
 
 
 static void
+worker_text(worker_t *w)
+{
+    int            rc;
+    char           text[MCP_STORE_TEXT_MAX];
+    size_t         len;
+    mcp_str_t      run;
+    mcp_tenant_t   tenant = { .id = { 1 }, .values = 20 };
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    memset(key, (int) (draw(&w->seed) % 100), sizeof(key));
+    run = text_run(text, (unsigned) draw(&w->seed));
+
+    switch (draw(&w->seed) % 4) {
+    case 0:
+        (void) mcp_store_text_delete(&w->store, MCP_VALUE_UPSTREAM_SESSION,
+                                     key, run);
+        break;
+    case 1:
+        (void) mcp_store_text_push(&w->store, MCP_VALUE_UPSTREAM_SESSION, key,
+                                   run, 0, key[0] % 2 ? &tenant : NULL);
+        break;
+    case 2:
+        mcp_store_value_delete(&w->store, MCP_VALUE_UPSTREAM_SESSION, key);
+        break;
+    default:
+        rc = mcp_store_text_get(&w->store, MCP_VALUE_UPSTREAM_SESSION, key, 1,
+                                text, &len);
+
+        if (rc == MCP_OK && !is_run((mcp_str_t) { text, len })) {
+            worker_fail(w, "a text", len);
+        }
+    }
+}
+
+
+static void
 worker_step(worker_t *w)
 {
     unsigned           k;
@@ -515,7 +551,7 @@ worker_step(worker_t *w)
         return;
     }
 
-    k = (unsigned) (draw(&w->seed) % 40);
+    k = (unsigned) (draw(&w->seed) % 42);
 
     if (k < 16) {
         worker_append(w, own);
@@ -545,6 +581,9 @@ worker_step(worker_t *w)
 
     } else if (k >= 32 && k < 35) {
         worker_copy(w, own);
+
+    } else if (k >= 40) {
+        worker_text(w);
 
     } else if (k >= 35) {
         worker_mirror(w);

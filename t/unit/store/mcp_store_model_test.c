@@ -78,6 +78,13 @@ static struct {
     uint64_t            expires;
 } values[KEYS];
 
+static struct {
+    int                 there;
+    char                text[MCP_STORE_TEXT_MAX];
+    size_t              len;
+    uint64_t            expires;
+} texts[KEYS];
+
 
 static uint64_t
 draw(uint64_t n)
@@ -979,6 +986,115 @@ do_value(void)
 }
 
 
+/* Returns the number of texts of a tenant in the store. */
+static uint32_t
+counted_texts(const mcp_tenant_t *tenant)
+{
+    uint32_t            n;
+    mcp_store_op_t      op;
+    mcp_store_entry_t  *e;
+
+    assert_ok(mcp_store_enter(&d.store[0], &op));
+    e = mcp_store_entry_find(op.head, MCP_ENTRY_TENANT, 1, tenant->id, 0);
+    n = e ? e->u.tenant.values : 0;
+    mcp_store_leave(&op);
+
+    return n;
+}
+
+
+/* Returns the text in the model. */
+static mcp_str_t
+model_text(unsigned k)
+{
+    return (mcp_str_t) { texts[k].text, texts[k].len };
+}
+
+
+/* Returns 1 if the store must have a text of the model: in a tight region,
+ * another text may have replaced it. */
+static int
+must_have(unsigned k)
+{
+    return !tight && texts[k].there
+           && (texts[k].expires == 0 || now < texts[k].expires);
+}
+
+
+static void
+do_text_push(unsigned k, const unsigned char *key, mcp_str_t text)
+{
+    int                  rc;
+    const mcp_tenant_t  *tenant;
+
+    memcpy(texts[k].text, text.data, text.len);
+    texts[k].len = text.len;
+    texts[k].expires = draw(3) ? now + draw(3000) : 0;
+    tenant = shared ? &tenants[k % TENANTS] : &tenants[0];
+    rc = mcp_store_text_push(some_process(), MCP_VALUE_UPSTREAM_SESSION, key,
+                             text, texts[k].expires, tenant);
+    texts[k].there = (rc == MCP_OK);
+    assert_true(rc == MCP_OK || (tight && rc == MCP_ERR_FULL));
+
+    if (tenant == &tenants[1]) {
+        assert_true(counted_texts(tenant) <= tenant->values);
+    }
+}
+
+
+static void
+do_text(void)
+{
+    int            rc;
+    char           buf[MCP_STORE_TEXT_MAX];
+    size_t         len;
+    unsigned       k, n;
+    mcp_str_t      text;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    k = (unsigned) draw(KEYS);
+    memset(key, 9, sizeof(key));
+    key[0] = (unsigned char) k;
+    n = (unsigned) draw(26);
+    text = store_message(n, draw(MCP_STORE_TEXT_MAX + 1));
+
+    switch (draw(4)) {
+
+    case 0:
+        do_text_push(k, key, text);
+        return;
+
+    case 1:
+        text = draw(2) ? model_text(k) : text;
+        rc = mcp_store_text_delete(some_process(), MCP_VALUE_UPSTREAM_SESSION,
+                                   key, text);
+
+        if (rc == MCP_OK) {
+            assert_true(texts[k].there && mcp_str_eq(text, model_text(k)));
+            texts[k].there = 0;
+            return;
+        }
+
+        assert_int_equal(rc, MCP_ERR_NOT_FOUND);
+        assert_true(!must_have(k) || !mcp_str_eq(text, model_text(k)));
+        return;
+
+    default:
+        rc = mcp_store_text_get(some_process(), MCP_VALUE_UPSTREAM_SESSION,
+                                key, now, buf, &len);
+
+        if (rc == MCP_OK) {
+            text = (mcp_str_t) { buf, len };
+            assert_true(texts[k].there && mcp_str_eq(text, model_text(k)));
+            return;
+        }
+
+        assert_int_equal(rc, MCP_ERR_NOT_FOUND);
+        assert_false(must_have(k));
+    }
+}
+
+
 static void
 do_sweep(void)
 {
@@ -1103,7 +1219,7 @@ operate(void)
         return;
     }
 
-    n = draw(40);
+    n = draw(41);
 
     if (n == 0) {
         mcp_store_free(some_process(), &m->ref);
@@ -1135,6 +1251,8 @@ operate(void)
         do_read(m);
     } else if (n == 23) {
         do_confirm(m);
+    } else if (n == 40) {
+        do_text();
     } else if (n > 23) {
         do_append(m);
     }
@@ -1156,6 +1274,7 @@ run(uint64_t with, size_t size)
     numbers = 0;
     memset(model, 0, sizeof(model));
     memset(values, 0, sizeof(values));
+    memset(texts, 0, sizeof(texts));
     make_tenants();
     store_open(&d, size, 2);
     rounds = (unsigned) store_setting("STORE_ROUNDS", 60000);
@@ -1187,6 +1306,9 @@ run(uint64_t with, size_t size)
         memset(key, 7, sizeof(key));
         key[0] = (unsigned char) (i / 2);
         mcp_store_value_delete(&d.store[0], i % 2 ? 'x' : 'y', key);
+        memset(key, 9, sizeof(key));
+        key[0] = (unsigned char) i;
+        mcp_store_value_delete(&d.store[0], MCP_VALUE_UPSTREAM_SESSION, key);
     }
 
     store_sound(&d);

@@ -19,6 +19,12 @@
 
 #define SMALL    MCP_STORE_MIN_SIZE
 #define STREAMS  7
+#define TEXTS    3                     /* texts without a tenant */
+
+#define U  MCP_VALUE_UPSTREAM_SESSION
+
+/* the bit of text i in operation_t.may_free */
+#define TEXT(i)  (1u << (STREAMS + (i)))
 
 
 typedef struct {
@@ -75,7 +81,8 @@ scene_append(mcp_store_t *store, const mcp_stream_ref_t *ref, uint64_t seq,
 
 /* Creates the streams on which the operations run. Streams 0 and 1 are active,
  * 2 has a consumer and is at its limit, 3 lingers, 4 and 5 are listeners.
- * Streams 3 and 6 can be joined; 6 has a joined reader. */
+ * Streams 3 and 6 can be joined; 6 has a joined reader. Text i is
+ * text_run(i); text 1 expires. */
 static void
 scene_make(scene_t *scene, void *region)
 {
@@ -137,6 +144,12 @@ scene_make(scene_t *scene, void *region)
         mcp_store_subscribe(&a, &scene->ref[4 + i % 2], key);
     }
 
+    for (i = 0; i < TEXTS; i++) {
+        memset(key, (int) i, sizeof(key));
+        assert_ok(mcp_store_text_push(&a, U, key, text_run(buf, i),
+                                      i == 1 ? 10 : 0, NULL));
+    }
+
     memset(key, 0, sizeof(key));
     mcp_store_subscribe(&a, &scene->ref[5], key);
     mcp_store_inbox_put(&b, &scene->ref[0], MCP_INBOX_INPUT, 1,
@@ -154,7 +167,8 @@ typedef struct {
     unsigned     may_append;           /* bit i is set if the operation may
                                           append to stream i; bit i of may_free
                                           is set if the operation may free
-                                          stream i */
+                                          stream i, bit TEXT(i) if it may
+                                          change or free text i */
     unsigned     may_free;
 } operation_t;
 
@@ -394,6 +408,77 @@ op_values(mcp_store_t *a, scene_t *s)
     }
 
     mcp_store_value_delete(a, 'v', key);
+}
+
+
+static void
+set_text(mcp_store_t *a, unsigned key, unsigned n, const mcp_tenant_t *tenant)
+{
+    static char    buf[MCP_STORE_TEXT_MAX];
+    unsigned char  bytes[MCP_DIGEST_LEN];
+
+    memset(bytes, (int) key, sizeof(bytes));
+
+    if (mcp_store_text_push(a, U, bytes, text_run(buf, n), 0, tenant)
+        != MCP_OK)
+    {
+        abort();
+    }
+}
+
+
+/* Creates, uses, replaces and deletes texts of a tenant, which has a quota. */
+static void
+op_texts(mcp_store_t *a, scene_t *s)
+{
+    size_t         len;
+    unsigned       i;
+    mcp_tenant_t   tenant = { .id = { 1 }, .values = 2 };
+    static char    buf[MCP_STORE_TEXT_MAX];
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    for (i = 16; i < 20; i++) {
+        set_text(a, i, i, &tenant);
+        memset(key, 18, sizeof(key));
+        (void) mcp_store_text_get(a, U, key, 1, buf, &len);
+    }
+
+    set_text(a, 18, 40, &tenant);
+
+    if (mcp_store_text_delete(a, U, key, text_run(buf, 18))
+        != MCP_ERR_NOT_FOUND
+        || mcp_store_text_delete(a, U, key, text_run(buf, 40)) != MCP_OK)
+    {
+        abort();
+    }
+
+    memset(key, 19, sizeof(key));
+    mcp_store_value_delete(a, U, key);
+}
+
+
+/* Replaces text 0 by a longer and a shorter one, and deletes text 2. */
+static void
+op_text_replace(mcp_store_t *a, scene_t *s)
+{
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    set_text(a, 0, 6, NULL);
+    set_text(a, 0, 7, NULL);
+    memset(key, 2, sizeof(key));
+    mcp_store_value_delete(a, U, key);
+}
+
+
+/* In a full region, a new text replaces another text. */
+static void
+op_text_full(mcp_store_t *a, scene_t *s)
+{
+    mcp_tenant_t  tenant = { .id = { 1 }, .values = 2 };
+
+    mcp_store_free(a, &s->ref[3]);
+    a->head->reserve = mcp_store_room(a->head, 1);
+    set_text(a, 16, 16, &tenant);
 }
 
 
@@ -698,9 +783,13 @@ static const operation_t  operations[] = {
     { "post", op_post, 0, 0 },
     { "take", op_take, 0, 0 },
     { "values", op_values, 0, 0 },
+    { "texts", op_texts, 0, 0 },
+    { "replace and delete texts", op_text_replace, 0, TEXT(0) | TEXT(2) },
+    { "replace another text", op_text_full, 0,
+      1 << 3 | TEXT(0) | TEXT(1) | TEXT(2) },
     { "subscribe", op_subscribe, 0, 0 },
     { "publish", op_publish, 3 << 4, 0 },
-    { "sweep", op_sweep, 0, 1 << 3 | 3 << 4 },
+    { "sweep", op_sweep, 0, 1 << 3 | 3 << 4 | TEXT(1) },
     { "bury and adopt", op_reclaim, 0, 0 },
     { "drain", op_drain, 0, 0 },
     { "join", op_join, 0, 0 },
@@ -719,6 +808,37 @@ static const operation_t  operations[] = {
 };
 
 #define N_OPERATIONS  (sizeof(operations) / sizeof(operations[0]))
+
+
+/* Checks the texts of a copy: each is complete, and only those that the
+ * operation may change are different or absent. */
+static void
+scene_check_texts(const operation_t *op, mcp_store_t *store,
+    unsigned long step)
+{
+    int            rc;
+    char           text[MCP_STORE_TEXT_MAX], want[MCP_STORE_TEXT_MAX];
+    size_t         len;
+    mcp_str_t      s;
+    unsigned       i;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    for (i = 0; i < 20; i++) {
+        memset(key, (int) i, sizeof(key));
+        rc = mcp_store_text_get(store, U, key, 1, text, &len);
+        s = (mcp_str_t) { text, rc == MCP_OK ? len : 0 };
+
+        if (rc == MCP_OK && !is_run(s)) {
+            fail_msg("%s, step %lu: text %u is a mixture", op->name, step, i);
+        }
+
+        if (i < TEXTS && !(op->may_free & TEXT(i))
+            && (rc != MCP_OK || !mcp_str_eq(s, text_run(want, i))))
+        {
+            fail_msg("%s, step %lu: text %u has changed", op->name, step, i);
+        }
+    }
+}
 
 
 /* Checks a copy of the region after a step of an operation, as a process that
@@ -795,6 +915,8 @@ scene_check(const operation_t *op, const scene_t *scene, void *copy,
                      step);
         }
     }
+
+    scene_check_texts(op, &store, step);
 
     if (store_verify(&store, &why) != MCP_OK) {
         fail_msg("%s, step %lu, after reading: %s", op->name, step, why);
