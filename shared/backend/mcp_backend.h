@@ -67,6 +67,9 @@ typedef struct {
                                           resultType nor _meta */
     unsigned            is_ping:1;     /* 1: a request "ping" of an MCP
                                           server, which needs no answer here */
+    unsigned            no_session:1;  /* 1: an error of an MCP server that
+                                          does not know the session of the
+                                          request */
     unsigned            capability:1;  /* 1: an error of an MCP server,
                                           because the client lacks a
                                           capability */

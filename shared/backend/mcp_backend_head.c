@@ -272,6 +272,7 @@ mcp_backend_server_error(const mcp_backend_t *b, mcp_str_t text,
     } else {
         mcp_backend_fault(msg, MCP_FAULT_UPSTREAM_STATUS,
                           mcp_backend_status_detail(b->status));
+        msg->no_session = b->status == 404;
     }
 }
 

@@ -361,6 +361,47 @@ mcp_backend_notification_problem(const mcp_backend_t *b,
 }
 
 
+/*
+ * Returns 1 for the error of an MCP server that does not know the session of a
+ * request. HTTP 404 is the status for it (2025-11-25, basic/transports,
+ * "Session Management"). TypeScript SDK 1.x responds with 400 and the codes
+ * -32000 or -32001, PHP's SDK with -32600, WordPress with -32005.
+ */
+
+static int
+mcp_backend_lacks_session(const mcp_backend_t *b, const mcp_json_value_t *v)
+{
+    size_t     i;
+    mcp_str_t  code, text;
+
+    static const mcp_str_t  codes[] = {
+        mcp_str("-32000"), mcp_str("-32001"), mcp_str("-32005"),
+        mcp_str("-32600")
+    };
+
+    if (b->status == 404) {
+        return 1;
+    }
+
+    if (b->status != 400 && b->status != 401) {
+        return 0;
+    }
+
+    code = v[MCP_BACKEND_F_CODE].raw;
+    text = v[MCP_BACKEND_F_MESSAGE].raw;
+
+    for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        if (mcp_str_eq(code, codes[i])) {
+            return mcp_backend_has(text, mcp_str("session"))
+                   || mcp_backend_has(text, mcp_str("Session"))
+                   || mcp_backend_has(text, mcp_str("not initialized"));
+        }
+    }
+
+    return 0;
+}
+
+
 /* Sets msg to the fault, if an error of an MCP server is not the client's: the
  * server refused the request as this server has sent it. Returns 1 if it has
  * set msg. */
@@ -434,11 +475,14 @@ mcp_backend_error(const mcp_backend_t *b, mcp_json_value_t root,
     }
 
     if (b->is_server && mcp_backend_server_refuses(b, root, v, msg)) {
+        msg->no_session = mcp_backend_lacks_session(b, v) & 1;
         return;
     }
 
     msg->kind = MCP_BACKEND_ERROR;
     msg->body = v[MCP_BACKEND_F_ERROR].raw;
+    msg->no_session = b->is_server
+                      && mcp_backend_lacks_session(b, v);
 }
 
 
