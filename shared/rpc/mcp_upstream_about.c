@@ -34,9 +34,7 @@ mcp_upstream_about_info(const mcp_json_value_t *result)
 }
 
 
-/* Returns the revision in a result of initialize, if it is known here and has
- * sessions. */
-static mcp_str_t
+mcp_str_t
 mcp_upstream_about_version(const mcp_json_value_t *result)
 {
     mcp_str_t       raw;

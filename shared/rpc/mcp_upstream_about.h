@@ -12,6 +12,7 @@
 
 
 #include "base/mcp_buf.h"
+#include "json/mcp_json.h"
 
 
 typedef struct mcp_upstream_about_s  mcp_upstream_about_t;
@@ -53,6 +54,10 @@ struct mcp_upstream_about_s {
  */
 int mcp_upstream_about_set(mcp_upstream_about_t *about, const mcp_mem_t *mem,
     mcp_str_t result, uint64_t now);
+
+/* Returns the name of the revision in a result of initialize, static text;
+ * empty if this revision is unknown or has no sessions. */
+mcp_str_t mcp_upstream_about_version(const mcp_json_value_t *result);
 
 /* Frees the text of a description. */
 void mcp_upstream_about_drop(mcp_upstream_about_t *about);

@@ -8,6 +8,17 @@
 #define MCP_UPSTREAM_RESERVED  "io.modelcontextprotocol/"
 
 
+/* This server declares no capabilities: it cannot answer questions of a server
+ * with sessions. */
+const mcp_str_t  mcp_upstream_initialize = mcp_str(
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","
+    "\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
+    "\"clientInfo\":" MCP_UPSTREAM_CLIENT_INFO "}}");
+
+const mcp_str_t  mcp_upstream_initialized = mcp_str(
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+
+
 /* Returns 1 if a member may be copied. out is only a place for scratch. */
 typedef int (*mcp_upstream_keep_pt)(mcp_buf_t *out, mcp_str_t key);
 
@@ -101,10 +112,9 @@ mcp_upstream_copy_after(mcp_buf_t *out, mcp_str_t body, mcp_str_t value)
 }
 
 
-/* Returns the member "params" of a request; its type is MCP_JSON_NONE if it is
- * absent. */
+/* Returns a member of a request; its type is MCP_JSON_NONE if it is absent. */
 static mcp_json_value_t
-mcp_upstream_params(mcp_str_t body)
+mcp_upstream_member(mcp_str_t body, mcp_str_t name)
 {
     mcp_json_value_t  request;
 
@@ -116,7 +126,14 @@ mcp_upstream_params(mcp_str_t body)
     request.type = MCP_JSON_OBJECT;
     request.raw = body;
 
-    return mcp_json_get(&request, mcp_str("params"));
+    return mcp_json_get(&request, name);
+}
+
+
+static mcp_json_value_t
+mcp_upstream_params(mcp_str_t body)
+{
+    return mcp_upstream_member(body, mcp_str("params"));
 }
 
 
@@ -267,4 +284,17 @@ mcp_upstream_remove_meta(mcp_buf_t *out, mcp_str_t body)
     mcp_upstream_copy_after(out, body, params.raw);
 
     return 1;
+}
+
+
+void
+mcp_upstream_set_id(mcp_buf_t *out, mcp_str_t body, mcp_str_t id)
+{
+    mcp_json_value_t  old;
+
+    old = mcp_upstream_member(body, mcp_str("id"));
+
+    mcp_upstream_copy_before(out, body, old.raw);
+    mcp_buf_str(out, id);
+    mcp_upstream_copy_after(out, body, old.raw);
 }

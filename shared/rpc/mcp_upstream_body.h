@@ -70,5 +70,14 @@ int mcp_upstream_remove_tasks(mcp_buf_t *out, mcp_str_t body);
  */
 int mcp_upstream_remove_meta(mcp_buf_t *out, mcp_str_t body);
 
+/* Writes a request with another JSON-RPC id, raw JSON. body is a request that
+ * mcp_rpc_parse() has accepted. Errors are in out->failed. */
+void mcp_upstream_set_id(mcp_buf_t *out, mcp_str_t body, mcp_str_t id);
+
+/* The messages with which a session begins (2025-11-25, basic/lifecycle,
+ * "Initialization"). */
+extern const mcp_str_t  mcp_upstream_initialize;
+extern const mcp_str_t  mcp_upstream_initialized;
+
 
 #endif /* MCP_UPSTREAM_BODY_H_INCLUDED */

@@ -75,6 +75,20 @@ check_removed(mcp_arena_t *arena, const mcp_rpc_t *msg, mcp_buf_t *out,
 }
 
 
+static void
+check_id(mcp_arena_t *arena, const mcp_rpc_t *msg, mcp_buf_t *out)
+{
+    mcp_rpc_t  again, expected;
+
+    mcp_upstream_set_id(out, msg->raw, mcp_str("7"));
+
+    expected = *msg;
+    expected.id = mcp_str("7");
+    parse_again(arena, out, &expected, &again);
+    must(mcp_str_eq(again.params.raw, msg->params.raw));
+}
+
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -95,6 +109,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_removed(&arena, &msg, &out, &twice);
         mcp_buf_free(&out);
         mcp_buf_free(&twice);
+        check_id(&arena, &msg, &out);
+        mcp_buf_free(&out);
 
         if (mcp_upstream_remove_tasks(&out, msg.raw)) {
             parse_again(&arena, &out, &msg, &again);

@@ -153,6 +153,32 @@ TEST(test_meta_is_removed)
 }
 
 
+TEST(test_id_is_replaced)
+{
+    size_t     i;
+    mcp_buf_t  out;
+
+    static const struct {
+        const char  *body;
+        const char  *result;
+    } ids[] = {
+        { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}",
+          "{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"ping\"}" },
+        { " {\"params\":{\"id\":2},\"id\" : \"a\\\"b\" } ",
+          " {\"params\":{\"id\":2},\"id\" : 77 } " },
+        { "{\"\\u0069d\":-1.5,\"method\":\"id\"}",
+          "{\"\\u0069d\":77,\"method\":\"id\"}" }
+    };
+
+    for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        mcp_buf_init(&out, &tm.mem, 2000);
+        mcp_upstream_set_id(&out, test_str(ids[i].body), mcp_str("77"));
+        assert_str_is(mcp_buf_text(&out), ids[i].result);
+        mcp_buf_free(&out);
+    }
+}
+
+
 TEST(test_no_memory)
 {
     mcp_buf_t  out;
