@@ -100,8 +100,10 @@ void mod_mcp_backend_threads_init(apr_pool_t *pchild)
  * it. */
 static void set_target(mod_mcp_backend_request_t *req, mcp_str_t target)
 {
-    static const mcp_str_t begin = mcp_str("POST "), end = mcp_str(" HTTP/1.1");
+    static const mcp_str_t post = mcp_str("POST "), end = mcp_str(" HTTP/1.1");
+    static const mcp_str_t delete = mcp_str("DELETE ");
 
+    mcp_str_t begin = req->ends_session ? delete : post;
     char *p = apr_palloc(req->pool, begin.len + target.len + end.len + 1);
 
     req->line = p;
@@ -132,6 +134,7 @@ static mod_mcp_backend_request_t *request_create(mcp_backend_request_t *breq,
     req->snapshot = snapshot;
     req->id = apr_pstrmemdup(p, id.data, id.len);
     req->bare = breq->bare;
+    req->ends_session = breq->ends_session;
     set_target(req, mcp_setup_target(snapshot->dir->setup, breq->target));
 
     /* copies of id and body: ABORT may end the core's backend request while a

@@ -187,24 +187,36 @@ static apr_status_t body(ap_filter_t *f, apr_bucket_brigade *bb,
 
 /* --- the response --- */
 
-/*
- * Passes Retry-After to the core.  Modules that reject a request set it in
- * headers_out or err_headers_out.  Called under mod_mcp_lock().
- */
-static void feed_retry_after(mod_mcp_backend_request_t *req, request_rec *r)
+/* Returns a header of the response.  Modules that reject a request set it in
+ * headers_out or err_headers_out. */
+static const char *response_header(request_rec *r, const char *name)
 {
     const char *value = NULL;
 
     if (!apr_is_empty_table(r->err_headers_out)) {
-        value = apr_table_get(r->err_headers_out, "Retry-After");
+        value = apr_table_get(r->err_headers_out, name);
     }
 
     if (value == NULL && !apr_is_empty_table(r->headers_out)) {
-        value = apr_table_get(r->headers_out, "Retry-After");
+        value = apr_table_get(r->headers_out, name);
     }
+
+    return value;
+}
+
+/* Passes the headers that the core needs.  Called under mod_mcp_lock(). */
+static void feed_headers(mod_mcp_backend_request_t *req, request_rec *r)
+{
+    const char *value = response_header(r, "Retry-After");
 
     if (value) {
         mcp_backend_request_retry_after(req->breq, mod_mcp_str(value));
+    }
+
+    value = response_header(r, MCP_BACKEND_REQUEST_SESSION);
+
+    if (value) {
+        mcp_backend_request_session(req->breq, mod_mcp_str(value));
     }
 }
 
@@ -228,7 +240,7 @@ static void feed_head(mod_mcp_backend_request_t *req)
         r = r->next;
     }
 
-    feed_retry_after(req, r);
+    feed_headers(req, r);
     mcp_backend_request_head(req->breq, r->status,
                              mod_mcp_str(r->content_type));
 }
@@ -527,8 +539,8 @@ static request_rec *make_internal_request(mod_mcp_backend_request_t *req,
     r->request_time = apr_time_now();
     r->log_id = c->log_id;
     r->status = HTTP_OK;
-    r->method = "POST";
-    r->method_number = M_POST;
+    r->method = req->ends_session ? "DELETE" : "POST";
+    r->method_number = req->ends_session ? M_DELETE : M_POST;
     r->protocol = (char *)"HTTP/1.1";
     r->proto_num = HTTP_VERSION(1, 1);
     r->the_request = (char *)req->line;
@@ -569,7 +581,7 @@ static mcp_fault_e feed_own(mod_mcp_backend_request_t *req, int rc)
     mod_mcp_lock();
 
     if (req->breq) {
-        feed_retry_after(req, req->r);
+        feed_headers(req, req->r);
         mcp_backend_request_head(req->breq, rc, limit ? mcp_str("text/html")
                                          : mcp_str("text/plain"));
         feed_data(req, line.data, line.len);

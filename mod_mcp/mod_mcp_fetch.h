@@ -29,7 +29,8 @@ struct mod_mcp_backend_request_t {
                                            request; NULL on a backend thread */
     const char *id;                     /* id of the call, for logs */
     const char *target;                 /* URI of the backend */
-    int bare;                           /* copy of breq->bare */
+    int bare;                           /* copies of members of breq */
+    int ends_session;
     const char *line;                   /* request line with that URI */
     const char *body;
     apr_size_t length;

@@ -14,7 +14,7 @@
 
 
 static ngx_int_t ngx_http_mcp_capture_header_filter(ngx_http_request_t *r);
-static void ngx_http_mcp_capture_retry_after(ngx_http_request_t *r,
+static void ngx_http_mcp_capture_headers(ngx_http_request_t *r,
     ngx_http_mcp_backend_request_t *req);
 static ngx_uint_t ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
     ngx_http_mcp_backend_request_t *req);
@@ -76,7 +76,7 @@ ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
     type.data = (const char *) r->headers_out.content_type.data;
     type.len = r->headers_out.content_type.len;
 
-    ngx_http_mcp_capture_retry_after(r, req);
+    ngx_http_mcp_capture_headers(r, req);
     mcp_backend_request_head(req->breq, (int) r->headers_out.status, type);
 
     if (r->header_only) {
@@ -88,34 +88,49 @@ ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
 
 
 /*
- * Passes Retry-After of an error response, from the backend or its location,
- * to the core.
+ * Passes a response header to the core if the core needs it: the session of an
+ * MCP server, or Retry-After of an error response, from the backend or its
+ * location.
  */
 static void
-ngx_http_mcp_capture_retry_after(ngx_http_request_t *r,
+ngx_http_mcp_capture_header(ngx_table_elt_t *h, ngx_uint_t status,
+    mcp_backend_request_t *breq)
+{
+    static ngx_str_t  retry_after = ngx_string("Retry-After");
+    static ngx_str_t  session = ngx_string(MCP_BACKEND_REQUEST_SESSION);
+
+    if (h->hash == 0) {
+        return;
+    }
+
+    if (status >= NGX_HTTP_BAD_REQUEST && h->key.len == retry_after.len
+        && ngx_strncasecmp(h->key.data, retry_after.data, retry_after.len)
+           == 0)
+    {
+        mcp_backend_request_retry_after(breq, ngx_http_mcp_str(&h->value));
+
+    } else if (h->key.len == session.len
+               && ngx_strncasecmp(h->key.data, session.data, session.len) == 0)
+    {
+        mcp_backend_request_session(breq, ngx_http_mcp_str(&h->value));
+    }
+}
+
+
+static void
+ngx_http_mcp_capture_headers(ngx_http_request_t *r,
     ngx_http_mcp_backend_request_t *req)
 {
     ngx_uint_t        i;
     ngx_list_part_t  *part;
     ngx_table_elt_t  *header;
 
-    if (r->headers_out.status < NGX_HTTP_BAD_REQUEST) {
-        return;
-    }
-
     for (part = &r->headers_out.headers.part; part; part = part->next) {
         header = part->elts;
 
         for (i = 0; i < part->nelts; i++) {
-            if (header[i].hash && header[i].key.len == 11
-                && ngx_strncasecmp(header[i].key.data,
-                                   (u_char *) "Retry-After", 11)
-                   == 0)
-            {
-                mcp_backend_request_retry_after(req->breq,
-                                                ngx_http_mcp_str(
-                                                    &header[i].value));
-            }
+            ngx_http_mcp_capture_header(&header[i], r->headers_out.status,
+                                        req->breq);
         }
     }
 }

@@ -57,7 +57,8 @@ static ngx_table_elt_t  ngx_http_mcp_request_length = {
 };
 
 
-static ngx_str_t  ngx_http_mcp_request_method = ngx_string("POST");
+static ngx_str_t  ngx_http_mcp_request_post = ngx_string("POST");
+static ngx_str_t  ngx_http_mcp_request_delete = ngx_string("DELETE");
 static ngx_str_t  ngx_http_mcp_request_protocol = ngx_string("HTTP/1.1");
 
 
@@ -157,8 +158,16 @@ ngx_http_mcp_request_init_line(ngx_http_request_t *r,
     r->http_state = NGX_HTTP_PROCESS_REQUEST_STATE;
     r->http_version = NGX_HTTP_VERSION_11;
     r->http_protocol = ngx_http_mcp_request_protocol;
-    r->method = NGX_HTTP_POST;
-    r->method_name = ngx_http_mcp_request_method;
+
+    if (req->breq->ends_session) {
+        r->method = NGX_HTTP_DELETE;
+        r->method_name = ngx_http_mcp_request_delete;
+
+    } else {
+        r->method = NGX_HTTP_POST;
+        r->method_name = ngx_http_mcp_request_post;
+    }
+
     r->request_line = snapshot->request_line;
     r->unparsed_uri = snapshot->unparsed_uri;
     r->uri = snapshot->uri;

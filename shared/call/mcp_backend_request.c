@@ -9,14 +9,15 @@
 #include "call/mcp_call_internal.h"
 #include "call/mcp_publish_url.h"
 #include "call/mcp_call_request.h"
+#include "call/mcp_upstream_session.h"
 #include "rpc/mcp_id.h"
 #include "rpc/mcp_subscription.h"
 #include "worker/mcp_resume_hooks.h"
 #include "worker/mcp_notification.h"
 
 
-/* Maximum time in which an MCP server describes itself, ms. A client that
- * connects waits for it. */
+/* Maximum time in which an MCP server describes itself or opens a session, ms.
+ * A client waits for it. */
 #define MCP_BACKEND_REQUEST_DESCRIBE  10000
 
 
@@ -50,7 +51,7 @@ mcp_backend_request_set_variables(mcp_request_t *req)
     call = req->call;
     variables = &req->breq.variables;
 
-    if (call->describe) {
+    if (call->bare) {
         mcp_zero(variables, sizeof(mcp_variables_t));
         mcp_variable_put(variables, MCP_VARIABLE_METHOD, req->method->name);
         return;
@@ -92,13 +93,18 @@ mcp_backend_request_is_local(const mcp_request_t *req, mcp_upstream_e upstream)
 
 /* Returns the maximum time of a backend request, ms. */
 static uint64_t
-mcp_backend_request_time(const mcp_call_t *call)
+mcp_backend_request_time(const mcp_request_t *req)
 {
     uint64_t  time;
 
-    time = call->endpoint->call_timeout;
+    time = req->call->endpoint->call_timeout;
 
-    return call->describe && time > MCP_BACKEND_REQUEST_DESCRIBE
+    if (req->call->phase == MCP_CALL_OVER) {
+        return MCP_CALL_GRACE;
+    }
+
+    return (req->call->respond || !mcp_upstream_session_is_call(req))
+           && time > MCP_BACKEND_REQUEST_DESCRIBE
            ? MCP_BACKEND_REQUEST_DESCRIBE : time;
 }
 
@@ -120,7 +126,7 @@ mcp_backend_request_set_body(mcp_request_t *req)
 int
 mcp_backend_request_start(mcp_request_t *req)
 {
-    int                     local;
+    int                     rc, local;
     mcp_call_t             *call;
     mcp_upstream_e          upstream;
     mcp_backend_request_t  *breq;
@@ -141,7 +147,7 @@ mcp_backend_request_start(mcp_request_t *req)
     breq = &req->breq;
     breq->started = 0;
     breq->aborted = 0;
-    breq->bare = call->describe != NULL;
+    breq->bare = call->bare;
     breq->glue = NULL;
     breq->target = req->target;
 
@@ -150,19 +156,29 @@ mcp_backend_request_start(mcp_request_t *req)
 
     upstream = mcp_endpoint_upstream(call->endpoint, req->target);
     local = mcp_backend_request_is_local(req, upstream);
+    rc = upstream != MCP_UPSTREAM_OFF && !local
+         ? mcp_backend_request_to_upstream(req, upstream) : MCP_OK;
 
-    if (upstream != MCP_UPSTREAM_OFF && !local
-        && mcp_backend_request_to_upstream(req, upstream) != MCP_OK)
-    {
-        return MCP_ERR_MEMORY;
+    if (rc < 0) {
+        return rc;
     }
 
-    mcp_request_set_state(req, MCP_REQUEST_RUN);
-    req->deadline = mcp_call_now(call) + mcp_backend_request_time(call);
+    /* a session at an MCP server may be ended after the request */
+
+    if (req->state != MCP_REQUEST_OVER) {
+        mcp_request_set_state(req, MCP_REQUEST_RUN);
+    }
+
+    req->deadline = mcp_call_now(call) + mcp_backend_request_time(req);
     req->ended = 0;
     req->again = 0;
     req->starved = 0;
     req->late = 0;
+
+    if (rc == MCP_AGAIN) {
+        return MCP_OK;
+    }
+
     req->active = 1;
     call->n_breqs++;
 
@@ -394,6 +410,12 @@ mcp_backend_request_invoke_again(mcp_request_t *req)
         return;
     }
 
+    if (req->session) {
+        mcp_call_invoke(req);
+        mcp_call_set_timer(req->call);
+        return;
+    }
+
     if (mcp_input_retry(req) == MCP_AGAIN) {
         mcp_call_hold_fault(req, MCP_FAULT_INTERNAL);
     }
@@ -497,6 +519,8 @@ mcp_backend_request_end(mcp_backend_request_t *breq, mcp_fault_e fault,
             mcp_call_set_timer(call);
         }
     }
+
+    mcp_upstream_session_end(req);
 
     call->n_breqs--;
 

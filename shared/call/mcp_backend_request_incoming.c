@@ -7,6 +7,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_request.h"
+#include "call/mcp_upstream_session.h"
 #include "rpc/mcp_id.h"
 #include "rpc/mcp_revision_filter.h"
 #include "worker/mcp_resume_hooks.h"
@@ -481,12 +482,23 @@ mcp_backend_request_describe(mcp_request_t *req, const mcp_backend_msg_t *msg)
 int
 mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
-    mcp_call_t  *call;
+    mcp_call_t         *call;
+    mcp_backend_msg_t   changed;
 
     call = req->call;
 
     if (call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER) {
         return MCP_OK;
+    }
+
+    if (req->session) {
+        changed = *msg;
+
+        if (mcp_upstream_session_message(req, &changed)) {
+            return MCP_OK;
+        }
+
+        msg = &changed;
     }
 
     mcp_backend_request_log_answer(req, msg);
@@ -495,7 +507,7 @@ mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
         req->reason = MCP_REASON_STATUS;
     }
 
-    if (call->describe) {
+    if (call->bare) {
         return mcp_backend_request_describe(req, msg);
     }
 

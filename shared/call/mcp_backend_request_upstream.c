@@ -4,6 +4,7 @@
  * request in the revision of the server. */
 
 #include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_session.h"
 #include "http/mcp_header_value.h"
 #include "rpc/mcp_upstream_body.h"
 
@@ -121,6 +122,7 @@ mcp_backend_request_replace_body(mcp_request_t *req, mcp_upstream_e upstream)
 int
 mcp_backend_request_to_upstream(mcp_request_t *req, mcp_upstream_e upstream)
 {
+    int               rc;
     mcp_str_t         name;
     mcp_variables_t  *variables;
 
@@ -139,6 +141,13 @@ mcp_backend_request_to_upstream(mcp_request_t *req, mcp_upstream_e upstream)
     }
 
     mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_MCP_NAME, name);
+
+    if (upstream == MCP_UPSTREAM_SESSION) {
+        rc = mcp_upstream_session_begin(req);
+
+        return rc == MCP_OK ? mcp_upstream_session_prepare(req) : rc;
+    }
+
     mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_VERSION,
                      upstream == MCP_UPSTREAM_MODERN
                      ? mcp_revision(mcp_revision_latest(MCP_REVISION_ALL, 1))

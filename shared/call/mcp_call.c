@@ -351,7 +351,7 @@ mcp_call_start(mcp_call_t *call)
         mcp_call_take_policy(call);
     }
 
-    call->stream_at = call->describe ? UINT64_MAX
+    call->stream_at = call->respond ? UINT64_MAX
                                      : now + mcp_call_stream_after(call);
     mcp_hook_start(call->states, call);
     call->worker->calls++;
@@ -496,8 +496,8 @@ mcp_call_respond(mcp_call_t *call)
     x = call->x;
     call->x = NULL;
 
-    if (call->describe) {
-        call->describe(x);
+    if (call->respond) {
+        call->respond(x);
         return;
     }
 
@@ -589,8 +589,8 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
         mcp_call_abandon_stream(call, fault);
     }
 
-    if (x && call->describe) {
-        call->describe(x);
+    if (x && call->respond) {
+        call->respond(x);
 
     } else if (x) {
         x->reader.whole = 1;

@@ -61,6 +61,8 @@ typedef struct {
 } mcp_question_t;
 
 
+typedef struct mcp_upstream_session_s  mcp_upstream_session_t;
+
 typedef struct mcp_request_s  mcp_request_t;
 
 struct mcp_request_s {
@@ -91,6 +93,8 @@ struct mcp_request_s {
                                            the call was durable */
     uint64_t               deadline;
 
+    mcp_upstream_session_t *session;    /* session at an MCP server that needs
+                                           one; NULL: the request uses none */
     mcp_backend_t         *backend;
     mcp_backend_msg_t      msg;         /* the held message, if "held" is
                                            set */
@@ -193,11 +197,10 @@ struct mcp_call_s {
     mcp_request_t              *requests;
     size_t                      n;
     size_t                      pending;
-    void                      (*describe)(mcp_exchange_t *x);  /* called
+    void                      (*respond)(mcp_exchange_t *x);  /* called
                                                instead of sending the response,
-                                               if the call asks an MCP server
-                                               about itself; NULL: it does
-                                               not */
+                                               if this server has made the call
+                                               for itself; NULL: it has not */
     uint32_t                    cancels;    /* value of mcp_store_cancels() when
                                                the exchange began */
     unsigned                    n_breqs;    /* number of running backend
@@ -233,6 +236,9 @@ struct mcp_call_s {
     mcp_call_phase_e            phase;      /* see mcp_call_set_phase() */
     int                         status;     /* HTTP status of a response that is
                                                not a stream; 0: 200 */
+    unsigned                    bare:1;     /* 1: the backend requests do not
+                                               belong to the client, see
+                                               mcp_backend_request_t */
     unsigned                    batch:1;
     unsigned                    interim:1;  /* 1: the client gets an interim
                                                response and resumes for the

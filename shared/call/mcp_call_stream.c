@@ -435,7 +435,7 @@ mcp_call_leave(mcp_call_t *call)
         return;
     }
 
-    if (call->describe || mcp_call_is_bound(call)
+    if (call->respond || mcp_call_is_bound(call)
         || (mcp_client_is_stateless(&call->client) && call->task
             && call->join == NULL))
     {

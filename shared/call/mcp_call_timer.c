@@ -3,6 +3,7 @@
 /* The deadlines of a call. */
 
 #include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_session.h"
 #include "call/mcp_call_request.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
@@ -126,7 +127,9 @@ mcp_call_is_started(const mcp_call_t *call)
     }
 
     for (i = 0; i < call->n; i++) {
-        if (call->requests[i].active && !call->requests[i].breq.started) {
+        if ((call->requests[i].active && !call->requests[i].breq.started)
+            || mcp_upstream_session_waits(&call->requests[i]))
+        {
             return 0;
         }
     }

@@ -295,7 +295,8 @@ static const struct {
       MCP_RESUME_STATELESS_ALL },
     { MCP_OPTION_KIND_UPSTREAM, mcp_str("off"), MCP_UPSTREAM_OFF },
     { MCP_OPTION_KIND_UPSTREAM, mcp_str("modern"), MCP_UPSTREAM_MODERN },
-    { MCP_OPTION_KIND_UPSTREAM, mcp_str("stateless"), MCP_UPSTREAM_STATELESS }
+    { MCP_OPTION_KIND_UPSTREAM, mcp_str("stateless"), MCP_UPSTREAM_STATELESS },
+    { MCP_OPTION_KIND_UPSTREAM, mcp_str("session"), MCP_UPSTREAM_SESSION }
 };
 
 #define MCP_OPTION_WORDS                                                      \
@@ -430,8 +431,8 @@ mcp_option_form(mcp_option_e option)
             { "write \"declared\" or \"all\"",
               "write \"off\", \"declared\" or \"all\"" },
         [MCP_OPTION_KIND_UPSTREAM] =
-            { "write \"modern\" or \"stateless\"",
-              "write \"off\", \"modern\" or \"stateless\"" }
+            { "write \"modern\", \"stateless\" or \"session\"",
+              "write \"off\", \"modern\", \"stateless\" or \"session\"" }
     };
 
     return forms[mcp_option_table[option].kind][mcp_option_table[option].off];

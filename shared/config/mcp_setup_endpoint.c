@@ -260,6 +260,7 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
     endpoint->title = setup->title;
     endpoint->named = setup->name.data != NULL;
     endpoint->targets = setup->targets;
+    endpoint->n_targets = setup->n_targets;
     endpoint->keys = setup->keys ? setup->keys : keys;
     endpoint->catalog = setup->catalog;
     endpoint->about = about;

@@ -47,6 +47,10 @@ mcp_describe_end(mcp_exchange_t *x)
 static mcp_str_t
 mcp_describe_question(mcp_upstream_e upstream)
 {
+    if (upstream == MCP_UPSTREAM_SESSION) {
+        return mcp_upstream_initialize;
+    }
+
     return upstream == MCP_UPSTREAM_MODERN
            ? mcp_str("{\"jsonrpc\":\"2.0\",\"id\":1,"
                      "\"method\":\"server/discover\",\"params\":{\"_meta\":{"
@@ -74,7 +78,8 @@ mcp_describe_ask(mcp_exchange_t *x, mcp_upstream_e upstream)
         return MCP_ERR_MEMORY;
     }
 
-    call->describe = mcp_describe_end;
+    call->respond = mcp_describe_end;
+    call->bare = 1;
 
     req = &call->requests[0];
     req->raw = mcp_describe_question(upstream);

@@ -140,9 +140,9 @@ void
 mcp_exchange_parse(mcp_exchange_t *x, size_t len, const mcp_mem_t *mem)
 {
     /* if an entry function was stored when the head was processed, the request
-     * waits for the cluster, and its body is ignored */
+     * has no message, and its body is ignored */
 
-    if (x->publish == NULL && x->asking == NULL) {
+    if (x->publish == NULL && x->asking == NULL && x->entry == NULL) {
         mcp_arena_init(&x->scratch, mem);
         mcp_dispatch_parse(x, len);
     }
@@ -160,6 +160,10 @@ mcp_exchange_body(mcp_exchange_t *x, size_t len)
         return mcp_operation_entry(x);
     }
 
+    if (x->entry) {
+        return x->entry(x);
+    }
+
     return mcp_dispatch(x, len);
 }
 
@@ -167,7 +171,9 @@ mcp_exchange_body(mcp_exchange_t *x, size_t len)
 int
 mcp_exchange_is_open(const mcp_exchange_t *x)
 {
-    return x->reader.woken != NULL || x->state == MCP_EXCHANGE_CLUSTER_WAIT;
+    return x->reader.woken != NULL || x->state == MCP_EXCHANGE_CLUSTER_WAIT
+           || (x->call && x->call->glue == NULL
+               && x->call->phase == MCP_CALL_TRANSIENT);
 }
 
 

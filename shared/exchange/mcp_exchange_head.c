@@ -322,7 +322,7 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
     }
 
     if (x->head.method == MCP_HTTP_DELETE) {
-        return mcp_operation_begin(x, mcp_exchange_delete);
+        return mcp_operation_after_body(x, mcp_exchange_delete);
     }
 
     return mcp_operation_begin(x, x->resumption->get);

@@ -15,6 +15,7 @@
  *   mcp_batch.c               a POST with several messages
  *   mcp_initialize.c          initialize
  *   mcp_describe.c            the description of an MCP server
+ *   mcp_session_close.c       the end of a session, at MCP servers too
  *   mcp_listen.c              subscriptions/listen
  *   mcp_listen_filter.c       its filter
  *   mcp_listen_task.c         subscriptions to tasks

@@ -6,6 +6,7 @@
 #include "config/mcp_tenant.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_exchange_session.h"
+#include "exchange/mcp_session_close.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
@@ -101,6 +102,15 @@ mcp_exchange_log_session(mcp_exchange_t *x, const char *what)
 }
 
 
+static int
+mcp_exchange_deleted(mcp_exchange_t *x)
+{
+    x->answer.outcome = "deleted";
+
+    return mcp_answer_status(x, 204);
+}
+
+
 /* Ends the session for a DELETE (2025-11-25, basic/transports, "Session
  * Management"). Runs again after MCP_AGAIN. */
 int
@@ -144,7 +154,5 @@ mcp_exchange_delete(mcp_exchange_t *x)
     mcp_store_count(store, MCP_COUNT_SESSIONS_DELETED, 1);
     mcp_exchange_log_session(x, "ended by its client");
 
-    x->answer.outcome = "deleted";
-
-    return mcp_answer_status(x, 204);
+    return mcp_session_close(x, mcp_exchange_deleted);
 }

@@ -39,6 +39,8 @@ struct mcp_backend_request_s {
                                           gets none of the client's headers but
                                           Host, neither its query nor its
                                           user */
+    unsigned             ends_session:1;  /* 1: the request is a DELETE without
+                                          a body instead of a POST */
 };
 
 
@@ -84,6 +86,14 @@ void mcp_backend_request_refuse(mcp_backend_request_t *breq,
 /* Passes the backend's Retry-After header, if there is one. To be called before
  * mcp_backend_request_head(). */
 void mcp_backend_request_retry_after(mcp_backend_request_t *breq,
+    mcp_str_t value);
+
+/* The response header with the session of an MCP server. */
+#define MCP_BACKEND_REQUEST_SESSION  "Mcp-Session-Id"
+
+/* Passes the value of this header, if there is one. To be called before
+ * mcp_backend_request_head(). */
+void mcp_backend_request_session(mcp_backend_request_t *breq,
     mcp_str_t value);
 
 /* Passes the head of the backend's reply. To be called once. */

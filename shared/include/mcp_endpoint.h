@@ -33,8 +33,10 @@ typedef enum {
                                           docs/backends.md */
     MCP_UPSTREAM_MODERN,               /* an MCP server of revision
                                           2026-07-28 */
-    MCP_UPSTREAM_STATELESS             /* an MCP server of an older revision
+    MCP_UPSTREAM_STATELESS,            /* an MCP server of an older revision
                                           that works without sessions */
+    MCP_UPSTREAM_SESSION               /* an MCP server of an older revision
+                                          that needs sessions */
 } mcp_upstream_e;
 
 
@@ -111,6 +113,7 @@ typedef struct {
     unsigned              target;              /* index of the default target,
                                                   or MCP_NO_TARGET */
     const mcp_target_t   *targets;
+    unsigned              n_targets;
 
     const mcp_allow_t    *allow;               /* rules that select which caller
                                                   may use which item */

@@ -174,8 +174,8 @@ void mcp_exchange_close(mcp_exchange_t *x);
  * for answers of the client; or if no backend works for it at present. */
 int mcp_exchange_lasts(const mcp_exchange_t *x);
 
-/* Returns 1 if the request may still lead to a call, whose backend request may
- * need the server's request. */
+/* Returns 1 if the request may still lead to a call, or has a call that waits
+ * before its first backend request, which may need the server's request. */
 int mcp_exchange_is_open(const mcp_exchange_t *x);
 
 /* Notifies the exchange that the server's request ends: later changes no

@@ -41,6 +41,10 @@ typedef enum {
     MCP_VARIABLE_UPSTREAM_VERSION,     /* revision in which a backend with
                                           mcp_upstream is called */
     MCP_VARIABLE_UPSTREAM_MCP_NAME,    /* value of the header Mcp-Name for it */
+    MCP_VARIABLE_UPSTREAM_SESSION,     /* value of the header Mcp-Session-Id for
+                                          it */
+    MCP_VARIABLE_UPSTREAM_AFFINITY,    /* text that is the same for all backend
+                                          requests of a session at it */
     MCP_VARIABLE_COUNT
 } mcp_variable_e;
 

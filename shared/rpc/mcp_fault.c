@@ -180,6 +180,8 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         "Upstream refused the Host or Origin of this server"),
     [MCP_FAULT_UPSTREAM_VERSION] = mcp_fault_always(200, MCP_CODE_INTERNAL,
         "Upstream does not support the protocol version"),
+    [MCP_FAULT_UPSTREAM_SESSION] = mcp_fault_always(200, MCP_CODE_INTERNAL,
+        "Upstream did not open a session"),
     [MCP_FAULT_CALL_FULL] = mcp_fault_always(200, MCP_CODE_INTERNAL,
         "Call stopped before its end: there is no room for its stream"),
     [MCP_FAULT_CALL_LIMIT] = mcp_fault_always(200, MCP_CODE_INTERNAL,

@@ -104,6 +104,8 @@ typedef enum {
                                           Host or Origin */
     MCP_FAULT_UPSTREAM_VERSION,        /* -32603, an upstream does not serve
                                           the revision */
+    MCP_FAULT_UPSTREAM_SESSION,        /* -32603, an upstream opens no session,
+                                          or loses it at once */
     MCP_FAULT_CALL_FULL,               /* -32603, no space for the stream */
     MCP_FAULT_CALL_LIMIT,              /* -32603, the tenant's quota is
                                           exhausted */
@@ -134,7 +136,7 @@ typedef struct {
 /* Returns 1 for an error of an MCP server that is the backend. */
 #define mcp_fault_is_upstream(fault)                                          \
     ((fault) >= MCP_FAULT_UPSTREAM_STATUS                                     \
-     && (fault) <= MCP_FAULT_UPSTREAM_VERSION)
+     && (fault) <= MCP_FAULT_UPSTREAM_SESSION)
 
 /* Returns the row of a fault, never NULL. */
 const mcp_fault_t *mcp_fault(mcp_fault_e fault);

@@ -93,7 +93,12 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
     [MCP_REASON_UPSTREAM_VERSION] = mcp_reason_row("upstream_version",
         "The MCP server behind this one does not serve the protocol version "
         "of mcp_upstream",
-        "Set mcp_upstream to the other form: modern or stateless")
+        "Set mcp_upstream to another form: modern, stateless or session"),
+    [MCP_REASON_UPSTREAM_SESSION] = mcp_reason_row("upstream_session",
+        "The MCP server behind this one did not open a session, or did not "
+        "know the session that it had just opened",
+        "Look into the log of that server. If it has several processes or "
+        "nodes, send all requests of a session to the same one")
 };
 
 
@@ -129,6 +134,8 @@ mcp_reason_of_fault(mcp_fault_e fault)
         return MCP_REASON_UPSTREAM_HOST;
     case MCP_FAULT_UPSTREAM_VERSION:
         return MCP_REASON_UPSTREAM_VERSION;
+    case MCP_FAULT_UPSTREAM_SESSION:
+        return MCP_REASON_UPSTREAM_SESSION;
     case MCP_FAULT_CAPABILITY:
         return MCP_REASON_CAPABILITY;
     case MCP_FAULT_STORE_FULL:

@@ -42,6 +42,8 @@ typedef enum {
     MCP_REASON_UPSTREAM_HOST,          /* an upstream refused Host or Origin */
     MCP_REASON_UPSTREAM_VERSION,       /* an upstream does not serve the
                                           revision */
+    MCP_REASON_UPSTREAM_SESSION,       /* an upstream opens no session, or loses
+                                          it at once */
     MCP_REASON_COUNT
 } mcp_reason_e;
 

@@ -25,7 +25,9 @@ const mcp_str_t  mcp_variable_names[MCP_VARIABLE_COUNT] = {
     mcp_str("mcp_resume_method"),
     mcp_str("mcp_joined"),
     mcp_str("mcp_upstream_version"),
-    mcp_str("mcp_upstream_mcp_name")
+    mcp_str("mcp_upstream_mcp_name"),
+    mcp_str("mcp_upstream_session"),
+    mcp_str("mcp_upstream_affinity")
 };
 
 
@@ -44,7 +46,9 @@ const mcp_str_t  mcp_variable_env[MCP_VARIABLE_COUNT] = {
     [MCP_VARIABLE_TRACESTATE] = mcp_str("MCP_TRACESTATE"),
     [MCP_VARIABLE_BAGGAGE] = mcp_str("MCP_BAGGAGE"),
     [MCP_VARIABLE_UPSTREAM_VERSION] = mcp_str("MCP_UPSTREAM_VERSION"),
-    [MCP_VARIABLE_UPSTREAM_MCP_NAME] = mcp_str("MCP_UPSTREAM_MCP_NAME")
+    [MCP_VARIABLE_UPSTREAM_MCP_NAME] = mcp_str("MCP_UPSTREAM_MCP_NAME"),
+    [MCP_VARIABLE_UPSTREAM_SESSION] = mcp_str("MCP_UPSTREAM_SESSION"),
+    [MCP_VARIABLE_UPSTREAM_AFFINITY] = mcp_str("MCP_UPSTREAM_AFFINITY")
 };
 
 

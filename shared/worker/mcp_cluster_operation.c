@@ -94,19 +94,25 @@ mcp_operation_note(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
 
 
 int
-mcp_operation_begin(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
+mcp_operation_after_body(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
 {
     if (x->worker->cluster == NULL) {
-        return entry(x);
-    }
+        x->entry = entry;
 
-    if (mcp_operation_note(x, entry) != MCP_OK) {
+    } else if (mcp_operation_note(x, entry) != MCP_OK) {
         return MCP_ERR_MEMORY;
     }
 
     mcp_exchange_set_state(x, MCP_EXCHANGE_BODY);
 
     return MCP_AGAIN;
+}
+
+
+int
+mcp_operation_begin(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
+{
+    return x->worker->cluster ? mcp_operation_after_body(x, entry) : entry(x);
 }
 
 

@@ -352,11 +352,15 @@ struct mcp_cluster_hooks_s {
 
 
 /*
- * Runs the entry function of a request without a body. In a cluster, only
- * stores it, because an exchange can wait only after mcp_exchange_body(),
- * which the glue calls with an empty body. Returns the values of
- * mcp_exchange_head().
+ * Stores the entry function of a request without a body, because an exchange
+ * can wait only after mcp_exchange_body(), which the glue calls with an empty
+ * body. Returns the values of mcp_exchange_head().
  */
+int mcp_operation_after_body(mcp_exchange_t *x,
+    int (*entry)(mcp_exchange_t *x));
+
+/* In a cluster, does the same as mcp_operation_after_body(). Otherwise runs the
+ * entry function, which waits only for cluster operations. */
 int mcp_operation_begin(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x));
 
 /* Stores the entry function of a request with a body, and runs it at once.

@@ -73,6 +73,8 @@ struct mcp_worker_s {
     mcp_session_cache_t                sessions;
     mcp_upstream_about_t              *abouts; /* descriptions of MCP servers
                                                   that have a text */
+    struct mcp_upstream_session_s     *openings;   /* sessions at MCP servers
+                                                      that are being opened */
 
     mcp_handle_t                      *handles;
     uint32_t                           n_handles;
@@ -370,6 +372,9 @@ struct mcp_exchange_s {
     unsigned                    described:1;  /* 1: the MCP server that is the
                                                  backend was asked about
                                                  itself */
+    int                       (*entry)(mcp_exchange_t *x);     /* called after
+                                                 the body, which is empty;
+                                                 NULL: the body is a message */
     int                       (*respond)(mcp_exchange_t *x);   /* called
                                                                   afterwards */
     unsigned                    allocated:1;       /* 1: the core has allocated

@@ -230,6 +230,7 @@ TEST(set)
         { MCP_OPTION_UPSTREAM, "off", MCP_UPSTREAM_OFF, NULL },
         { MCP_OPTION_UPSTREAM, "modern", MCP_UPSTREAM_MODERN, NULL },
         { MCP_OPTION_UPSTREAM, "Stateless", MCP_UPSTREAM_STATELESS, NULL },
+        { MCP_OPTION_UPSTREAM, "session", MCP_UPSTREAM_SESSION, NULL },
         { MCP_OPTION_UPSTREAM, "1", -1, "invalid value" },
         { MCP_OPTION_RECONNECT_WAIT, "0", -1, "value must not be 0" },
         { MCP_OPTION_RECONNECT_WAIT, "3s", 3000, NULL },

@@ -1,0 +1,787 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "call/mcp_upstream_session.h"
+
+#include "call/mcp_call_internal.h"
+#include "config/mcp_tenant.h"
+#include "rpc/mcp_upstream_body.h"
+
+
+/* How long an unused session is remembered, ms. A server forgets a session
+ * that is not used for some time; the next request then opens a new one. */
+#define MCP_UPSTREAM_SESSION_KEEP  (24 * 3600 * 1000ull)
+
+
+static void
+mcp_upstream_session_set_step(mcp_request_t *req, mcp_upstream_step_e step)
+{
+    static const char *const  names[] = {
+        [MCP_UPSTREAM_STEP_CALL] = "sends the client's request",
+        [MCP_UPSTREAM_STEP_OPEN] = "opens a session",
+        [MCP_UPSTREAM_STEP_OPENED] = "confirms the session",
+        [MCP_UPSTREAM_STEP_CANCEL] = "cancels the call",
+        [MCP_UPSTREAM_STEP_CLOSE] = "ends the session"
+    };
+
+    mcp_call_trace(req->call, "request %u: next backend request %s",
+                   req->breq.request, names[step]);
+
+    req->session->step = step;
+}
+
+
+int
+mcp_upstream_session_is_call(const mcp_request_t *req)
+{
+    return req->session == NULL
+           || req->session->step == MCP_UPSTREAM_STEP_CALL;
+}
+
+
+/* --- the session in the zone --- */
+
+/*
+ * Computes the key under which other requests of the same caller find the
+ * session: by its session here or, for a client without one, by its principal.
+ * Without either, no other request can use the session.
+ */
+static int
+mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
+{
+    mcp_str_t              parts[5];
+    mcp_call_t            *call;
+    const mcp_endpoint_t  *endpoint;
+
+    static const unsigned char  nobody[MCP_DIGEST_LEN];
+
+    call = req->call;
+    endpoint = call->endpoint;
+
+    session->own = call->bare
+                   || (!call->client.has_session
+                       && memcmp(call->client.principal, nobody,
+                                 MCP_DIGEST_LEN) == 0);
+
+    if (session->own) {
+        memcpy(session->key, call->id, MCP_DIGEST_LEN);
+        return MCP_OK;
+    }
+
+    parts[0] = call->client.has_session
+               ? mcp_str("session of a session")
+               : mcp_str("session of a principal");
+    parts[1] = (mcp_str_t) { (const char *) (call->client.has_session
+                                             ? call->client.id
+                                             : call->client.principal),
+                             MCP_DIGEST_LEN };
+    parts[2] = endpoint->identity;
+    parts[3] = (mcp_str_t) { (const char *) endpoint->catalog_key,
+                             MCP_DIGEST_LEN };
+    parts[4] = mcp_endpoint_target(endpoint, req->target);
+
+    return mcp_digest(session->key, parts, 5) == MCP_OK ? MCP_OK
+                                                        : MCP_ERR_MEMORY;
+}
+
+
+/* Reads the session from the zone: its revision, a space, and its id. Returns
+ * 1 if there is one. */
+static int
+mcp_upstream_session_find(mcp_request_t *req)
+{
+    char                     text[MCP_STORE_TEXT_MAX];
+    size_t                   len;
+    mcp_str_t                version;
+    mcp_call_t              *call;
+    mcp_revision_e           revision;
+    mcp_upstream_session_t  *session;
+
+    call = req->call;
+    session = req->session;
+
+    if (mcp_store_text_get(call->worker->store, MCP_VALUE_UPSTREAM_SESSION,
+                           session->key, mcp_call_now(call), text, &len)
+        != MCP_OK)
+    {
+        return 0;
+    }
+
+    version.data = text;
+    version.len = 0;
+
+    while (version.len < len && text[version.len] != ' ') {
+        version.len++;
+    }
+
+    revision = mcp_revision_find(version);
+
+    if (revision == MCP_REVISION_NONE || version.len == len
+        || len - version.len - 1 > MCP_UPSTREAM_SESSION_ID)
+    {
+        return 0;
+    }
+
+    session->version = mcp_revision(revision)->name;
+    session->len = len - version.len - 1;
+    session->shared = 1;
+    memcpy(session->id, text + version.len + 1, session->len);
+
+    return 1;
+}
+
+
+static mcp_str_t
+mcp_upstream_session_text(const mcp_upstream_session_t *session,
+    char text[MCP_STORE_TEXT_MAX])
+{
+    size_t  len;
+
+    len = session->version.len;
+    memcpy(text, session->version.data, len);
+    text[len++] = ' ';
+    memcpy(text + len, session->id, session->len);
+
+    return (mcp_str_t) { text, len + session->len };
+}
+
+
+/*
+ * Writes a new session to the zone. If another request of the caller has
+ * written one meanwhile, or the zone has no room, the session remains that of
+ * this request alone.
+ */
+static void
+mcp_upstream_session_share(mcp_request_t *req)
+{
+    char                     text[MCP_STORE_TEXT_MAX];
+    size_t                   len;
+    mcp_call_t              *call;
+    mcp_tenant_t             tenant;
+    mcp_upstream_session_t  *session;
+
+    call = req->call;
+    session = req->session;
+
+    if (session->own) {
+        return;
+    }
+
+    mcp_tenant(call->endpoint, call->tenant, &tenant);
+
+    if (mcp_store_text_get(call->worker->store, MCP_VALUE_UPSTREAM_SESSION,
+                           session->key, mcp_call_now(call), text, &len)
+        != MCP_OK
+        && mcp_store_text_push(call->worker->store, MCP_VALUE_UPSTREAM_SESSION,
+                               session->key,
+                               mcp_upstream_session_text(session, text),
+                               mcp_call_now(call) + MCP_UPSTREAM_SESSION_KEEP,
+                               &tenant)
+           == MCP_OK)
+    {
+        session->shared = 1;
+        return;
+    }
+
+    session->own = 1;
+}
+
+
+/* Forgets a session that the server has lost. A session that another request
+ * has opened meanwhile stays in the zone. */
+static void
+mcp_upstream_session_forget(mcp_request_t *req)
+{
+    char                     text[MCP_STORE_TEXT_MAX];
+    mcp_upstream_session_t  *session;
+
+    session = req->session;
+
+    if (session->shared) {
+        (void) mcp_store_text_delete(req->call->worker->store,
+                              MCP_VALUE_UPSTREAM_SESSION, session->key,
+                              mcp_upstream_session_text(session, text));
+    }
+
+    session->version = mcp_null_str;
+    session->len = 0;
+    session->shared = 0;
+}
+
+
+/* --- requests that wait --- */
+
+/* Returns the session of this process that is being opened for the same key,
+ * or NULL. */
+static mcp_upstream_session_t *
+mcp_upstream_session_opening(mcp_request_t *req)
+{
+    mcp_upstream_session_t  *opening;
+
+    for (opening = req->call->worker->openings; opening;
+         opening = opening->next)
+    {
+        if (memcmp(opening->key, req->session->key, MCP_DIGEST_LEN) == 0) {
+            break;
+        }
+    }
+
+    return opening;
+}
+
+
+static void
+mcp_upstream_session_wait(mcp_upstream_session_t *session,
+    mcp_upstream_session_t *opener)
+{
+    mcp_upstream_session_t  **last;
+
+    for (last = &opener->waiting; *last; last = &(*last)->sibling) {
+        /* void */
+    }
+
+    session->opener = opener;
+    session->sibling = NULL;
+    *last = session;
+}
+
+
+static void
+mcp_upstream_session_unwait(mcp_upstream_session_t *session)
+{
+    mcp_upstream_session_t  **link;
+
+    if (session->opener == NULL) {
+        return;
+    }
+
+    for (link = &session->opener->waiting; *link; link = &(*link)->sibling) {
+        if (*link == session) {
+            *link = session->sibling;
+            break;
+        }
+    }
+
+    session->opener = NULL;
+}
+
+
+static void
+mcp_upstream_session_list(mcp_upstream_session_t *session)
+{
+    mcp_upstream_session_t  **first;
+
+    first = &session->req->call->worker->openings;
+
+    session->next = *first;
+    session->link = first;
+
+    if (session->next) {
+        session->next->link = &session->next;
+    }
+
+    *first = session;
+}
+
+
+/* Removes a session from the list of those that are being opened. Requests
+ * that wait for it are started or, if fault is not MCP_FAULT_NONE, fail. */
+static void
+mcp_upstream_session_release(mcp_upstream_session_t *session,
+    mcp_fault_e fault)
+{
+    mcp_request_t           *req;
+    mcp_upstream_session_t  *waiter;
+
+    if (session->link == NULL) {
+        return;
+    }
+
+    *session->link = session->next;
+
+    if (session->next) {
+        session->next->link = session->link;
+    }
+
+    session->link = NULL;
+
+    while ((waiter = session->waiting) != NULL) {
+        mcp_upstream_session_unwait(waiter);
+        req = waiter->req;
+
+        if (req->call->phase == MCP_CALL_OVER) {
+            continue;
+        }
+
+        if (fault != MCP_FAULT_NONE) {
+            mcp_call_fail(req, fault);
+            continue;
+        }
+
+        mcp_call_invoke(req);
+        mcp_call_set_timer(req->call);
+    }
+}
+
+
+void
+mcp_upstream_session_leave(mcp_request_t *req)
+{
+    mcp_upstream_session_unwait(req->session);
+    mcp_upstream_session_release(req->session, MCP_FAULT_NONE);
+}
+
+
+int
+mcp_upstream_session_waits(const mcp_request_t *req)
+{
+    return req->session && req->session->opener;
+}
+
+
+static int
+mcp_upstream_session_create(mcp_request_t *req)
+{
+    mcp_upstream_session_t  *session;
+
+    session = mcp_arena_calloc(&req->call->arena,
+                               sizeof(mcp_upstream_session_t));
+
+    if (session == NULL || mcp_upstream_session_key(req, session) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    (void) mcp_stream_id_print(session->affinity, session->key);
+    session->req = req;
+    req->session = session;
+
+    return MCP_OK;
+}
+
+
+int
+mcp_upstream_session_begin(mcp_request_t *req)
+{
+    mcp_upstream_session_t  *session, *opener;
+
+    if (req->session == NULL && mcp_upstream_session_create(req) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    session = req->session;
+
+    if (session->step != MCP_UPSTREAM_STEP_CALL || session->version.len
+        || (!session->own && mcp_upstream_session_find(req)))
+    {
+        return MCP_OK;
+    }
+
+    if (!session->own) {
+        opener = mcp_upstream_session_opening(req);
+
+        if (opener) {
+            mcp_upstream_session_wait(session, opener);
+            return MCP_AGAIN;
+        }
+
+        mcp_upstream_session_list(session);
+    }
+
+    mcp_upstream_session_set_step(req, MCP_UPSTREAM_STEP_OPEN);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_upstream_session_close(mcp_request_t *req)
+{
+    mcp_str_t  version;
+    size_t     len;
+
+    if (mcp_upstream_session_create(req) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    if (req->session->own || !mcp_upstream_session_find(req)) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    version = req->session->version;
+    len = req->session->len;
+
+    mcp_upstream_session_forget(req);
+
+    req->session->version = version;
+    req->session->len = len;
+    mcp_upstream_session_set_step(req, MCP_UPSTREAM_STEP_CLOSE);
+
+    return MCP_OK;
+}
+
+
+/* --- backend requests --- */
+
+/* Returns the JSON-RPC id of the request at the server: a number of this
+ * server, because two callers of one session may use the same id. */
+static mcp_str_t
+mcp_upstream_session_id(const mcp_request_t *req, char text[24])
+{
+    uint64_t  id;
+
+    /* an integer that JavaScript represents exactly */
+
+    id = (mcp_be_get(req->call->id, 8) >> 12) + req->breq.request;
+
+    return (mcp_str_t) { text, (size_t) (mcp_uint_print(text, id) - text) };
+}
+
+
+/* Sets the body of the client's request, without the members of newer
+ * revisions. */
+static int
+mcp_upstream_session_call(mcp_request_t *req)
+{
+    char       id[24];
+    mcp_buf_t  older, out;
+
+    mcp_buf_init(&older, &req->call->worker->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&out, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    mcp_upstream_set_id(&out,
+                        mcp_upstream_remove_meta(&older, req->breq.body)
+                        ? mcp_buf_text(&older) : req->breq.body,
+                        mcp_upstream_session_id(req, id));
+
+    out.failed |= older.failed;
+    mcp_buf_free(&older);
+
+    if (out.failed) {
+        mcp_buf_free(&out);
+        return MCP_ERR_MEMORY;
+    }
+
+    mcp_buf_free(&req->body);
+
+    req->body = out;
+    req->breq.body = mcp_buf_text(&req->body);
+    req->breq.rebuilt = 1;
+
+    return MCP_OK;
+}
+
+
+/* Sets a body that is a text of this module, and the method in it. */
+static void
+mcp_upstream_session_body(mcp_request_t *req, mcp_str_t body,
+    mcp_str_t method)
+{
+    req->breq.body = body;
+    req->breq.rebuilt = 0;
+    mcp_variable_put(&req->breq.variables, MCP_VARIABLE_METHOD, method);
+    mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_MCP_NAME,
+                     mcp_null_str);
+}
+
+
+static int
+mcp_upstream_session_cancel(mcp_request_t *req)
+{
+    char       id[24], *text;
+    mcp_buf_t  out;
+
+    static const mcp_str_t  method = mcp_str("notifications/cancelled");
+
+    mcp_buf_init(&out, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    mcp_buf_lit(&out, "{\"jsonrpc\":\"2.0\",\"method\":"
+                      "\"notifications/cancelled\",\"params\":{\"requestId\":");
+    mcp_buf_str(&out, mcp_upstream_session_id(req, id));
+    mcp_buf_lit(&out, "}}");
+
+    text = out.failed ? NULL : mcp_arena_alloc(&req->call->arena, out.len);
+
+    if (text != NULL) {
+        memcpy(text, out.data, out.len);
+        mcp_upstream_session_body(req, (mcp_str_t) { text, out.len }, method);
+    }
+
+    mcp_buf_free(&out);
+
+    return text ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
+int
+mcp_upstream_session_prepare(mcp_request_t *req)
+{
+    int                      rc;
+    mcp_upstream_session_t  *session;
+
+    rc = MCP_OK;
+    session = req->session;
+
+    switch (session->step) {
+
+    case MCP_UPSTREAM_STEP_OPEN:
+        session->len = 0;
+        session->bad_id = 0;
+        mcp_upstream_session_body(req, mcp_upstream_initialize,
+                                  mcp_str("initialize"));
+        break;
+
+    case MCP_UPSTREAM_STEP_OPENED:
+        mcp_upstream_session_body(req, mcp_upstream_initialized,
+                                  mcp_str("notifications/initialized"));
+        break;
+
+    case MCP_UPSTREAM_STEP_CANCEL:
+        rc = mcp_upstream_session_cancel(req);
+        break;
+
+    case MCP_UPSTREAM_STEP_CLOSE:
+        mcp_upstream_session_body(req, mcp_str(""), mcp_null_str);
+        break;
+
+    default:
+        rc = mcp_upstream_session_call(req);
+    }
+
+    req->breq.ends_session = session->step == MCP_UPSTREAM_STEP_CLOSE;
+
+    mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_VERSION,
+                     session->version);
+    mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_SESSION,
+                     (mcp_str_t) { session->id, session->len });
+    mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_AFFINITY,
+                     (mcp_str_t) { session->affinity, MCP_STREAM_TEXT_LEN });
+
+    return rc;
+}
+
+
+void
+mcp_backend_request_session(mcp_backend_request_t *breq, mcp_str_t value)
+{
+    size_t                   i;
+    mcp_upstream_session_t  *session;
+
+    session = breq->call->requests[breq->request].session;
+
+    if (session == NULL || session->step != MCP_UPSTREAM_STEP_OPEN) {
+        return;
+    }
+
+    session->bad_id = value.len == 0 || value.len > MCP_UPSTREAM_SESSION_ID;
+
+    for (i = 0; i < value.len; i++) {
+        if (value.data[i] < 0x21 || value.data[i] > 0x7e) {
+            session->bad_id = 1;
+        }
+    }
+
+    if (!session->bad_id) {
+        session->len = value.len;
+        memcpy(session->id, value.data, value.len);
+    }
+}
+
+
+/* --- responses --- */
+
+/* Calls the server again with the next step, as soon as the running backend
+ * request has ended. */
+static void
+mcp_upstream_session_next(mcp_request_t *req, mcp_upstream_step_e step)
+{
+    mcp_upstream_session_set_step(req, step);
+
+    req->again = 1;
+    req->deadline = mcp_call_now(req->call) + MCP_CALL_GRACE;
+    mcp_call_set_timer(req->call);
+}
+
+
+/* Changes a message to a fault that the client gets. */
+static int
+mcp_upstream_session_fault(mcp_backend_msg_t *msg, mcp_fault_e fault,
+    const char *detail)
+{
+    msg->kind = MCP_BACKEND_FAULT;
+    msg->fault = fault;
+    msg->detail = detail;
+
+    return 0;
+}
+
+
+/* Processes the response to initialize. */
+static int
+mcp_upstream_session_opened(mcp_request_t *req, mcp_backend_msg_t *msg)
+{
+    mcp_upstream_session_t  *session;
+
+    session = req->session;
+
+    switch (msg->kind) {
+
+    case MCP_BACKEND_NOTIFICATION:
+        return 1;
+
+    case MCP_BACKEND_RESULT:
+        break;
+
+    case MCP_BACKEND_FAULT:
+        return 0;
+
+    default:
+        return mcp_upstream_session_fault(msg, MCP_FAULT_UPSTREAM_SESSION,
+                                          "the MCP server refused "
+                                          "initialize");
+    }
+
+    if (session->bad_id) {
+        return mcp_upstream_session_fault(msg, MCP_FAULT_UPSTREAM_SESSION,
+                                          "the MCP server sent a session id "
+                                          "that is longer than 256 bytes, or "
+                                          "not visible ASCII");
+    }
+
+    session->version = mcp_upstream_about_version(
+                           &(mcp_json_value_t) { MCP_JSON_OBJECT, msg->body });
+
+    if (req->call->bare) {
+        return 0;
+    }
+
+    if (session->version.len == 0) {
+        return mcp_upstream_session_fault(msg, MCP_FAULT_UPSTREAM_VERSION,
+                                          "the MCP server chose a revision "
+                                          "without sessions in its response "
+                                          "to initialize");
+    }
+
+    mcp_upstream_session_next(req, MCP_UPSTREAM_STEP_OPENED);
+
+    return 1;
+}
+
+
+/* Returns 1 if a message is a response to the client's request because the
+ * server has lost the session: opens a new one, once. */
+static int
+mcp_upstream_session_lost(mcp_request_t *req, mcp_backend_msg_t *msg)
+{
+    if (!msg->no_session) {
+        return 0;
+    }
+
+    mcp_upstream_session_forget(req);
+
+    if (req->session->renewed) {
+        return mcp_upstream_session_fault(msg, MCP_FAULT_UPSTREAM_SESSION,
+                                          "the MCP server does not know the "
+                                          "session that it has just opened");
+    }
+
+    req->session->renewed = 1;
+    mcp_upstream_session_next(req, MCP_UPSTREAM_STEP_CALL);
+
+    return 1;
+}
+
+
+/* Processes a message in one of the steps of a session. Returns the values of
+ * mcp_upstream_session_message(). */
+static int
+mcp_upstream_session_step(mcp_request_t *req, mcp_backend_msg_t *msg)
+{
+    switch (req->session->step) {
+
+    case MCP_UPSTREAM_STEP_OPEN:
+        return mcp_upstream_session_opened(req, msg);
+
+    case MCP_UPSTREAM_STEP_OPENED:
+
+        /* a server that could not be reached is a fault; a server that has
+         * refused the notification may still accept the request */
+
+        if (msg->kind == MCP_BACKEND_FAULT
+            && (msg->fault == MCP_FAULT_BACKEND_FAILED
+                || msg->fault == MCP_FAULT_BACKEND_TIMEOUT))
+        {
+            return 0;
+        }
+
+        if (msg->kind != MCP_BACKEND_NOTIFICATION) {
+            mcp_upstream_session_share(req);
+            mcp_upstream_session_next(req, MCP_UPSTREAM_STEP_CALL);
+            mcp_upstream_session_release(req->session, MCP_FAULT_NONE);
+        }
+
+        return 1;
+
+    case MCP_UPSTREAM_STEP_CALL:
+        return mcp_upstream_session_lost(req, msg);
+
+    default:
+
+        /* the answer does not matter */
+
+        if (msg->kind != MCP_BACKEND_NOTIFICATION) {
+            (void) mcp_call_finish_plain(req, mcp_str("{}"), MCP_OUTCOME_OK);
+        }
+
+        return 1;
+    }
+}
+
+
+int
+mcp_upstream_session_message(mcp_request_t *req, mcp_backend_msg_t *msg)
+{
+    if (mcp_upstream_session_step(req, msg)) {
+        return 1;
+    }
+
+    /* requests that wait for a session get the same fault */
+
+    if (!mcp_upstream_session_is_call(req)) {
+        mcp_upstream_session_release(req->session,
+                                     msg->kind == MCP_BACKEND_FAULT
+                                     ? msg->fault : MCP_FAULT_NONE);
+    }
+
+    return 0;
+}
+
+
+void
+mcp_upstream_session_end(mcp_request_t *req)
+{
+    int                      over;
+    mcp_upstream_session_t  *session;
+
+    session = req->session;
+
+    if (session == NULL || session->len == 0 || req->active || req->again
+        || session->step == MCP_UPSTREAM_STEP_CLOSE)
+    {
+        return;
+    }
+
+    over = req->call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER;
+
+    if (over && req->breq.aborted && session->step == MCP_UPSTREAM_STEP_CALL) {
+        mcp_upstream_session_set_step(req, MCP_UPSTREAM_STEP_CANCEL);
+
+    } else if (over && !session->shared) {
+        mcp_upstream_session_set_step(req, MCP_UPSTREAM_STEP_CLOSE);
+
+    } else {
+        return;
+    }
+
+    if (mcp_backend_request_start(req) == MCP_OK) {
+        mcp_call_set_timer(req->call);
+    }
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The session of a caller at an MCP server that needs one, "mcp_upstream
+ * session" (2025-11-25, basic/transports, "Session Management").
+ *
+ * A session is opened by the first request of a caller, and shared by all
+ * processes: its id is in the zone. A request that finds none makes several
+ * backend requests, one after the other:
+ *
+ *     OPEN ---> OPENED ---> CALL ---> CLOSE or CANCEL
+ *      ^                      |
+ *      +----------------------+  the server has lost the session
+ *
+ * A request that finds one begins with CALL. One that finds that another
+ * request of this process opens the session waits for it. CLOSE follows only
+ * if no other request can use the session, CANCEL only if the call was
+ * cancelled.
+ */
+
+
+#ifndef MCP_UPSTREAM_SESSION_H_INCLUDED
+#define MCP_UPSTREAM_SESSION_H_INCLUDED
+
+
+#include "call/mcp_call.h"
+
+
+/* Maximum length of a session id, bytes of visible ASCII. */
+#define MCP_UPSTREAM_SESSION_ID  256
+
+/* Maximum time of a backend request that opens a session, ms. */
+#define MCP_UPSTREAM_SESSION_TIME  10000
+
+
+/* What the next or the running backend request sends. */
+typedef enum {
+    MCP_UPSTREAM_STEP_CALL = 0,        /* the client's request */
+    MCP_UPSTREAM_STEP_OPEN,            /* initialize */
+    MCP_UPSTREAM_STEP_OPENED,          /* notifications/initialized */
+    MCP_UPSTREAM_STEP_CANCEL,          /* notifications/cancelled */
+    MCP_UPSTREAM_STEP_CLOSE            /* HTTP DELETE */
+} mcp_upstream_step_e;
+
+
+/* The session that a request of a call uses. */
+struct mcp_upstream_session_s {
+    mcp_upstream_step_e  step;
+    unsigned char        key[MCP_DIGEST_LEN];   /* key of its value in the
+                                                   zone */
+    char                 affinity[MCP_STREAM_TEXT_LEN];  /* the key as text */
+    mcp_str_t            version;      /* revision that the server has chosen,
+                                          static text; empty: there is no
+                                          session yet */
+    size_t               len;          /* length of id; 0: the server has
+                                          given none */
+    char                 id[MCP_UPSTREAM_SESSION_ID];
+    mcp_request_t       *req;          /* the request that uses it */
+
+    /* a session that is being opened */
+    mcp_upstream_session_t   *next;    /* next one in worker->openings */
+    mcp_upstream_session_t  **link;    /* address of the pointer to this one in
+                                          that list; NULL: not in it */
+    mcp_upstream_session_t   *waiting; /* requests that wait for it, oldest
+                                          first */
+
+    /* a request that waits */
+    mcp_upstream_session_t   *opener;  /* for which it waits; NULL: it does not
+                                          wait */
+    mcp_upstream_session_t   *sibling; /* next one that waits for it */
+
+    unsigned             own:1;        /* 1: no other request can use the
+                                          session, so this one ends it */
+    unsigned             shared:1;     /* 1: the session is in the zone */
+    unsigned             renewed:1;    /* 1: the server has lost a session of
+                                          this request */
+    unsigned             bad_id:1;     /* 1: the server has sent an id that is
+                                          too long or not visible ASCII */
+};
+
+
+/*
+ * Finds the session for the next backend request, or prepares the step that
+ * opens one.
+ *
+ * Returns MCP_OK, or
+ *   MCP_AGAIN       another request opens the session; when that has ended,
+ *                   this request is started again
+ *   MCP_ERR_MEMORY
+ */
+int mcp_upstream_session_begin(mcp_request_t *req);
+
+/*
+ * Removes the session of the caller at the target of the request from the zone,
+ * and prepares the request to end it at the server.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  the caller has no session at this target
+ *   MCP_ERR_MEMORY
+ */
+int mcp_upstream_session_close(mcp_request_t *req);
+
+/* Sets the body, the variables and the method of the next backend request.
+ * Returns MCP_OK or MCP_ERR_MEMORY. */
+int mcp_upstream_session_prepare(mcp_request_t *req);
+
+/*
+ * Processes a message of the server, if it concerns the session and not the
+ * client's request.
+ *
+ * Returns 1 if the message is processed, or 0: it is the response to the
+ * client's request, or a fault that the client gets.
+ */
+int mcp_upstream_session_message(mcp_request_t *req, mcp_backend_msg_t *msg);
+
+/* Called when a backend request of the request has ended. Starts the step
+ * CANCEL or CLOSE if one is due. */
+void mcp_upstream_session_end(mcp_request_t *req);
+
+/* Called when the request is over. Requests that wait for its session are
+ * started. */
+void mcp_upstream_session_leave(mcp_request_t *req);
+
+/* Returns 1 if the request waits for a session that another one opens. */
+int mcp_upstream_session_waits(const mcp_request_t *req);
+
+/* Returns 1 if the running backend request sends the client's request, or the
+ * request uses no session. */
+int mcp_upstream_session_is_call(const mcp_request_t *req);
+
+
+#endif /* MCP_UPSTREAM_SESSION_H_INCLUDED */
