@@ -7,9 +7,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { clients, eras } from './lib/clients.mjs';
-import { Fixture, SERVER } from './lib/fixture.mjs';
+import { Fixture } from './lib/fixture.mjs';
 import { gate, sdkServers } from './lib/sdk-servers.mjs';
 import { textOf } from './lib/session.mjs';
+import { reload } from './lib/upstream.mjs';
 import { Way } from './lib/way.mjs';
 
 const asked = { 'elicitation/create': () => ({ action: 'accept',
@@ -19,17 +20,6 @@ const all = [...clients.map((client) => [`${client.name}, with sessions`,
              ...eras.filter((client) => client.modern)
                  .map((client) => [client.name, client])];
 let n = 0;
-
-// Reloads, and waits in nginx until old workers have closed their idle
-// connections: a request on one of them fails.
-
-async function reload(server) {
-    await server.reload();
-
-    while (SERVER === 'nginx' && (await server.serving()).length) {
-        await new Promise((resolve) => { setTimeout(resolve, 10); });
-    }
-}
 
 
 for (const [title, { upstream, asks, start }] of Object.entries(sdkServers)) {

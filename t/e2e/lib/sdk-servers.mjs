@@ -4,6 +4,7 @@
 // a tool `count` that reports progress until its gate opens, a prompt, a
 // resource, and a tool that asks the user where the server can.
 
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import { after } from 'node:test';
@@ -132,6 +133,48 @@ async function stateless(req, res) {
     await transport.handleRequest(req, res);
 }
 
+// A server that needs a session: the SDK's transport of a session is found by
+// its id. `forget` drops all sessions, as a restart does.
+
+const transports = new Map();
+
+export function forget() {
+    for (const transport of transports.values()) {
+        transport.close();
+    }
+
+    transports.clear();
+}
+
+async function sessions(req, res) {
+    const id = req.headers['mcp-session-id'];
+    let transport = transports.get(id);
+
+    if (id && !transport) {
+        res.writeHead(404, { 'Content-Type': 'application/json' });
+        res.end(JSON.stringify({ jsonrpc: '2.0', id: null,
+            error: { code: -32001, message: 'Session not found' } }));
+        return;
+    }
+
+    if (!transport) {
+        transport = new StreamableHTTPServerTransport({
+            sessionIdGenerator: randomUUID,
+            onsessioninitialized: (given) => {
+                transports.set(given, transport);
+            },
+            onsessionclosed: (given) => { transports.delete(given); },
+            enableDnsRebindingProtection: true,
+            allowedHosts: [`127.0.0.1:${req.socket.localPort}`],
+            allowedOrigins: ['http://localhost'] });
+        await older().connect(transport);
+    }
+
+    await transport.handleRequest(req, res);
+}
+
+export const openSessions = () => transports.size;
+
 async function listen(handler) {
     const server = http.createServer(handler).listen(0, '127.0.0.1');
 
@@ -155,5 +198,9 @@ export const sdkServers = {
     'TypeScript SDK 1.32.2 without sessions': {
         upstream: 'stateless', asks: 0,
         start: () => listen(stateless),
+    },
+    'TypeScript SDK 1.32.2 with sessions': {
+        upstream: 'session', asks: 0,
+        start: () => listen(sessions),
     },
 };

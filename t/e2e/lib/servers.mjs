@@ -125,7 +125,8 @@ const nginx = {
                         include ${root}/examples/mcp_upstream_params;
                         rewrite ^ /mcp? break;
                         proxy_buffering off;
-                        proxy_pass http://127.0.0.1:${http};
+                        proxy_pass http://${typeof http === 'number'
+                            ? `127.0.0.1:${http}` : http};
                     }`,
             };
         }

@@ -7,8 +7,10 @@
 // are sent as an event stream, or undefined if they respond themselves.
 
 import http from 'node:http';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { after } from 'node:test';
+import { SERVER } from './fixture.mjs';
 
 export async function recording() {
     const upstream = { requests: [], described: [],
@@ -22,8 +24,8 @@ export async function recording() {
         }
 
         const text = String(Buffer.concat(chunks));
-        const call = { text, body: JSON.parse(text), headers: req.headers,
-                       url: req.url, res };
+        const body = text ? JSON.parse(text) : { method: req.method };
+        const call = { text, body, headers: req.headers, url: req.url, res };
 
         if (['initialize', 'server/discover'].includes(call.body.method)) {
             upstream.described.push(call);
@@ -45,6 +47,54 @@ export async function recording() {
 
     upstream.port = server.address().port;
     upstream.last = () => upstream.requests.at(-1);
+
+    return upstream;
+}
+
+// A server that needs sessions. `steps` are the methods of its requests, in
+// order; `lost` gives the reply to a request whose session is unknown, `answer`
+// the reply to all others.
+
+export async function withSessions() {
+    const upstream = await recording();
+
+    upstream.sessions = new Set();
+    upstream.steps = [];
+    upstream.lost = () => ({ status: 404, error: { code: -32001,
+        message: 'Session not found' } });
+    upstream.answer = () => ({ content: [] });
+
+    upstream.describe = ({ body, res }) => {
+        const id = randomUUID();
+
+        upstream.steps.push(body.method);
+        upstream.sessions.add(id);
+        res.setHeader('Mcp-Session-Id', id);
+
+        return { protocolVersion: '2025-06-18', capabilities: { tools: {} },
+                 instructions: 'with sessions',
+                 serverInfo: { name: 'sessions', version: '1' } };
+    };
+
+    upstream.reply = (call) => {
+        const { body, headers } = call;
+        const id = headers['mcp-session-id'];
+
+        upstream.steps.push(body.method);
+
+        if (!upstream.sessions.has(id)) {
+            return upstream.lost(call);
+        }
+
+        if (body.method === 'DELETE') {
+            upstream.sessions.delete(id);
+        }
+
+        return body.id === undefined
+            ? { status: body.method === 'DELETE' ? 200 : 202,
+                type: 'text/plain', text: '' }
+            : upstream.answer(call);
+    };
 
     return upstream;
 }
@@ -78,3 +128,14 @@ function respond({ body, res }, reply) {
 
 export const done = (body, result = { content: [] }) =>
     ({ jsonrpc: '2.0', id: body.id, result });
+
+// Reloads, and waits in nginx until old workers have closed their idle
+// connections: a request on one of them fails.
+
+export async function reload(server) {
+    await server.reload();
+
+    while (SERVER === 'nginx' && (await server.serving()).length) {
+        await new Promise((resolve) => { setTimeout(resolve, 10); });
+    }
+}

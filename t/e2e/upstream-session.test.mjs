@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// An MCP server with sessions behind the module, with "mcp_upstream session":
+// how its sessions are opened, shared, renewed and ended.
+
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import { Fixture, SERVER } from './lib/fixture.mjs';
+import { Modern } from './lib/modern.mjs';
+import { textOf } from './lib/session.mjs';
+import { done, reload, withSessions } from './lib/upstream.mjs';
+
+const upstream = await withSessions();
+const server = await Fixture.use({
+    workers: 1,     without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
+    location: { mcp_stream_after: '0', mcp_task_after: 'off',
+                mcp_backend: 'sessions' },
+    backends: { sessions: { http: upstream.port, upstream: 'session' } },
+});
+
+const OPEN = ['initialize', 'notifications/initialized'];
+const echo = ({ body }) => ({ content: [{ type: 'text',
+    text: JSON.stringify(body.params?.arguments ?? {}) }] });
+
+beforeEach(() => {
+    upstream.steps.length = 0;
+    upstream.answer = echo;
+    upstream.requests.length = 0;
+});
+
+// A session whose initialize has been answered, with the description known.
+
+async function session(options) {
+    const it = await server.session(options);
+
+    upstream.steps.length = 0;
+
+    return it;
+}
+
+async function until(condition) {
+    while (!condition()) {
+        await new Promise((resolve) => { setTimeout(resolve, 10); });
+    }
+}
+
+const calls = () => upstream.requests
+    .filter(({ body }) => body.method === 'tools/call');
+
+
+describe('sessions of clients of 2025-11-25', () => {
+    test('description of the server: its session is ended', async () => {
+        const it = await server.session();
+
+        assert.equal(it.server.instructions, 'with sessions');
+        assert.equal(it.server.serverInfo.name, 'sessions');
+        await until(() => upstream.sessions.size === 0);
+    });
+
+    test('first call: opens a session, and all processes use it', async () => {
+        const it = await session();
+
+        for (let i = 0; i < 20; i++) {
+            assert.equal(textOf(await it.tool('add', { i })), `{"i":${i}}`);
+        }
+
+        assert.deepEqual(upstream.steps.slice(0, 3), [...OPEN, 'tools/call']);
+        assert.equal(upstream.steps.length, 22);
+
+        const ids = new Set(calls().map(({ headers }) =>
+            headers['mcp-session-id']));
+
+        assert.equal(ids.size, 1);
+        assert.equal(calls()[0].headers['mcp-protocol-version'], '2025-06-18');
+        assert.ok(calls().every(({ body }) => Number.isSafeInteger(body.id)));
+        assert.equal(new Set(calls().map(({ body }) => body.id)).size, 20);
+    });
+
+    test('two clients with equal ids: own sessions, own results', async () => {
+        const clients = [await session(), await session()];
+        const results = await Promise.all(clients.flatMap((it, which) =>
+            Array.from({ length: 20 }, async (_, i) => {
+                const { response } = await it.follow(await it.request(
+                    'tools/call', { name: 'add', arguments: { which, i } },
+                    { id: i + 100 }));
+
+                return [response.id, textOf(response.result)];
+            })));
+
+        assert.deepEqual(results, [0, 1].flatMap((which) =>
+            Array.from({ length: 20 }, (_, i) =>
+                [i + 100, JSON.stringify({ which, i })])));
+
+        const used = (which) => new Set(calls()
+            .filter(({ body }) => body.params.arguments.which === which)
+            .map(({ headers }) => headers['mcp-session-id']));
+
+        for (const id of used(0)) {
+            assert.ok(!used(1).has(id));
+        }
+    });
+
+    test('several servers: all requests of a session reach the same one',
+         async (t) => {
+        if (SERVER === 'apache') {
+            t.skip('nginx only');
+            return;
+        }
+
+        const servers = [await withSessions(), await withSessions(),
+                         await withSessions()];
+        const several = await Fixture.use({
+            without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
+            location: { mcp_backend: 'several' },
+            http: `upstream several { hash $mcp_upstream_affinity consistent; ${
+                servers.map((of) => `server 127.0.0.1:${of.port};`).join(' ')
+            } }`,
+            backends: { several: { http: 'several', upstream: 'session' } },
+        });
+
+        let lost = 0;
+
+        for (const of of servers) {
+            of.lost = () => {
+                lost++;
+                return { status: 404, type: 'text/plain', text: '' };
+            };
+        }
+
+        for (let i = 0; i < 10; i++) {
+            const it = await several.session();
+
+            await it.tool('add');
+            await it.tool('add');
+            await it.delete();
+        }
+
+        assert.ok(servers.filter((of) => of.steps.includes('tools/call'))
+            .length > 1);
+        assert.equal(servers.flatMap((of) => of.steps)
+            .filter((step) => step === 'tools/call').length, 20);
+        assert.equal(lost, 0);
+    });
+
+    test('progress: the client gets its own token', async () => {
+        const it = await session();
+
+        upstream.answer = ({ body }) => [
+            { jsonrpc: '2.0', method: 'notifications/progress', params: {
+                progressToken: body.params._meta.progressToken, progress: 1 } },
+            done(body, echo({ body }))];
+
+        const { messages } = await it.follow(await it.call('add', {},
+            { token: 'mine' }));
+
+        assert.equal(messages[0].params.progressToken, 'mine');
+    });
+
+    test('reload: the session is kept', async () => {
+        const it = await session();
+
+        await it.tool('add');
+        await reload(server);
+        await it.tool('add');
+        assert.deepEqual(upstream.steps,
+                         [...OPEN, 'tools/call', 'tools/call']);
+    });
+
+    test('client ends its session: the server gets DELETE', async () => {
+        const it = await session();
+
+        await it.tool('add');
+
+        const [{ headers }] = calls();
+
+        assert.equal((await it.delete()).status, 204);
+        assert.deepEqual(upstream.steps, [...OPEN, 'tools/call', 'DELETE']);
+        assert.equal(upstream.last().headers['mcp-session-id'],
+                     headers['mcp-session-id']);
+        assert.equal(upstream.last().text, '');
+    });
+
+    test('client ends its session without a call: no request', async () => {
+        const it = await session();
+
+        assert.equal((await it.delete()).status, 204);
+        assert.deepEqual(upstream.steps, []);
+    });
+
+    test('cancelled call: the server gets notifications/cancelled',
+         async () => {
+        const it = await session();
+        let running;
+
+        upstream.answer = (call) => { running = call; };
+
+        const answer = await it.request('tools/call', { name: 'add' },
+                                        { id: 7 });
+
+        await until(() => running);
+        await it.notify('notifications/cancelled', { requestId: 7 });
+        await until(() => upstream.steps.includes('notifications/cancelled'));
+        assert.deepEqual(upstream.last().body.params,
+                         { requestId: running.body.id });
+        answer.close?.();
+    });
+});
+
+
+describe('sessions of clients of 2026-07-28', () => {
+    test('call without a principal: its session is ended after it',
+         async () => {
+        const client = new Modern(server);
+
+        assert.equal(textOf(await client.tool('add', { a: 1 })), '{"a":1}');
+        await until(() => upstream.sessions.size === 0
+                          || upstream.steps.at(-1) === 'DELETE');
+        assert.deepEqual(upstream.steps, [...OPEN, 'tools/call', 'DELETE']);
+    });
+});
+
+
+// the replies of servers that do not know a session
+
+const losses = [
+    ['HTTP 404 without a body', { status: 404, type: 'text/plain', text: '' }],
+    ['TypeScript SDK', { status: 404, error: { code: -32001,
+        message: 'Session not found' } }],
+    ['server of examples', { status: 400, error: { code: -32000,
+        message: 'Bad Request: No valid session ID provided' } }],
+    ['server that was restarted', { status: 400, error: { code: -32000,
+        message: 'Bad Request: Server not initialized' } }],
+    ['PHP SDK', { status: 400, error: { code: -32600,
+        message: 'A valid session id is REQUIRED' } }],
+    ['WordPress', { status: 401, error: { code: -32005,
+        message: 'Invalid or expired session' } }],
+];
+
+describe('server that has lost a session', () => {
+    for (const [name, reply] of losses) {
+        test(`${name}: the call is sent again in a new session`, async () => {
+            const it = await session();
+
+            await it.tool('add');
+            upstream.sessions.clear();
+            upstream.lost = () => reply;
+            upstream.steps.length = 0;
+            assert.equal(textOf(await it.tool('add', { a: 2 })), '{"a":2}');
+            assert.deepEqual(upstream.steps,
+                             ['tools/call', ...OPEN, 'tools/call']);
+        });
+    }
+
+    test('lost again at once: the client gets an error', async () => {
+        const it = await session();
+
+        await it.tool('add');
+        upstream.lost = () => ({ status: 404, type: 'text/plain', text: '' });
+        upstream.answer = upstream.lost;
+
+        const { response } = await it.follow(await it.call('add'));
+
+        assert.equal(response.error.code, -32603);
+        assert.match(response.error.message, /did not open a session/);
+        assert.equal(upstream.steps
+            .filter((step) => step === 'initialize').length, 1 + 1);
+    });
+
+    test('error after a message of the call: the call is not sent again',
+         async () => {
+        const it = await session();
+
+        upstream.answer = ({ body }) => [
+            { jsonrpc: '2.0', method: 'notifications/message', params: {
+                level: 'info', data: 'begun' } },
+            { jsonrpc: '2.0', id: body.id, error: { code: -32001,
+                message: 'Session not found' } }];
+
+        const { response } = await it.follow(await it.call('add'));
+
+        assert.equal(response.error.code, -32001);
+        assert.equal(calls().length, 1);
+    });
+});
+
+
+describe('server that opens no session', () => {
+    const failures = [
+        ['error', ({ body }) => ({ error: { code: -32603,
+            message: 'not today' } }), /did not open a session/],
+        ['id of 257 bytes', ({ res }) => {
+            res.setHeader('Mcp-Session-Id', 'a'.repeat(257));
+            return { protocolVersion: '2025-06-18', capabilities: {} };
+        }, /did not open a session/],
+        ['id with a space', ({ res }) => {
+            res.setHeader('Mcp-Session-Id', 'a b');
+            return { protocolVersion: '2025-06-18', capabilities: {} };
+        }, /did not open a session/],
+        ['revision without sessions', () => ({ protocolVersion: '2026-07-28',
+            capabilities: {} }), /does not support the protocol version/],
+        ['closed connection', ({ res }) => { res.socket.destroy(); },
+         /Backend failed/],
+    ];
+
+    for (const [name, describes, message] of failures) {
+        test(`${name}: the client gets an error`, async () => {
+            const it = await session();
+            const { describe: usual } = upstream;
+
+            try {
+                upstream.describe = describes;
+
+                const { response } = await it.follow(await it.call('add'));
+
+                assert.equal(response.error.code, -32603);
+                assert.match(response.error.message, message);
+                assert.equal(calls().length, 0);
+            } finally {
+                upstream.describe = usual;
+            }
+
+            assert.equal(textOf(await it.tool('add', { a: 3 })), '{"a":3}');
+        });
+    }
+
+    test('no id: calls are sent without one', async () => {
+        const it = await session();
+        const { describe: usual, reply } = upstream;
+
+        try {
+            upstream.describe = (call) => {
+                upstream.steps.push(call.body.method);
+                return { protocolVersion: '2025-06-18', capabilities: {} };
+            };
+            upstream.reply = (call) => {
+                upstream.steps.push(call.body.method);
+                return call.body.id === undefined
+                    ? { status: 202, type: 'text/plain', text: '' }
+                    : echo(call);
+            };
+
+            await it.tool('add');
+            await it.tool('add');
+            assert.deepEqual(upstream.steps,
+                             [...OPEN, 'tools/call', 'tools/call']);
+            assert.ok(!('mcp-session-id' in upstream.last().headers));
+        } finally {
+            Object.assign(upstream, { describe: usual, reply });
+        }
+    });
+});
