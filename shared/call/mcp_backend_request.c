@@ -123,12 +123,11 @@ mcp_backend_request_set_body(mcp_request_t *req)
 }
 
 
-int
-mcp_backend_request_start(mcp_request_t *req)
+/* Prepares a request for its next backend request, with a new decoder. */
+static int
+mcp_backend_request_prepare(mcp_request_t *req)
 {
-    int                     rc, local;
     mcp_call_t             *call;
-    mcp_upstream_e          upstream;
     mcp_backend_request_t  *breq;
 
     call = req->call;
@@ -154,6 +153,30 @@ mcp_backend_request_start(mcp_request_t *req)
     mcp_backend_request_set_body(req);
     mcp_backend_request_set_variables(req);
 
+    req->ended = 0;
+    req->again = 0;
+    req->starved = 0;
+    req->late = 0;
+
+    return MCP_OK;
+}
+
+
+int
+mcp_backend_request_start(mcp_request_t *req)
+{
+    int                     rc, local;
+    mcp_call_t             *call;
+    mcp_upstream_e          upstream;
+    mcp_backend_request_t  *breq;
+
+    call = req->call;
+    breq = &req->breq;
+
+    if (mcp_backend_request_prepare(req) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
     upstream = mcp_endpoint_upstream(call->endpoint, req->target);
     local = mcp_backend_request_is_local(req, upstream);
     rc = upstream != MCP_UPSTREAM_OFF && !local
@@ -170,10 +193,6 @@ mcp_backend_request_start(mcp_request_t *req)
     }
 
     req->deadline = mcp_call_now(call) + mcp_backend_request_time(req);
-    req->ended = 0;
-    req->again = 0;
-    req->starved = 0;
-    req->late = 0;
 
     if (rc == MCP_AGAIN) {
         return MCP_OK;
