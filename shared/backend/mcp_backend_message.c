@@ -361,11 +361,36 @@ mcp_backend_notification_problem(const mcp_backend_t *b,
 }
 
 
+/* Returns 1 if text contains a word that ends with "end". */
+
+static int
+mcp_backend_has_word(mcp_str_t text, mcp_str_t end)
+{
+    char    c;
+    size_t  i;
+
+    for (i = 0; i + end.len <= text.len; i++) {
+        if (memcmp(text.data + i, end.data, end.len) != 0) {
+            continue;
+        }
+
+        c = i + end.len < text.len ? text.data[i + end.len] : ' ';
+
+        if (c != '_' && !((c | 0x20) >= 'a' && (c | 0x20) <= 'z')) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 /*
  * Returns 1 for the error of an MCP server that does not know the session of a
  * request. HTTP 404 is the status for it (2025-11-25, basic/transports,
- * "Session Management"). TypeScript SDK 1.x responds with 400 and the codes
- * -32000 or -32001, PHP's SDK with -32600, WordPress with -32005.
+ * "Session Management"), also without a JSON-RPC error. TypeScript SDK 1.x
+ * responds with 400 and the codes -32000 or -32001, PHP's SDK with -32600,
+ * WordPress with -32005.
  */
 
 static int
@@ -379,11 +404,7 @@ mcp_backend_lacks_session(const mcp_backend_t *b, const mcp_json_value_t *v)
         mcp_str("-32600")
     };
 
-    if (b->status == 404) {
-        return 1;
-    }
-
-    if (b->status != 400 && b->status != 401) {
+    if (b->status != 400 && b->status != 401 && b->status != 404) {
         return 0;
     }
 
@@ -392,8 +413,8 @@ mcp_backend_lacks_session(const mcp_backend_t *b, const mcp_json_value_t *v)
 
     for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         if (mcp_str_eq(code, codes[i])) {
-            return mcp_backend_has(text, mcp_str("session"))
-                   || mcp_backend_has(text, mcp_str("Session"))
+            return b->status == 404
+                   || mcp_backend_has_word(text, mcp_str("ession"))
                    || mcp_backend_has(text, mcp_str("not initialized"));
         }
     }

@@ -356,7 +356,10 @@ mcp_call_start(mcp_call_t *call)
     mcp_hook_start(call->states, call);
     call->worker->calls++;
 
-    mcp_cancel_track(call);
+    if (call->respond == NULL) {
+        mcp_cancel_track(call);
+    }
+
     mcp_store_count(call->worker->store, MCP_COUNT_CALLS_ACTIVE, 1);
     mcp_backend_request_call_variables(call);
 

@@ -172,8 +172,8 @@ int
 mcp_exchange_is_open(const mcp_exchange_t *x)
 {
     return x->reader.woken != NULL || x->state == MCP_EXCHANGE_CLUSTER_WAIT
-           || (x->call && x->call->glue == NULL
-               && x->call->phase == MCP_CALL_TRANSIENT);
+           || (x->call && x->call->x == x && x->call->glue == NULL
+               && x->call->phase != MCP_CALL_OVER);
 }
 
 

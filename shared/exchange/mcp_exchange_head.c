@@ -7,6 +7,7 @@
 #include "exchange/mcp_exchange_param.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_exchange_session.h"
+#include "exchange/mcp_session_close.h"
 #include "exchange/mcp_stateless.h"
 #include "mcp_http.h"
 #include "worker/mcp_answer.h"
@@ -322,7 +323,9 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
     }
 
     if (x->head.method == MCP_HTTP_DELETE) {
-        return mcp_operation_after_body(x, mcp_exchange_delete);
+        return mcp_session_close_needed(x->endpoint)
+               ? mcp_operation_after_body(x, mcp_exchange_delete)
+               : mcp_operation_begin(x, mcp_exchange_delete);
     }
 
     return mcp_operation_begin(x, x->resumption->get);

@@ -30,7 +30,7 @@ mcp_session_close_end(mcp_exchange_t *x)
 }
 
 
-static int
+int
 mcp_session_close_needed(const mcp_endpoint_t *endpoint)
 {
     unsigned  i;

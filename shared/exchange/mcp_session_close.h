@@ -11,6 +11,9 @@
 #include "worker/mcp_worker_internal.h"
 
 
+/* Returns 1 if a target of the endpoint is a server with sessions. */
+int mcp_session_close_needed(const mcp_endpoint_t *endpoint);
+
 /*
  * Ends the sessions of the client of x at the servers that are targets of the
  * endpoint, and calls respond() after their responses.

@@ -180,6 +180,31 @@ describe('sessions of clients of 2025-11-25', () => {
         assert.equal(upstream.last().text, '');
     });
 
+    test('server responds late to DELETE: the client gets 204', async () => {
+        const it = await session();
+        const { reply } = upstream;
+        let late;
+
+        await it.tool('add');
+
+        try {
+            upstream.reply = async (call) => {
+                if (call.body.method === 'DELETE') {
+                    await new Promise((resolve) => {
+                        late = setTimeout(resolve, 600);
+                    });
+                }
+
+                return reply(call);
+            };
+            assert.equal((await it.delete()).status, 204);
+            assert.equal(upstream.steps.at(-1), 'DELETE');
+        } finally {
+            clearTimeout(late);
+            upstream.reply = reply;
+        }
+    });
+
     test('client ends its session without a call: no request', async () => {
         const it = await session();
 
@@ -265,6 +290,29 @@ describe('server that has lost a session', () => {
         assert.equal(upstream.steps
             .filter((step) => step === 'initialize').length, 1 + 1);
     });
+
+    for (const [name, status, error] of [
+        ['HTTP 404 because of an unknown tool', 404,
+         { code: -32602, message: 'Unknown tool: add' }],
+        ['HTTP 400 because of an argument', 400,
+         { code: -32600, message: 'session_token is missing' }],
+    ]) {
+        test(`${name}: the client gets this error, the session is kept`,
+             async () => {
+            const it = await session();
+
+            await it.tool('add');
+            upstream.answer = () => ({ status, error });
+            upstream.steps.length = 0;
+
+            const { response } = await it.follow(await it.call('add'));
+
+            assert.deepEqual(response.error, error);
+            upstream.answer = echo;
+            await it.tool('add');
+            assert.deepEqual(upstream.steps, ['tools/call', 'tools/call']);
+        });
+    }
 
     test('error after a message of the call: the call is not sent again',
          async () => {
