@@ -625,7 +625,7 @@ static const char *reject_renamed(cmd_parms *cmd, void *config,
 #define HELP_ROOM  "a size, or share"
 #define HELP_QUOTA_KEY  "principal or address"
 #define HELP_RESUME_STATELESS  "declared or all"
-#define HELP_UPSTREAM  "modern, stateless or session"
+#define HELP_UPSTREAM  "auto, modern, stateless or session"
 #define HELP_OFF_0   ""
 #define HELP_OFF_1   "; or off"
 

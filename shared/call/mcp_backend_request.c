@@ -180,7 +180,7 @@ mcp_backend_request_start(mcp_request_t *req)
     upstream = mcp_endpoint_upstream(call->endpoint, req->target);
     local = mcp_backend_request_is_local(req, upstream);
     rc = upstream != MCP_UPSTREAM_OFF && !local
-         ? mcp_backend_request_to_upstream(req, upstream) : MCP_OK;
+         ? mcp_backend_request_to_upstream(req) : MCP_OK;
 
     if (rc < 0) {
         return rc;
@@ -429,7 +429,7 @@ mcp_backend_request_invoke_again(mcp_request_t *req)
         return;
     }
 
-    if (req->session) {
+    if (mcp_upstream_session_continues(req)) {
         mcp_call_invoke(req);
         mcp_call_set_timer(req->call);
         return;
@@ -671,6 +671,7 @@ mcp_backend_request_deadline(mcp_request_t *req)
         return;
     }
 
+    mcp_upstream_session_timeout(req);
     mcp_backend_request_stop(req);
     mcp_backend_request_timeout(req);
 }

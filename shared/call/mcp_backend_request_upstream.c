@@ -4,6 +4,7 @@
  * request in the revision of the server. */
 
 #include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_form.h"
 #include "call/mcp_upstream_session.h"
 #include "http/mcp_header_value.h"
 #include "rpc/mcp_upstream_body.h"
@@ -120,10 +121,11 @@ mcp_backend_request_replace_body(mcp_request_t *req, mcp_upstream_e upstream)
 
 
 int
-mcp_backend_request_to_upstream(mcp_request_t *req, mcp_upstream_e upstream)
+mcp_backend_request_to_upstream(mcp_request_t *req)
 {
     int               rc;
-    mcp_str_t         name;
+    mcp_str_t         name, version;
+    mcp_upstream_e    upstream;
     mcp_variables_t  *variables;
 
     variables = &req->breq.variables;
@@ -142,18 +144,29 @@ mcp_backend_request_to_upstream(mcp_request_t *req, mcp_upstream_e upstream)
 
     mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_MCP_NAME, name);
 
-    if (upstream == MCP_UPSTREAM_SESSION) {
-        rc = mcp_upstream_session_begin(req);
+    upstream = mcp_upstream_form(req, &version);
+
+    if (upstream == MCP_UPSTREAM_SESSION || upstream == MCP_UPSTREAM_AUTO
+        || mcp_upstream_session_is_used(req))
+    {
+        rc = mcp_upstream_session_begin(req, upstream);
 
         return rc == MCP_OK ? mcp_upstream_session_prepare(req) : rc;
     }
 
-    mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_VERSION,
-                     upstream == MCP_UPSTREAM_MODERN
-                     ? mcp_revision(mcp_revision_latest(MCP_REVISION_ALL, 1))
-                       ->name
-                     : mcp_endpoint_upstream_version(req->call->endpoint,
-                                                     req->target));
+    /* the server may refuse the form that was found out */
+
+    if (mcp_endpoint_upstream(req->call->endpoint, req->target)
+        == MCP_UPSTREAM_AUTO && mcp_upstream_session_create(req) != MCP_OK)
+    {
+        return MCP_ERR_MEMORY;
+    }
+
+    if (req->session) {
+        req->session->continues = 0;
+    }
+
+    mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_VERSION, version);
 
     return mcp_backend_request_replace_body(req, upstream);
 }

@@ -15,6 +15,7 @@
  *   mcp_backend_request_variables.c  the variables for a backend
  *   mcp_backend_request_upstream.c   the request for an MCP server
  *   mcp_upstream_session.c           the session at an MCP server
+ *   mcp_upstream_form.c              the form of an MCP server
  *   mcp_backend_request_incoming.c    messages from a backend
  *   mcp_backend_request_subscribe.c  subscriptions of a session
  *   mcp_inbox.c                      posts from other processes
@@ -287,8 +288,7 @@ void mcp_backend_request_call_variables(mcp_call_t *call);
 /* Changes a backend request for a backend that is an MCP server: its body, its
  * variables and its decoder. Returns MCP_OK, MCP_AGAIN if it has to wait, see
  * mcp_upstream_session_begin(), or MCP_ERR_MEMORY. */
-int  mcp_backend_request_to_upstream(mcp_request_t *req,
-    mcp_upstream_e upstream);
+int  mcp_backend_request_to_upstream(mcp_request_t *req);
 
 
 /* --- mcp_backend_request_incoming.c --- */

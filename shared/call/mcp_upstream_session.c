@@ -3,6 +3,7 @@
 #include "call/mcp_upstream_session.h"
 
 #include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_form.h"
 #include "config/mcp_tenant.h"
 #include "rpc/mcp_upstream_body.h"
 
@@ -17,6 +18,7 @@ mcp_upstream_session_set_step(mcp_request_t *req, mcp_upstream_step_e step)
 {
     static const char *const  names[] = {
         [MCP_UPSTREAM_STEP_CALL] = "sends the client's request",
+        [MCP_UPSTREAM_STEP_DISCOVER] = "finds out the form of the server",
         [MCP_UPSTREAM_STEP_OPEN] = "opens a session",
         [MCP_UPSTREAM_STEP_OPENED] = "confirms the session",
         [MCP_UPSTREAM_STEP_CANCEL] = "cancels the call",
@@ -35,6 +37,22 @@ mcp_upstream_session_is_call(const mcp_request_t *req)
 {
     return req->session == NULL
            || req->session->step == MCP_UPSTREAM_STEP_CALL;
+}
+
+
+int
+mcp_upstream_session_continues(const mcp_request_t *req)
+{
+    return req->session && req->session->continues;
+}
+
+
+int
+mcp_upstream_session_is_used(const mcp_request_t *req)
+{
+    return req->session
+           && (req->session->step != MCP_UPSTREAM_STEP_CALL
+               || req->session->version.len);
 }
 
 
@@ -155,6 +173,7 @@ mcp_upstream_session_share(mcp_request_t *req)
 {
     char                     text[MCP_STORE_TEXT_MAX];
     size_t                   len;
+    uint32_t                 ended;
     mcp_call_t              *call;
     mcp_tenant_t             tenant;
     mcp_upstream_session_t  *session;
@@ -163,6 +182,17 @@ mcp_upstream_session_share(mcp_request_t *req)
     session = req->session;
 
     if (session->own) {
+        return;
+    }
+
+    /* the client may have ended its session meanwhile */
+
+    if (call->client.has_session
+        && mcp_store_value_get(call->worker->store, MCP_VALUE_SESSION_ENDED,
+                               call->client.id, mcp_call_now(call), &ended)
+           == MCP_OK)
+    {
+        session->own = 1;
         return;
     }
 
@@ -312,13 +342,22 @@ mcp_upstream_session_release(mcp_upstream_session_t *session,
             continue;
         }
 
+        /* the call may end here, and must not be freed before the last line */
+
+        mcp_call_retain(req->call);
+
         if (fault != MCP_FAULT_NONE) {
             mcp_call_fail(req, fault);
-            continue;
+
+        } else {
+            mcp_call_invoke(req);
         }
 
-        mcp_call_invoke(req);
-        mcp_call_set_timer(req->call);
+        if (req->call->phase != MCP_CALL_OVER) {
+            mcp_call_set_timer(req->call);
+        }
+
+        mcp_call_release(req->call);
     }
 }
 
@@ -338,10 +377,14 @@ mcp_upstream_session_waits(const mcp_request_t *req)
 }
 
 
-static int
+int
 mcp_upstream_session_create(mcp_request_t *req)
 {
     mcp_upstream_session_t  *session;
+
+    if (req->session) {
+        return MCP_OK;
+    }
 
     session = mcp_arena_calloc(&req->call->arena,
                                sizeof(mcp_upstream_session_t));
@@ -359,19 +402,27 @@ mcp_upstream_session_create(mcp_request_t *req)
 
 
 int
-mcp_upstream_session_begin(mcp_request_t *req)
+mcp_upstream_session_begin(mcp_request_t *req, mcp_upstream_e form)
 {
     mcp_upstream_session_t  *session, *opener;
 
-    if (req->session == NULL && mcp_upstream_session_create(req) != MCP_OK) {
+    if (mcp_upstream_session_create(req) != MCP_OK) {
         return MCP_ERR_MEMORY;
     }
 
     session = req->session;
+    session->continues = 0;
 
-    if (session->step != MCP_UPSTREAM_STEP_CALL || session->version.len
-        || (!session->own && mcp_upstream_session_find(req)))
-    {
+    if (session->step != MCP_UPSTREAM_STEP_CALL || session->version.len) {
+        return MCP_OK;
+    }
+
+    if (form == MCP_UPSTREAM_AUTO) {
+        mcp_upstream_session_set_step(req, MCP_UPSTREAM_STEP_DISCOVER);
+        return MCP_OK;
+    }
+
+    if (!session->own && mcp_upstream_session_find(req)) {
         return MCP_OK;
     }
 
@@ -522,6 +573,13 @@ mcp_upstream_session_prepare(mcp_request_t *req)
 
     switch (session->step) {
 
+    case MCP_UPSTREAM_STEP_DISCOVER:
+        mcp_upstream_session_body(req, mcp_upstream_discover,
+                                  mcp_str("server/discover"));
+        mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_VERSION,
+                         mcp_upstream_latest());
+        return MCP_OK;
+
     case MCP_UPSTREAM_STEP_OPEN:
         session->len = 0;
         session->bad_id = 0;
@@ -595,6 +653,7 @@ mcp_upstream_session_next(mcp_request_t *req, mcp_upstream_step_e step)
 {
     mcp_upstream_session_set_step(req, step);
 
+    req->session->continues = 1;
     req->again = 1;
     req->deadline = mcp_call_now(req->call) + MCP_CALL_GRACE;
     mcp_call_set_timer(req->call);
@@ -611,6 +670,73 @@ mcp_upstream_session_fault(mcp_backend_msg_t *msg, mcp_fault_e fault,
     msg->detail = detail;
 
     return 0;
+}
+
+
+/* Returns 1 if a fault means that the server could not be asked, whatever its
+ * form is. */
+static int
+mcp_upstream_session_is_down(const mcp_backend_msg_t *msg)
+{
+    return msg->kind == MCP_BACKEND_FAULT
+           && (msg->fault == MCP_FAULT_BACKEND_FAILED
+               || msg->fault == MCP_FAULT_BACKEND_TIMEOUT
+               || msg->fault == MCP_FAULT_UPSTREAM_AUTH
+               || msg->fault == MCP_FAULT_UPSTREAM_HOST);
+}
+
+
+/* Processes the response to server/discover. */
+static int
+mcp_upstream_session_discovered(mcp_request_t *req, mcp_backend_msg_t *msg)
+{
+    if (msg->kind == MCP_BACKEND_NOTIFICATION) {
+        return 1;
+    }
+
+    if (mcp_upstream_session_is_down(msg)) {
+        return 0;
+    }
+
+    if (msg->kind != MCP_BACKEND_RESULT
+        || !mcp_upstream_about_is_modern(msg->body))
+    {
+        mcp_upstream_session_next(req, MCP_UPSTREAM_STEP_OPEN);
+        return 1;
+    }
+
+    mcp_upstream_form_found(req, MCP_UPSTREAM_MODERN, mcp_upstream_latest());
+
+    if (req->call->bare) {
+        return 0;
+    }
+
+    mcp_upstream_session_next(req, MCP_UPSTREAM_STEP_CALL);
+
+    return 1;
+}
+
+
+/* Called for the response to initialize if the form of the server has to be
+ * found out. Returns 1 if the server works without sessions. */
+static int
+mcp_upstream_session_is_stateless(mcp_request_t *req)
+{
+    mcp_upstream_session_t  *session;
+
+    session = req->session;
+
+    if (mcp_endpoint_upstream(req->call->endpoint, req->target)
+        != MCP_UPSTREAM_AUTO || session->version.len == 0)
+    {
+        return 0;
+    }
+
+    mcp_upstream_form_found(req, session->len ? MCP_UPSTREAM_SESSION
+                                              : MCP_UPSTREAM_STATELESS,
+                            session->version);
+
+    return session->len == 0;
 }
 
 
@@ -649,6 +775,15 @@ mcp_upstream_session_opened(mcp_request_t *req, mcp_backend_msg_t *msg)
     session->version = mcp_upstream_about_version(
                            &(mcp_json_value_t) { MCP_JSON_OBJECT, msg->body });
 
+    if (mcp_upstream_session_is_stateless(req)) {
+        session->version = mcp_null_str;
+
+        if (!req->call->bare) {
+            mcp_upstream_session_next(req, MCP_UPSTREAM_STEP_CALL);
+            return 1;
+        }
+    }
+
     if (req->call->bare) {
         return 0;
     }
@@ -666,24 +801,42 @@ mcp_upstream_session_opened(mcp_request_t *req, mcp_backend_msg_t *msg)
 }
 
 
-/* Returns 1 if a message is a response to the client's request because the
- * server has lost the session: opens a new one, once. */
+/*
+ * Processes the response to the client's request. If the server has not
+ * executed it, because it has lost the session or serves another form than the
+ * one that was found out, the request is sent again, once.
+ */
 static int
-mcp_upstream_session_lost(mcp_request_t *req, mcp_backend_msg_t *msg)
+mcp_upstream_session_answered(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
-    if (!msg->no_session) {
+    int                      lost, changed;
+    mcp_upstream_session_t  *session;
+
+    session = req->session;
+    lost = session->version.len && msg->no_session;
+    changed = !lost
+              && (msg->no_session || msg->fault == MCP_FAULT_UPSTREAM_VERSION)
+              && mcp_endpoint_upstream(req->call->endpoint, req->target)
+                 == MCP_UPSTREAM_AUTO;
+
+    if (!lost && !changed) {
         return 0;
     }
 
     mcp_upstream_session_forget(req);
 
-    if (req->session->renewed) {
-        return mcp_upstream_session_fault(msg, MCP_FAULT_UPSTREAM_SESSION,
-                                          "the MCP server does not know the "
-                                          "session that it has just opened");
+    if (changed) {
+        mcp_upstream_form_forget(req);
     }
 
-    req->session->renewed = 1;
+    if (session->renewed) {
+        return changed || msg->kind == MCP_BACKEND_ERROR ? 0
+               : mcp_upstream_session_fault(msg, MCP_FAULT_UPSTREAM_SESSION,
+                                            "the MCP server does not know the "
+                                            "session that it has just opened");
+    }
+
+    session->renewed = 1;
     mcp_upstream_session_next(req, MCP_UPSTREAM_STEP_CALL);
 
     return 1;
@@ -697,6 +850,9 @@ mcp_upstream_session_step(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
     switch (req->session->step) {
 
+    case MCP_UPSTREAM_STEP_DISCOVER:
+        return mcp_upstream_session_discovered(req, msg);
+
     case MCP_UPSTREAM_STEP_OPEN:
         return mcp_upstream_session_opened(req, msg);
 
@@ -705,10 +861,7 @@ mcp_upstream_session_step(mcp_request_t *req, mcp_backend_msg_t *msg)
         /* a server that could not be reached is a fault; a server that has
          * refused the notification may still accept the request */
 
-        if (msg->kind == MCP_BACKEND_FAULT
-            && (msg->fault == MCP_FAULT_BACKEND_FAILED
-                || msg->fault == MCP_FAULT_BACKEND_TIMEOUT))
-        {
+        if (mcp_upstream_session_is_down(msg)) {
             return 0;
         }
 
@@ -721,7 +874,7 @@ mcp_upstream_session_step(mcp_request_t *req, mcp_backend_msg_t *msg)
         return 1;
 
     case MCP_UPSTREAM_STEP_CALL:
-        return mcp_upstream_session_lost(req, msg);
+        return mcp_upstream_session_answered(req, msg);
 
     default:
 
@@ -732,6 +885,15 @@ mcp_upstream_session_step(mcp_request_t *req, mcp_backend_msg_t *msg)
         }
 
         return 1;
+    }
+}
+
+
+void
+mcp_upstream_session_timeout(mcp_request_t *req)
+{
+    if (req->session) {
+        mcp_upstream_session_release(req->session, MCP_FAULT_BACKEND_TIMEOUT);
     }
 }
 
@@ -771,7 +933,9 @@ mcp_upstream_session_end(mcp_request_t *req)
 
     over = req->call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER;
 
-    if (over && req->breq.aborted && session->step == MCP_UPSTREAM_STEP_CALL) {
+    if (over && req->breq.aborted && session->step == MCP_UPSTREAM_STEP_CALL
+        && !session->continues)
+    {
         mcp_upstream_session_set_step(req, MCP_UPSTREAM_STEP_CANCEL);
 
     } else if (over && !session->shared) {

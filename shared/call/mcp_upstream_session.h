@@ -2,7 +2,7 @@
 
 /*
  * The session of a caller at an MCP server that needs one, "mcp_upstream
- * session" (2025-11-25, basic/transports, "Session Management").
+ * session" or "auto" (2025-11-25, basic/transports, "Session Management").
  *
  * A session is opened by the first request of a caller, and shared by all
  * processes: its id is in the zone. A request that finds none makes several
@@ -11,6 +11,10 @@
  *     OPEN ---> OPENED ---> CALL ---> CLOSE or CANCEL
  *      ^                      |
  *      +----------------------+  the server has lost the session
+ *
+ * With "mcp_upstream auto", a request that does not know the form of the server
+ * begins with DISCOVER. If the server does not serve 2026-07-28, OPEN follows;
+ * if the response to that has no session, CALL follows.
  *
  * A request that finds one begins with CALL. One that finds that another
  * request of this process opens the session waits for it. CLOSE follows only
@@ -36,6 +40,7 @@
 /* What the next or the running backend request sends. */
 typedef enum {
     MCP_UPSTREAM_STEP_CALL = 0,        /* the client's request */
+    MCP_UPSTREAM_STEP_DISCOVER,        /* server/discover */
     MCP_UPSTREAM_STEP_OPEN,            /* initialize */
     MCP_UPSTREAM_STEP_OPENED,          /* notifications/initialized */
     MCP_UPSTREAM_STEP_CANCEL,          /* notifications/cancelled */
@@ -52,6 +57,8 @@ struct mcp_upstream_session_s {
     mcp_str_t            version;      /* revision that the server has chosen,
                                           static text; empty: there is no
                                           session yet */
+    uint32_t             form;         /* form that this request has found out,
+                                          see mcp_upstream_form.c; 0: none */
     size_t               len;          /* length of id; 0: the server has
                                           given none */
     char                 id[MCP_UPSTREAM_SESSION_ID];
@@ -74,21 +81,28 @@ struct mcp_upstream_session_s {
     unsigned             shared:1;     /* 1: the session is in the zone */
     unsigned             renewed:1;    /* 1: the server has lost a session of
                                           this request */
+    unsigned             continues:1;  /* 1: the next step follows when the
+                                          running backend request has ended */
     unsigned             bad_id:1;     /* 1: the server has sent an id that is
                                           too long or not visible ASCII */
 };
 
 
+/* Creates req->session, without opening a session; does nothing if it exists.
+ * Returns MCP_OK or MCP_ERR_MEMORY. */
+int mcp_upstream_session_create(mcp_request_t *req);
+
 /*
  * Finds the session for the next backend request, or prepares the step that
- * opens one.
+ * opens one. form is MCP_UPSTREAM_SESSION or, if the form of the server has to
+ * be found out, MCP_UPSTREAM_AUTO.
  *
  * Returns MCP_OK, or
  *   MCP_AGAIN       another request opens the session; when that has ended,
  *                   this request is started again
  *   MCP_ERR_MEMORY
  */
-int mcp_upstream_session_begin(mcp_request_t *req);
+int mcp_upstream_session_begin(mcp_request_t *req, mcp_upstream_e form);
 
 /*
  * Removes the session of the caller at the target of the request from the zone,
@@ -113,6 +127,10 @@ int mcp_upstream_session_prepare(mcp_request_t *req);
  */
 int mcp_upstream_session_message(mcp_request_t *req, mcp_backend_msg_t *msg);
 
+/* Called when the request times out. If it opens a session, the requests that
+ * wait for it fail, too. */
+void mcp_upstream_session_timeout(mcp_request_t *req);
+
 /* Called when a backend request of the request has ended. Starts the step
  * CANCEL or CLOSE if one is due. */
 void mcp_upstream_session_end(mcp_request_t *req);
@@ -120,6 +138,14 @@ void mcp_upstream_session_end(mcp_request_t *req);
 /* Called when the request is over. Requests that wait for its session are
  * started. */
 void mcp_upstream_session_leave(mcp_request_t *req);
+
+/* Returns 1 if the next backend request belongs to a session, or to a step that
+ * opens one. */
+int mcp_upstream_session_is_used(const mcp_request_t *req);
+
+/* Returns 1 if another step of the session follows the backend request that has
+ * ended. */
+int mcp_upstream_session_continues(const mcp_request_t *req);
 
 /* Returns 1 if the request waits for a session that another one opens. */
 int mcp_upstream_session_waits(const mcp_request_t *req);

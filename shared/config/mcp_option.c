@@ -296,7 +296,8 @@ static const struct {
     { MCP_OPTION_KIND_UPSTREAM, mcp_str("off"), MCP_UPSTREAM_OFF },
     { MCP_OPTION_KIND_UPSTREAM, mcp_str("modern"), MCP_UPSTREAM_MODERN },
     { MCP_OPTION_KIND_UPSTREAM, mcp_str("stateless"), MCP_UPSTREAM_STATELESS },
-    { MCP_OPTION_KIND_UPSTREAM, mcp_str("session"), MCP_UPSTREAM_SESSION }
+    { MCP_OPTION_KIND_UPSTREAM, mcp_str("session"), MCP_UPSTREAM_SESSION },
+    { MCP_OPTION_KIND_UPSTREAM, mcp_str("auto"), MCP_UPSTREAM_AUTO }
 };
 
 #define MCP_OPTION_WORDS                                                      \
@@ -431,8 +432,9 @@ mcp_option_form(mcp_option_e option)
             { "write \"declared\" or \"all\"",
               "write \"off\", \"declared\" or \"all\"" },
         [MCP_OPTION_KIND_UPSTREAM] =
-            { "write \"modern\", \"stateless\" or \"session\"",
-              "write \"off\", \"modern\", \"stateless\" or \"session\"" }
+            { "write \"auto\", \"modern\", \"stateless\" or \"session\"",
+              ("write \"off\", \"auto\", \"modern\", \"stateless\" or "
+               "\"session\"") }
     };
 
     return forms[mcp_option_table[option].kind][mcp_option_table[option].off];

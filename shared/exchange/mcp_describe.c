@@ -47,22 +47,21 @@ mcp_describe_end(mcp_exchange_t *x)
 static mcp_str_t
 mcp_describe_question(mcp_upstream_e upstream)
 {
-    if (upstream == MCP_UPSTREAM_SESSION) {
-        return mcp_upstream_initialize;
-    }
+    switch (upstream) {
 
-    return upstream == MCP_UPSTREAM_MODERN
-           ? mcp_str("{\"jsonrpc\":\"2.0\",\"id\":1,"
-                     "\"method\":\"server/discover\",\"params\":{\"_meta\":{"
-                     "\"io.modelcontextprotocol/protocolVersion\":"
-                     "\"2026-07-28\","
-                     "\"io.modelcontextprotocol/clientCapabilities\":{},"
-                     "\"io.modelcontextprotocol/clientInfo\":"
-                     MCP_UPSTREAM_CLIENT_INFO "}}}")
-           : mcp_str("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","
-                     "\"params\":{\"protocolVersion\":\""
-                     MCP_UPSTREAM_STATELESS_VERSION "\",\"capabilities\":{},"
-                     "\"clientInfo\":" MCP_UPSTREAM_CLIENT_INFO "}}");
+    case MCP_UPSTREAM_SESSION:
+        return mcp_upstream_initialize;
+
+    case MCP_UPSTREAM_STATELESS:
+        return mcp_str("{\"jsonrpc\":\"2.0\",\"id\":1,"
+                       "\"method\":\"initialize\",\"params\":{"
+                       "\"protocolVersion\":\""
+                       MCP_UPSTREAM_STATELESS_VERSION "\",\"capabilities\":{},"
+                       "\"clientInfo\":" MCP_UPSTREAM_CLIENT_INFO "}}");
+
+    default:
+        return mcp_upstream_discover;
+    }
 }
 
 

@@ -30,13 +30,25 @@ mcp_session_close_end(mcp_exchange_t *x)
 }
 
 
+/* Returns 1 if a target may be a server with sessions. */
+static int
+mcp_session_close_may(const mcp_endpoint_t *endpoint, unsigned target)
+{
+    mcp_upstream_e  upstream;
+
+    upstream = mcp_endpoint_upstream(endpoint, target);
+
+    return upstream == MCP_UPSTREAM_SESSION || upstream == MCP_UPSTREAM_AUTO;
+}
+
+
 int
 mcp_session_close_needed(const mcp_endpoint_t *endpoint)
 {
     unsigned  i;
 
     for (i = 0; i < endpoint->n_targets; i++) {
-        if (mcp_endpoint_upstream(endpoint, i) == MCP_UPSTREAM_SESSION) {
+        if (mcp_session_close_may(endpoint, i)) {
             return 1;
         }
     }
@@ -69,7 +81,7 @@ mcp_session_close(mcp_exchange_t *x, int (*respond)(mcp_exchange_t *x))
         req->method = &mcp_session_close_method;
         req->target = i;
 
-        if (mcp_endpoint_upstream(x->endpoint, i) != MCP_UPSTREAM_SESSION
+        if (!mcp_session_close_may(x->endpoint, i)
             || mcp_upstream_session_close(req) != MCP_OK)
         {
             req->state = MCP_REQUEST_OVER;

@@ -11,7 +11,7 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Returns 1 if a target of the endpoint is a server with sessions. */
+/* Returns 1 if a target of the endpoint may be a server with sessions. */
 int mcp_session_close_needed(const mcp_endpoint_t *endpoint);
 
 /*

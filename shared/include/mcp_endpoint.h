@@ -35,8 +35,10 @@ typedef enum {
                                           2026-07-28 */
     MCP_UPSTREAM_STATELESS,            /* an MCP server of an older revision
                                           that works without sessions */
-    MCP_UPSTREAM_SESSION               /* an MCP server of an older revision
+    MCP_UPSTREAM_SESSION,              /* an MCP server of an older revision
                                           that needs sessions */
+    MCP_UPSTREAM_AUTO                  /* an MCP server whose form is found
+                                          out */
 } mcp_upstream_e;
 
 

@@ -56,6 +56,40 @@ mcp_upstream_about_version(const mcp_json_value_t *result)
 }
 
 
+mcp_str_t
+mcp_upstream_latest(void)
+{
+    return mcp_revision(mcp_revision_latest(MCP_REVISION_ALL, 1))->name;
+}
+
+
+int
+mcp_upstream_about_is_modern(mcp_str_t result)
+{
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value, version;
+
+    value = (mcp_json_value_t) { MCP_JSON_OBJECT, result };
+    value = mcp_json_get(&value, mcp_str("supportedVersions"));
+
+    if (value.type != MCP_JSON_ARRAY) {
+        return 0;
+    }
+
+    mcp_json_iter_init(&iter, value.raw);
+
+    while (mcp_json_iter_next(&iter, NULL, &version)) {
+        if (version.type == MCP_JSON_STRING
+            && mcp_json_str_eq(version.raw, mcp_upstream_latest()))
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 int
 mcp_upstream_about_set(mcp_upstream_about_t *about, const mcp_mem_t *mem,
     mcp_str_t result, uint64_t now)

@@ -59,6 +59,14 @@ int mcp_upstream_about_set(mcp_upstream_about_t *about, const mcp_mem_t *mem,
  * empty if this revision is unknown or has no sessions. */
 mcp_str_t mcp_upstream_about_version(const mcp_json_value_t *result);
 
+/* Returns the name of the revision in which a server of 2026-07-28 is
+ * called. */
+mcp_str_t mcp_upstream_latest(void);
+
+/* Returns 1 if a result of server/discover names revision 2026-07-28 among the
+ * supported ones. */
+int mcp_upstream_about_is_modern(mcp_str_t result);
+
 /* Frees the text of a description. */
 void mcp_upstream_about_drop(mcp_upstream_about_t *about);
 

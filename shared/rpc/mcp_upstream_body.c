@@ -8,6 +8,13 @@
 #define MCP_UPSTREAM_RESERVED  "io.modelcontextprotocol/"
 
 
+const mcp_str_t  mcp_upstream_discover = mcp_str(
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\","
+    "\"params\":{\"_meta\":{"
+    "\"" MCP_UPSTREAM_RESERVED "protocolVersion\":\"2026-07-28\","
+    "\"" MCP_UPSTREAM_RESERVED "clientCapabilities\":{},"
+    "\"" MCP_UPSTREAM_RESERVED "clientInfo\":" MCP_UPSTREAM_CLIENT_INFO "}}}");
+
 /* This server declares no capabilities: it cannot answer questions of a server
  * with sessions. */
 const mcp_str_t  mcp_upstream_initialize = mcp_str(

@@ -74,8 +74,10 @@ int mcp_upstream_remove_meta(mcp_buf_t *out, mcp_str_t body);
  * mcp_rpc_parse() has accepted. Errors are in out->failed. */
 void mcp_upstream_set_id(mcp_buf_t *out, mcp_str_t body, mcp_str_t id);
 
-/* The messages with which a session begins (2025-11-25, basic/lifecycle,
- * "Initialization"). */
+/* The request for the description of a server of 2026-07-28, and the messages
+ * with which a session begins (2025-11-25, basic/lifecycle, "Initialization").
+ */
+extern const mcp_str_t  mcp_upstream_discover;
 extern const mcp_str_t  mcp_upstream_initialize;
 extern const mcp_str_t  mcp_upstream_initialized;
 

@@ -775,7 +775,11 @@ typedef enum {
     /* The session of a caller at an MCP server, as text, by the digest of
      * caller and server. Written by the process that has opened the
      * session. */
-    MCP_VALUE_UPSTREAM_SESSION = 'u'
+    MCP_VALUE_UPSTREAM_SESSION = 'u',
+
+    /* The form of an MCP server and its revision, by the digest of the server.
+     * Written by the process that has found them out. */
+    MCP_VALUE_UPSTREAM_FORM = 'f'
 } mcp_value_e;
 
 /*

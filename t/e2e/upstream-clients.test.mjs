@@ -22,7 +22,11 @@ const all = [...clients.map((client) => [`${client.name}, with sessions`,
 let n = 0;
 
 
-for (const [title, { upstream, asks, start }] of Object.entries(sdkServers)) {
+const [[name, first]] = Object.entries(sdkServers);
+const servers = [...Object.entries(sdkServers),
+                 [`${name}, form auto`, { ...first, upstream: 'auto' }]];
+
+for (const [title, { upstream, asks, start }] of servers) {
     const port = await start();
     const server = await Fixture.use({
         without: ['mcp_catalog', 'mcp_route'],

@@ -68,6 +68,11 @@ export async function withSessions() {
         const id = randomUUID();
 
         upstream.steps.push(body.method);
+
+        if (body.method !== 'initialize') {
+            return upstream.lost();
+        }
+
         upstream.sessions.add(id);
         res.setHeader('Mcp-Session-Id', id);
 
