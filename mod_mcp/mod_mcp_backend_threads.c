@@ -556,6 +556,14 @@ static int exceeds_share(const mcp_backend_request_t *breq)
            && 2 * (own + 1) > lend_limit() + thread_limit() - (all - own);
 }
 
+void mod_mcp_backend_threads_prepare(mcp_backend_request_t *breq,
+    mod_mcp_client_t *client)
+{
+    /* on failure, the start of the backend request reports it */
+
+    (void) get_snapshot(breq, client);
+}
+
 void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
     mod_mcp_client_t *client)
 {

@@ -21,9 +21,11 @@ typedef struct {
 void mod_mcp_backend_threads_init(apr_pool_t *pchild);
 
 /*
- * Carry out the actions INVOKE, ABORT and RESUME. client is the client whose
- * exchange made the call, or NULL.  Called under mod_mcp_lock().
+ * Carry out the actions PREPARE, INVOKE, ABORT and RESUME. client is the client
+ * whose exchange made the call, or NULL.  Called under mod_mcp_lock().
  */
+void mod_mcp_backend_threads_prepare(mcp_backend_request_t *breq,
+    mod_mcp_client_t *client);
 void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
     mod_mcp_client_t *client);
 void mod_mcp_backend_threads_abort(mcp_backend_request_t *breq);

@@ -200,6 +200,10 @@ static void act(const mcp_action_t *action)
     }
 
     switch (action->type) {
+    case MCP_ACT_PREPARE:
+        mod_mcp_backend_threads_prepare(action->breq, client);
+        break;
+
     case MCP_ACT_INVOKE:
         mod_mcp_backend_threads_invoke(action->breq, client);
         break;

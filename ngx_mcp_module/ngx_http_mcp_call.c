@@ -58,6 +58,15 @@ static u_char *ngx_http_mcp_call_log_variable(u_char *p, u_char *last,
 
 
 void
+ngx_http_mcp_call_prepare(mcp_backend_request_t *breq, ngx_http_request_t *r)
+{
+    /* on failure, the start of the backend request reports it */
+
+    (void) ngx_http_mcp_call_snapshot(breq->call, r);
+}
+
+
+void
 ngx_http_mcp_call_invoke(mcp_backend_request_t *breq, ngx_http_request_t *r)
 {
     ngx_str_t                 target;

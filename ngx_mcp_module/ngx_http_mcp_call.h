@@ -81,11 +81,17 @@ struct ngx_http_mcp_backend_request_s {
 
 
 /*
- * Carries out INVOKE: starts a backend request. r is the client's request, or
- * NULL if it has been freed.  The first backend request of a call makes the
- * snapshot of r; later ones find it by mcp_call_glue().  The function keeps no
- * pointer into r.  If the backend request cannot start, reports its end to the
- * core.
+ * Carries out PREPARE: makes the snapshot of r for a backend request that
+ * starts later. r is the client's request, or NULL if it has been freed.
+ */
+void ngx_http_mcp_call_prepare(mcp_backend_request_t *breq,
+    ngx_http_request_t *r);
+
+/*
+ * Carries out INVOKE: starts a backend request.  The first backend request of
+ * a call makes the snapshot of r; later ones find it by mcp_call_glue().  Keeps
+ * no pointer into r.  If the backend request cannot start, reports its end to
+ * the core.
  */
 void ngx_http_mcp_call_invoke(mcp_backend_request_t *breq,
     ngx_http_request_t *r);

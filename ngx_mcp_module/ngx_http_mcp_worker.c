@@ -603,6 +603,10 @@ ngx_http_mcp_worker_act(ngx_http_mcp_zone_t *zone, mcp_action_t *action)
 
     switch (action->type) {
 
+    case MCP_ACT_PREPARE:
+        ngx_http_mcp_call_prepare(action->breq, ctx ? ctx->request : NULL);
+        break;
+
     case MCP_ACT_INVOKE:
         ngx_http_mcp_call_invoke(action->breq, ctx ? ctx->request : NULL);
         break;

@@ -10,6 +10,7 @@
 #include "call/mcp_publish_url.h"
 #include "call/mcp_call_request.h"
 #include "call/mcp_upstream_session.h"
+#include "call/mcp_upstream_wait.h"
 #include "rpc/mcp_id.h"
 #include "rpc/mcp_subscription.h"
 #include "worker/mcp_resume_hooks.h"
@@ -22,6 +23,13 @@
 
 
 static void mcp_backend_request_invoke_again(mcp_request_t *req);
+
+
+static mcp_request_t *
+mcp_backend_request_request(mcp_backend_request_t *breq)
+{
+    return &breq->call->requests[breq->request];
+}
 
 
 /* Copies the trace context of the client's HTTP request from one set of
@@ -79,13 +87,21 @@ mcp_backend_request_set_variables(mcp_request_t *req)
 }
 
 
+static int
+mcp_backend_request_is_upstream(const mcp_request_t *req)
+{
+    return mcp_endpoint_upstream(req->call->endpoint, req->target)
+           != MCP_UPSTREAM_OFF;
+}
+
+
 /* Returns 1 if a request needs no backend: there is none, or it is an MCP
  * server, which cannot notify the client of this server. */
 static int
-mcp_backend_request_is_local(const mcp_request_t *req, mcp_upstream_e upstream)
+mcp_backend_request_is_local(const mcp_request_t *req)
 {
     return req->target == MCP_NO_TARGET
-           || (upstream != MCP_UPSTREAM_OFF
+           || (mcp_backend_request_is_upstream(req)
                && (req->method->id == MCP_METHOD_RESOURCES_SUBSCRIBE
                    || req->method->id == MCP_METHOD_RESOURCES_UNSUBSCRIBE));
 }
@@ -162,49 +178,75 @@ mcp_backend_request_prepare(mcp_request_t *req)
 }
 
 
+/* Queues an action for a backend request. */
+static void
+mcp_backend_request_queue(mcp_request_t *req, mcp_action_e type)
+{
+    req->breq.queued.action.type = type;
+    mcp_worker_queue(req->call->worker, &req->breq.queued);
+}
+
+
+/* Makes a request wait for a session. The glue needs the client's request,
+ * which may end before the session is open. */
+static void
+mcp_backend_request_wait(mcp_request_t *req)
+{
+    req->deadline = req->session->wait_until;
+
+    if (!req->breq.prepared && mcp_call_glue(req->call) == NULL) {
+        mcp_backend_request_queue(req, MCP_ACT_PREPARE);
+
+    } else {
+        req->breq.prepared = 1;
+    }
+}
+
+
 int
 mcp_backend_request_start(mcp_request_t *req)
 {
-    int                     rc, local;
-    mcp_call_t             *call;
-    mcp_upstream_e          upstream;
-    mcp_backend_request_t  *breq;
-
-    call = req->call;
-    breq = &req->breq;
+    int  rc, local;
 
     if (mcp_backend_request_prepare(req) != MCP_OK) {
         return MCP_ERR_MEMORY;
     }
 
-    upstream = mcp_endpoint_upstream(call->endpoint, req->target);
-    local = mcp_backend_request_is_local(req, upstream);
-    rc = upstream != MCP_UPSTREAM_OFF && !local
+    local = mcp_backend_request_is_local(req);
+    rc = !local && mcp_backend_request_is_upstream(req)
          ? mcp_backend_request_to_upstream(req) : MCP_OK;
 
     if (rc < 0) {
         return rc;
     }
 
-    /* a session at an MCP server may be ended after the request */
-
-    if (req->state != MCP_REQUEST_OVER) {
-        mcp_request_set_state(req, MCP_REQUEST_RUN);
-    }
-
-    req->deadline = mcp_call_now(call) + mcp_backend_request_time(req);
+    mcp_request_set_state(req, MCP_REQUEST_RUN);
 
     if (rc == MCP_AGAIN) {
+        mcp_backend_request_wait(req);
         return MCP_OK;
     }
 
+    req->deadline = mcp_call_now(req->call) + mcp_backend_request_time(req);
     req->active = 1;
-    call->n_breqs++;
+    req->call->n_breqs++;
 
-    breq->queued.action.type = local ? MCP_ACT_NONE : MCP_ACT_INVOKE;
-    mcp_worker_queue(call->worker, &breq->queued);
+    mcp_backend_request_queue(req, local ? MCP_ACT_NONE : MCP_ACT_INVOKE);
 
     return MCP_OK;
+}
+
+
+void
+mcp_backend_request_start_after(mcp_request_t *req)
+{
+    req->breq.started = 0;
+    req->breq.aborted = 0;
+    req->deadline = mcp_call_now(req->call) + MCP_CALL_GRACE;
+    req->active = 1;
+    req->call->n_breqs++;
+
+    mcp_backend_request_queue(req, MCP_ACT_INVOKE);
 }
 
 
@@ -238,25 +280,61 @@ mcp_backend_request_answer(mcp_backend_request_t *breq)
 }
 
 
+/* Prepares a backend request that follows the one for the client's request. It
+ * is prepared now, because the glue has used the variables of that one until
+ * now. Returns 1, or 0 when out of memory. */
+static int
+mcp_backend_request_set_up_after(mcp_backend_request_t *breq)
+{
+    mcp_request_t  *req;
+
+    req = mcp_backend_request_request(breq);
+
+    return !mcp_upstream_session_start_after(req)
+           || (mcp_backend_request_prepare(req) == MCP_OK
+               && mcp_backend_request_to_upstream(req) == MCP_OK);
+}
+
+
 void
 mcp_backend_request_taken(mcp_queued_action_t *queued, mcp_action_t *action)
 {
-    mcp_call_t  *call;
+    mcp_call_t             *call;
+    mcp_backend_request_t  *breq;
 
     (void) queued;
 
-    if (action->type == MCP_ACT_NONE) {
-        mcp_backend_request_answer(action->breq);
-        return;
-    }
+    breq = action->breq;
+    call = breq->call;
 
-    if (action->type == MCP_ACT_INVOKE) {
-        call = action->breq->call;
-        action->breq->started = 1;
+    switch (action->type) {
+
+    case MCP_ACT_NONE:
+        mcp_backend_request_answer(breq);
+        break;
+
+    case MCP_ACT_PREPARE:
+        breq->prepared = 1;
         action->exchange = call->x;
+        break;
+
+    case MCP_ACT_INVOKE:
+        if (!mcp_backend_request_set_up_after(breq)) {
+            action->type = MCP_ACT_NONE;
+            mcp_backend_request_end(breq, MCP_FAULT_INTERNAL, "no memory");
+            break;
+        }
+
+        breq->started = 1;
+        action->exchange = call->x;
+        call->n_invoked++;
         mcp_backend_request_join(call);
         mcp_call_trace(call, "request %u: its backend is called",
-                       action->breq->request);
+                       breq->request);
+        break;
+
+    default:
+        break;
     }
 }
 
@@ -287,8 +365,7 @@ mcp_backend_request_abort(mcp_request_t *req)
     mcp_call_trace(call, "request %u: its backend is aborted", breq->request);
 
     mcp_worker_unqueue(call->worker, &breq->queued);
-    breq->queued.action.type = MCP_ACT_ABORT;
-    mcp_worker_queue(call->worker, &breq->queued);
+    mcp_backend_request_queue(req, MCP_ACT_ABORT);
 }
 
 
@@ -404,8 +481,7 @@ mcp_backend_request_continue(mcp_request_t *req)
 
     if (!req->held && req->starved && req->active && !req->breq.aborted) {
         req->starved = 0;
-        req->breq.queued.action.type = MCP_ACT_RESUME;
-        mcp_worker_queue(req->call->worker, &req->breq.queued);
+        mcp_backend_request_queue(req, MCP_ACT_RESUME);
     }
 }
 
@@ -441,13 +517,6 @@ mcp_backend_request_invoke_again(mcp_request_t *req)
 }
 
 
-static mcp_request_t *
-mcp_backend_request_request(mcp_backend_request_t *breq)
-{
-    return &breq->call->requests[breq->request];
-}
-
-
 void
 mcp_backend_request_retry_after(mcp_backend_request_t *breq, mcp_str_t value)
 {
@@ -464,6 +533,10 @@ mcp_backend_request_head(mcp_backend_request_t *breq, int status,
 
     mcp_backend_head(mcp_backend_request_request(breq)->backend, status,
                      content_type);
+
+    if (status / 100 == 2) {
+        mcp_upstream_wait_head(mcp_backend_request_request(breq));
+    }
 }
 
 
@@ -571,7 +644,7 @@ int
 mcp_backend_request_is_first(const mcp_backend_request_t *breq)
 {
     return breq->call->phase == MCP_CALL_TRANSIENT
-           && mcp_call_glue(breq->call) == NULL;
+           && breq->call->n_invoked == 1;
 }
 
 
@@ -668,6 +741,10 @@ mcp_backend_request_deadline(mcp_request_t *req)
          * the timeout */
 
         req->deadline = mcp_call_now(call) + MCP_CALL_RETRY;
+        return;
+    }
+
+    if (mcp_upstream_wait_timeout(req)) {
         return;
     }
 

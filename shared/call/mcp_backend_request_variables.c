@@ -3,6 +3,7 @@
 /* The variables of all backend requests of a call. */
 
 #include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_session.h"
 #include "rpc/mcp_revision.h"
 
 
@@ -95,8 +96,9 @@ mcp_backend_request_is_last(const mcp_backend_request_t *breq)
 
     req = &breq->call->requests[breq->request];
 
-    return !req->active && (req->outcome != MCP_OUTCOME_NONE
-                          || req->state == MCP_REQUEST_DETACHED);
+    return mcp_upstream_session_was_call(req)
+           && (req->outcome != MCP_OUTCOME_NONE
+               || req->state == MCP_REQUEST_DETACHED);
 }
 
 

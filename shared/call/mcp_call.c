@@ -239,7 +239,17 @@ mcp_call_glue(const mcp_call_t *call)
 void
 mcp_call_invoke(mcp_request_t *req)
 {
-    if (mcp_backend_request_start(req) != MCP_OK) {
+    int  rc;
+
+    rc = mcp_backend_request_start(req);
+
+    if (rc == MCP_ERR_LIMIT) {
+        mcp_call_log(req->call, MCP_LOG_ERROR, "failed",
+                     "too many requests wait until another one has opened a "
+                     "session at the MCP server");
+        mcp_call_fail(req, MCP_FAULT_UPSTREAM_SESSION);
+
+    } else if (rc != MCP_OK) {
         mcp_call_fail(req, MCP_FAULT_INTERNAL);
     }
 }

@@ -205,6 +205,8 @@ struct mcp_call_s {
                                                the exchange began */
     unsigned                    n_breqs;    /* number of running backend
                                                requests */
+    unsigned                    n_invoked;  /* number of backend requests that
+                                               the glue has started */
 
     mcp_stream_ref_t            ref;
     mcp_stream_state_e          stream_state;  /* last state of the stream that

@@ -251,8 +251,13 @@ void mcp_call_timer(void *data);
 
 /* Queues a backend request with a new decoder, which replaces that of the
  * previous backend request. The request must not have a held message. Returns
- * MCP_OK or MCP_ERR_MEMORY. */
+ * MCP_OK, MCP_ERR_MEMORY, or MCP_ERR_LIMIT: too many requests wait for the
+ * session at an MCP server. */
 int  mcp_backend_request_start(mcp_request_t *req);
+
+/* Queues a backend request that ends what the client's request has left at an
+ * MCP server, see mcp_upstream_session_end(). */
+void mcp_backend_request_start_after(mcp_request_t *req);
 
 /* Called when the glue has pulled an action that concerns a backend
  * request. */
@@ -286,8 +291,8 @@ void mcp_backend_request_call_variables(mcp_call_t *call);
 /* --- mcp_backend_request_upstream.c --- */
 
 /* Changes a backend request for a backend that is an MCP server: its body, its
- * variables and its decoder. Returns MCP_OK, MCP_AGAIN if it has to wait, see
- * mcp_upstream_session_begin(), or MCP_ERR_MEMORY. */
+ * variables and its decoder. Returns MCP_OK, or a value of
+ * mcp_upstream_session_begin(). */
 int  mcp_backend_request_to_upstream(mcp_request_t *req);
 
 

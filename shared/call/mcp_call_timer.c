@@ -3,7 +3,7 @@
 /* The deadlines of a call. */
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_upstream_session.h"
+#include "call/mcp_upstream_wait.h"
 #include "call/mcp_call_request.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
@@ -70,6 +70,10 @@ mcp_call_set_timer(mcp_call_t *call)
             when = req->deadline;
         }
 
+        if (mcp_upstream_wait_due(req) < when) {
+            when = mcp_upstream_wait_due(req);
+        }
+
         if (req->held && now + MCP_CALL_RETRY < when) {
             when = now + MCP_CALL_RETRY;
         }
@@ -120,15 +124,18 @@ mcp_call_expire(mcp_call_t *call)
 int
 mcp_call_is_started(const mcp_call_t *call)
 {
-    size_t  i;
+    size_t                i;
+    const mcp_request_t  *req;
 
     if (call->began == 0) {
         return 0;
     }
 
     for (i = 0; i < call->n; i++) {
-        if ((call->requests[i].active && !call->requests[i].breq.started)
-            || mcp_upstream_session_waits(&call->requests[i]))
+        req = &call->requests[i];
+
+        if ((req->active && !req->breq.started)
+            || (mcp_upstream_waits(req) && !req->breq.prepared))
         {
             return 0;
         }
@@ -270,6 +277,8 @@ mcp_call_timer(void *data)
     }
 
     for (i = 0; i < call->n; i++) {
+        mcp_upstream_wait_timer(&call->requests[i], now);
+
         if (now >= call->requests[i].deadline) {
             mcp_backend_request_deadline(&call->requests[i]);
         }

@@ -4,6 +4,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_form.h"
+#include "call/mcp_upstream_wait.h"
 #include "config/mcp_tenant.h"
 #include "rpc/mcp_upstream_body.h"
 
@@ -238,145 +239,6 @@ mcp_upstream_session_forget(mcp_request_t *req)
 }
 
 
-/* --- requests that wait --- */
-
-/* Returns the session of this process that is being opened for the same key,
- * or NULL. */
-static mcp_upstream_session_t *
-mcp_upstream_session_opening(mcp_request_t *req)
-{
-    mcp_upstream_session_t  *opening;
-
-    for (opening = req->call->worker->openings; opening;
-         opening = opening->next)
-    {
-        if (memcmp(opening->key, req->session->key, MCP_DIGEST_LEN) == 0) {
-            break;
-        }
-    }
-
-    return opening;
-}
-
-
-static void
-mcp_upstream_session_wait(mcp_upstream_session_t *session,
-    mcp_upstream_session_t *opener)
-{
-    mcp_upstream_session_t  **last;
-
-    for (last = &opener->waiting; *last; last = &(*last)->sibling) {
-        /* void */
-    }
-
-    session->opener = opener;
-    session->sibling = NULL;
-    *last = session;
-}
-
-
-static void
-mcp_upstream_session_unwait(mcp_upstream_session_t *session)
-{
-    mcp_upstream_session_t  **link;
-
-    if (session->opener == NULL) {
-        return;
-    }
-
-    for (link = &session->opener->waiting; *link; link = &(*link)->sibling) {
-        if (*link == session) {
-            *link = session->sibling;
-            break;
-        }
-    }
-
-    session->opener = NULL;
-}
-
-
-static void
-mcp_upstream_session_list(mcp_upstream_session_t *session)
-{
-    mcp_upstream_session_t  **first;
-
-    first = &session->req->call->worker->openings;
-
-    session->next = *first;
-    session->link = first;
-
-    if (session->next) {
-        session->next->link = &session->next;
-    }
-
-    *first = session;
-}
-
-
-/* Removes a session from the list of those that are being opened. Requests
- * that wait for it are started or, if fault is not MCP_FAULT_NONE, fail. */
-static void
-mcp_upstream_session_release(mcp_upstream_session_t *session,
-    mcp_fault_e fault)
-{
-    mcp_request_t           *req;
-    mcp_upstream_session_t  *waiter;
-
-    if (session->link == NULL) {
-        return;
-    }
-
-    *session->link = session->next;
-
-    if (session->next) {
-        session->next->link = session->link;
-    }
-
-    session->link = NULL;
-
-    while ((waiter = session->waiting) != NULL) {
-        mcp_upstream_session_unwait(waiter);
-        req = waiter->req;
-
-        if (req->call->phase == MCP_CALL_OVER) {
-            continue;
-        }
-
-        /* the call may end here, and must not be freed before the last line */
-
-        mcp_call_retain(req->call);
-
-        if (fault != MCP_FAULT_NONE) {
-            mcp_call_fail(req, fault);
-
-        } else {
-            mcp_call_invoke(req);
-        }
-
-        if (req->call->phase != MCP_CALL_OVER) {
-            mcp_call_set_timer(req->call);
-        }
-
-        mcp_call_release(req->call);
-    }
-}
-
-
-void
-mcp_upstream_session_leave(mcp_request_t *req)
-{
-    mcp_upstream_session_unwait(req->session);
-    mcp_upstream_session_release(req->session, MCP_FAULT_NONE);
-}
-
-
-int
-mcp_upstream_session_waits(const mcp_request_t *req)
-{
-    return req->session && req->session->opener;
-}
-
-
 int
 mcp_upstream_session_create(mcp_request_t *req)
 {
@@ -404,7 +266,8 @@ mcp_upstream_session_create(mcp_request_t *req)
 int
 mcp_upstream_session_begin(mcp_request_t *req, mcp_upstream_e form)
 {
-    mcp_upstream_session_t  *session, *opener;
+    int                      rc;
+    mcp_upstream_session_t  *session;
 
     if (mcp_upstream_session_create(req) != MCP_OK) {
         return MCP_ERR_MEMORY;
@@ -412,32 +275,35 @@ mcp_upstream_session_begin(mcp_request_t *req, mcp_upstream_e form)
 
     session = req->session;
     session->continues = 0;
+    session->alone_until = mcp_call_now(req->call) + MCP_UPSTREAM_ALONE_TIME;
 
     if (session->step != MCP_UPSTREAM_STEP_CALL || session->version.len) {
         return MCP_OK;
     }
 
-    if (form == MCP_UPSTREAM_AUTO) {
-        mcp_upstream_session_set_step(req, MCP_UPSTREAM_STEP_DISCOVER);
-        return MCP_OK;
-    }
-
-    if (!session->own && mcp_upstream_session_find(req)) {
-        return MCP_OK;
-    }
-
     if (!session->own) {
-        opener = mcp_upstream_session_opening(req);
+        rc = mcp_upstream_wait_begin(session);
 
-        if (opener) {
-            mcp_upstream_session_wait(session, opener);
-            return MCP_AGAIN;
+        if (rc == MCP_AGAIN) {
+            return rc;
         }
 
-        mcp_upstream_session_list(session);
+        session->wait_until = 0;
+
+        if (form != MCP_UPSTREAM_AUTO && mcp_upstream_session_find(req)) {
+            return MCP_OK;
+        }
+
+        if (rc != MCP_OK) {
+            return rc;
+        }
+
+        mcp_upstream_wait_list(session);
     }
 
-    mcp_upstream_session_set_step(req, MCP_UPSTREAM_STEP_OPEN);
+    mcp_upstream_session_set_step(req, form == MCP_UPSTREAM_AUTO
+                                       ? MCP_UPSTREAM_STEP_DISCOVER
+                                       : MCP_UPSTREAM_STEP_OPEN);
 
     return MCP_OK;
 }
@@ -686,6 +552,26 @@ mcp_upstream_session_is_down(const mcp_backend_msg_t *msg)
 }
 
 
+/* Called if a server does not serve 2026-07-28. If the caller has a session
+ * there, it is used; otherwise the response to initialize shows whether the
+ * server has sessions. */
+static void
+mcp_upstream_session_discovered_older(mcp_request_t *req)
+{
+    mcp_upstream_step_e  step;
+
+    step = MCP_UPSTREAM_STEP_OPEN;
+
+    if (!req->session->own && mcp_upstream_session_find(req)) {
+        step = MCP_UPSTREAM_STEP_CALL;
+        mcp_upstream_form_found(req, MCP_UPSTREAM_SESSION,
+                                req->session->version);
+    }
+
+    mcp_upstream_session_next(req, step);
+}
+
+
 /* Processes the response to server/discover. */
 static int
 mcp_upstream_session_discovered(mcp_request_t *req, mcp_backend_msg_t *msg)
@@ -701,7 +587,7 @@ mcp_upstream_session_discovered(mcp_request_t *req, mcp_backend_msg_t *msg)
     if (msg->kind != MCP_BACKEND_RESULT
         || !mcp_upstream_about_is_modern(msg->body))
     {
-        mcp_upstream_session_next(req, MCP_UPSTREAM_STEP_OPEN);
+        mcp_upstream_session_discovered_older(req);
         return 1;
     }
 
@@ -868,7 +754,6 @@ mcp_upstream_session_step(mcp_request_t *req, mcp_backend_msg_t *msg)
         if (msg->kind != MCP_BACKEND_NOTIFICATION) {
             mcp_upstream_session_share(req);
             mcp_upstream_session_next(req, MCP_UPSTREAM_STEP_CALL);
-            mcp_upstream_session_release(req->session, MCP_FAULT_NONE);
         }
 
         return 1;
@@ -893,7 +778,7 @@ void
 mcp_upstream_session_timeout(mcp_request_t *req)
 {
     if (req->session) {
-        mcp_upstream_session_release(req->session, MCP_FAULT_BACKEND_TIMEOUT);
+        mcp_upstream_wait_release(req->session, MCP_FAULT_BACKEND_TIMEOUT);
     }
 }
 
@@ -908,7 +793,7 @@ mcp_upstream_session_message(mcp_request_t *req, mcp_backend_msg_t *msg)
     /* requests that wait for a session get the same fault */
 
     if (!mcp_upstream_session_is_call(req)) {
-        mcp_upstream_session_release(req->session,
+        mcp_upstream_wait_release(req->session,
                                      msg->kind == MCP_BACKEND_FAULT
                                      ? msg->fault : MCP_FAULT_NONE);
     }
@@ -936,16 +821,49 @@ mcp_upstream_session_end(mcp_request_t *req)
     if (over && req->breq.aborted && session->step == MCP_UPSTREAM_STEP_CALL
         && !session->continues)
     {
-        mcp_upstream_session_set_step(req, MCP_UPSTREAM_STEP_CANCEL);
+        session->after = MCP_UPSTREAM_STEP_CANCEL;
 
     } else if (over && !session->shared) {
-        mcp_upstream_session_set_step(req, MCP_UPSTREAM_STEP_CLOSE);
+        session->after = MCP_UPSTREAM_STEP_CLOSE;
 
     } else {
         return;
     }
 
-    if (mcp_backend_request_start(req) == MCP_OK) {
-        mcp_call_set_timer(req->call);
+    mcp_backend_request_start_after(req);
+    mcp_call_set_timer(req->call);
+}
+
+
+int
+mcp_upstream_session_start_after(mcp_request_t *req)
+{
+    mcp_upstream_step_e  step;
+
+    step = req->session ? req->session->after : MCP_UPSTREAM_STEP_CALL;
+
+    if (step == MCP_UPSTREAM_STEP_CALL) {
+        return 0;
     }
+
+    req->session->after = MCP_UPSTREAM_STEP_CALL;
+    mcp_upstream_session_set_step(req, step);
+
+    return 1;
+}
+
+
+int
+mcp_upstream_session_was_call(const mcp_request_t *req)
+{
+    if (req->session == NULL || req->call->respond) {
+        return !req->active;
+    }
+
+    if (req->session->after != MCP_UPSTREAM_STEP_CALL) {
+        return 1;
+    }
+
+    return !req->active && req->session->step != MCP_UPSTREAM_STEP_CANCEL
+           && req->session->step != MCP_UPSTREAM_STEP_CLOSE;
 }

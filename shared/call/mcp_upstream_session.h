@@ -33,9 +33,6 @@
 /* Maximum length of a session id, bytes of visible ASCII. */
 #define MCP_UPSTREAM_SESSION_ID  256
 
-/* Maximum time of a backend request that opens a session, ms. */
-#define MCP_UPSTREAM_SESSION_TIME  10000
-
 
 /* What the next or the running backend request sends. */
 typedef enum {
@@ -51,6 +48,9 @@ typedef enum {
 /* The session that a request of a call uses. */
 struct mcp_upstream_session_s {
     mcp_upstream_step_e  step;
+    mcp_upstream_step_e  after;        /* CANCEL or CLOSE: its backend request
+                                          is queued, but not prepared yet;
+                                          otherwise CALL */
     unsigned char        key[MCP_DIGEST_LEN];   /* key of its value in the
                                                    zone */
     char                 affinity[MCP_STREAM_TEXT_LEN];  /* the key as text */
@@ -70,11 +70,17 @@ struct mcp_upstream_session_s {
                                           that list; NULL: not in it */
     mcp_upstream_session_t   *waiting; /* requests that wait for it, oldest
                                           first */
+    unsigned                  n_waiting;
+    uint64_t             alone_until;  /* when these are started although the
+                                          server has not responded to the first
+                                          request in the session, ms */
 
     /* a request that waits */
     mcp_upstream_session_t   *opener;  /* for which it waits; NULL: it does not
                                           wait */
     mcp_upstream_session_t   *sibling; /* next one that waits for it */
+    uint64_t             wait_until;   /* when it fails, ms; 0: it has not
+                                          waited */
 
     unsigned             own:1;        /* 1: no other request can use the
                                           session, so this one ends it */
@@ -98,8 +104,8 @@ int mcp_upstream_session_create(mcp_request_t *req);
  * be found out, MCP_UPSTREAM_AUTO.
  *
  * Returns MCP_OK, or
- *   MCP_AGAIN       another request opens the session; when that has ended,
- *                   this request is started again
+ *   MCP_AGAIN       the request waits, see mcp_upstream_wait.h
+ *   MCP_ERR_LIMIT   too many requests wait
  *   MCP_ERR_MEMORY
  */
 int mcp_upstream_session_begin(mcp_request_t *req, mcp_upstream_e form);
@@ -135,9 +141,13 @@ void mcp_upstream_session_timeout(mcp_request_t *req);
  * CANCEL or CLOSE if one is due. */
 void mcp_upstream_session_end(mcp_request_t *req);
 
-/* Called when the request is over. Requests that wait for its session are
- * started. */
-void mcp_upstream_session_leave(mcp_request_t *req);
+/* Makes the step that mcp_upstream_session_end() has started the current one.
+ * Returns 1, or 0 if there is none. */
+int mcp_upstream_session_start_after(mcp_request_t *req);
+
+/* Returns 1 if the last backend request for the client's request has ended:
+ * another one may follow, which cancels the call or ends the session. */
+int mcp_upstream_session_was_call(const mcp_request_t *req);
 
 /* Returns 1 if the next backend request belongs to a session, or to a step that
  * opens one. */
@@ -146,9 +156,6 @@ int mcp_upstream_session_is_used(const mcp_request_t *req);
 /* Returns 1 if another step of the session follows the backend request that has
  * ended. */
 int mcp_upstream_session_continues(const mcp_request_t *req);
-
-/* Returns 1 if the request waits for a session that another one opens. */
-int mcp_upstream_session_waits(const mcp_request_t *req);
 
 /* Returns 1 if the running backend request sends the client's request, or the
  * request uses no session. */

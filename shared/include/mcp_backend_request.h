@@ -30,6 +30,7 @@ struct mcp_backend_request_s {
                                           backend */
     mcp_variables_t      variables;
     void                *glue;         /* for the glue's own use */
+    unsigned             prepared:1;   /* 1 after MCP_ACT_PREPARE was pulled */
     unsigned             started:1;    /* 1 after MCP_ACT_INVOKE was pulled */
     unsigned             rebuilt:1;    /* 1 if body is freed with this object,
                                           even while the call is retained */

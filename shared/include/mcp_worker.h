@@ -33,6 +33,9 @@ typedef enum {
     MCP_ACT_STREAM,            /* exchange: send the head of the response, then
                                   pull the stream */
     MCP_ACT_PULL,              /* exchange: bytes can be pulled */
+    MCP_ACT_PREPARE,           /* backend request: copy what it needs of the
+                                  client's request, because it starts later,
+                                  when the client may have disconnected */
     MCP_ACT_INVOKE,            /* backend request: start it */
     MCP_ACT_ABORT,             /* backend request: end it;
                                   mcp_backend_request_end() must follow */
@@ -48,9 +51,9 @@ typedef enum {
 
 typedef struct {
     mcp_action_e            type;
-    mcp_exchange_t         *exchange; /* RESPOND, STREAM, PULL, INVOKE; for
-                                         INVOKE NULL if the client has
-                                         disconnected */
+    mcp_exchange_t         *exchange; /* RESPOND, STREAM, PULL, PREPARE,
+                                         INVOKE; for the last two NULL if the
+                                         client has disconnected */
     mcp_backend_request_t  *breq;
     void                   *glue;  /* FORGET: the pointer of
                                       mcp_call_set_glue() */

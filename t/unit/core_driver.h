@@ -29,7 +29,7 @@
 #define DRIVER_ZONE   (512 * 1024)
 #endif
 
-#define DRIVER_BREQS   64
+#define DRIVER_BREQS   128
 
 
 /* The connection of a client, as the glue has it. */
@@ -377,7 +377,7 @@ driver_act(driver_t *d, process_t *p, mcp_action_t *a)
 
     c = a->exchange ? mcp_exchange_glue(a->exchange) : NULL;
 
-    if (p->scratch && a->type < MCP_ACT_INVOKE) {
+    if (p->scratch && a->type < MCP_ACT_PREPARE) {
         return;                            /* a dead process has no clients */
     }
 
@@ -394,6 +394,11 @@ driver_act(driver_t *d, process_t *p, mcp_action_t *a)
 
     case MCP_ACT_PULL:
         driver_pull(c);
+        break;
+
+    case MCP_ACT_PREPARE:
+        d->kept += (mcp_call_glue(a->breq->call) == NULL);
+        mcp_call_set_glue(a->breq->call, &d->glue);
         break;
 
     case MCP_ACT_INVOKE:

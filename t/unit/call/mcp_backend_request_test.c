@@ -319,9 +319,7 @@ TEST(test_refused)
     d.endpoint.quota_streams = MCP_QUOTA_SHARE;
 
     breq = call(0);
-    assert_false(mcp_backend_request_is_first(breq)); /* a reference to the
-                                                         call, as the glue
-                                                         holds it */
+    assert_true(mcp_backend_request_is_first(breq));
     assert_memory_equal(mcp_backend_request_tenant(breq), breq->call->tenant,
                         MCP_DIGEST_LEN);
 

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Requests that wait for a session at an MCP server. One request of a process
+ * opens the session of a caller; others wait, because the server would
+ * otherwise open one for each of them.
+ *
+ * The first request in a new session is sent alone: a server that stores its
+ * sessions without locks may lose the session if it gets several requests at
+ * once. The others wait until the server has begun to respond, at most for a
+ * second.
+ */
+
+
+#ifndef MCP_UPSTREAM_WAIT_H_INCLUDED
+#define MCP_UPSTREAM_WAIT_H_INCLUDED
+
+
+#include "call/mcp_upstream_session.h"
+
+
+/* Maximum number of requests that wait for one session. */
+#define MCP_UPSTREAM_WAITING     64
+
+/* Maximum time for which a request waits, ms. */
+#define MCP_UPSTREAM_WAIT_TIME   10000
+
+/* Maximum time for which the first request in a session is sent alone, ms. */
+#define MCP_UPSTREAM_ALONE_TIME  1000
+
+
+/* Adds a session to those that are being opened; does nothing if it is one of
+ * them. */
+void mcp_upstream_wait_list(mcp_upstream_session_t *session);
+
+/*
+ * Makes a request wait if another one of this process opens its session.
+ *
+ * Returns MCP_OK if none does, or
+ *   MCP_AGAIN      it waits: it is started again when the other one has
+ *                  succeeded, and fails if that has failed
+ *   MCP_ERR_LIMIT  MCP_UPSTREAM_WAITING requests wait already
+ */
+int mcp_upstream_wait_begin(mcp_upstream_session_t *session);
+
+/* Removes a session from those that are being opened. Requests that wait for it
+ * are started or, if fault is not MCP_FAULT_NONE, fail. Does nothing if the
+ * session is not being opened. */
+void mcp_upstream_wait_release(mcp_upstream_session_t *session,
+    mcp_fault_e fault);
+
+/* Called when a request is over: it waits no longer, and requests that wait for
+ * it are started. */
+void mcp_upstream_wait_leave(mcp_upstream_session_t *session);
+
+/* Called when the server has begun to respond with a success status. */
+void mcp_upstream_wait_head(mcp_request_t *req);
+
+/* Returns when requests that wait for req have to be started, ms, or
+ * UINT64_MAX. */
+uint64_t mcp_upstream_wait_due(const mcp_request_t *req);
+
+/* Starts these requests if that is due at the time now, ms. */
+void mcp_upstream_wait_timer(mcp_request_t *req, uint64_t now);
+
+/* Returns 1 if the request waits. */
+int mcp_upstream_waits(const mcp_request_t *req);
+
+/* Fails a request that waits, because its deadline has passed. Returns 1, or 0
+ * if it does not wait. */
+int mcp_upstream_wait_timeout(mcp_request_t *req);
+
+
+#endif /* MCP_UPSTREAM_WAIT_H_INCLUDED */

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Requests that wait while another one opens a session at an MCP server, the
+ * first request in a session, which is sent alone, and the requests that
+ * follow a call. */
+
+#include "round_cases.h"
+
+#include "call/mcp_upstream_wait.h"
+
+
+#define VERSION  "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}}"
+
+
+static mcp_target_t  target;
+
+/* the clients of requests that wait, and one more */
+static client_t      clients[MCP_UPSTREAM_WAITING + 1];
+
+
+static int
+setup_upstream(void **state)
+{
+    setup(state);
+
+    target.name = mcp_str("server");
+    target.upstream = MCP_UPSTREAM_SESSION;
+    d.endpoint.targets = &target;
+    d.endpoint.n_targets = 1;
+
+    return 0;
+}
+
+
+/* Calls a tool in the session. */
+static void
+call_tool(client_t *c)
+{
+    client_post(&d, 0, c, session, CALL);
+}
+
+
+/* Checks that there is one backend request, and that its body has this
+ * method. */
+static mcp_backend_request_t *
+sends(const char *method)
+{
+    assert_int_equal(d.n_breqs, 1);
+    has(d.last_body, method);
+
+    return d.breqs[0];
+}
+
+
+/* Responds to the first backend request with a result. */
+static void
+answer(const char *result)
+{
+    char        *id;
+    mcp_str_t    body;
+
+    body = d.breqs[0]->body;
+    id = memmem(body.data, body.len, "\"id\":", 5);
+
+    if (id == NULL) {
+        backend_answer(&d, d.breqs[0], "");
+        return;
+    }
+
+    snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",%.*s,\"result\":%s}",
+             (int) strcspn(id, ",}"), id, result);
+    backend_answer(&d, d.breqs[0], line);
+}
+
+
+/* Opens the session that the only backend request asks for. */
+static void
+open_session(void)
+{
+    mcp_backend_request_session(sends("\"initialize\""), mcp_str("s1"));
+    answer(VERSION);
+
+    mcp_backend_request_head(sends("notifications/initialized"), 202,
+                             mcp_null_str);
+    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+}
+
+
+/* Ends all calls and their session at the server. */
+static void
+end(void)
+{
+    while (d.n_breqs) {
+        answer(RESULT);
+    }
+}
+
+
+TEST(two_requests_without_session_one_opens_it)
+{
+    call_tool(&a);
+    call_tool(&b);
+    open_session();
+
+    sends("tools/call");
+    answer(RESULT);
+    assert_string_equal(a.text, ANSWER);
+
+    sends("tools/call");
+    answer(RESULT);
+    assert_string_equal(b.text, ANSWER);
+
+    client_close(&d, &a);
+    client_close(&d, &b);
+    end();
+    quiet();
+}
+
+
+TEST(server_begins_to_respond_others_are_sent)
+{
+    call_tool(&a);
+    call_tool(&b);
+    open_session();
+
+    mcp_backend_request_head(sends("tools/call"), 200,
+                             mcp_str("text/event-stream"));
+    driver_pump(&d);
+    assert_int_equal(d.n_breqs, 2);
+
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    client_close(&d, &a);
+    client_close(&d, &b);
+    end();
+    quiet();
+}
+
+
+TEST(server_is_silent_others_are_sent_after_a_second)
+{
+    call_tool(&a);
+    open_session();
+    call_tool(&b);
+
+    driver_wait(&d, MCP_UPSTREAM_ALONE_TIME - 1);
+    sends("tools/call");
+    driver_wait(&d, 1);
+    assert_int_equal(d.n_breqs, 2);
+
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    client_close(&d, &a);
+    client_close(&d, &b);
+    end();
+    quiet();
+}
+
+
+TEST(session_does_not_open_all_requests_fail)
+{
+    call_tool(&a);
+    call_tool(&b);
+    sends("\"initialize\"");
+    driver_wait(&d, MCP_UPSTREAM_WAIT_TIME);
+
+    has(a.text, "Backend timed out");
+    has(b.text, "Backend timed out");
+
+    client_close(&d, &a);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+TEST(request_waits_for_two_others_it_fails_after_10_s_in_all)
+{
+    call_tool(&a);
+    client_post(&d, 0, &b, session, CALL8);
+    client_post(&d, 0, &clients[0], session,
+                REQUEST("9", "tools/call", "{\"name\":\"echo\"}"));
+    sends("\"initialize\"");
+
+    /* the second request opens the session when the first one is over */
+
+    driver_wait(&d, MCP_UPSTREAM_WAIT_TIME - 1000);
+    client_post(&d, 0, &clients[1], session, CANCEL7);
+    sends("\"initialize\"");
+
+    driver_wait(&d, 999);
+    has_not(clients[0].text, "error");
+    driver_wait(&d, 1);
+    has(clients[0].text, "Upstream did not open a session");
+    has_not(b.text, "error");
+
+    open_session();
+    end();
+    has(b.text, "\"id\":8,\"result\":" RESULT);
+
+    client_close(&d, &a);
+    client_close(&d, &b);
+    client_close(&d, &clients[0]);
+    client_close(&d, &clients[1]);
+    quiet();
+}
+
+
+TEST(too_many_requests_wait_the_next_one_fails)
+{
+    size_t  i;
+
+    call_tool(&a);
+
+    for (i = 0; i < MCP_UPSTREAM_WAITING; i++) {
+        call_tool(&clients[i]);
+        assert_int_equal(clients[i].status, 0);
+    }
+
+    call_tool(&clients[i]);
+    has(clients[i].text, "Upstream did not open a session");
+    sends("\"initialize\"");
+
+    open_session();
+    sends("tools/call");
+
+    client_close(&d, &a);
+
+    for (i = 0; i < ITEMS(clients); i++) {
+        client_close(&d, &clients[i]);
+    }
+
+    end();
+    driver_wait(&d, 120000);
+    quiet();
+}
+
+
+TEST(client_of_waiting_request_disconnects_it_can_resume)
+{
+    char  id[64];
+
+    call_tool(&a);
+    call_tool(&b);
+    driver_wait(&d, d.endpoint.stream_after);
+    client_last_id(&b, id);
+    client_close(&d, &b);
+
+    open_session();
+    answer(RESULT);
+    sends("tools/call");
+    answer(RESULT);
+
+    client_resume(&d, 1, &b, session, id);
+    has(b.text, ANSWER);
+
+    client_close(&d, &a);
+    client_close(&d, &b);
+    end();
+    quiet();
+}
+
+
+TEST(waiting_request_cancelled_batch_gets_the_others)
+{
+    client_open(&d, session, OLD, ALL);
+
+    call_tool(&a);
+    client_post(&d, 0, &b, session, "[" CALL "," CALL8 "]");
+    client_post(&d, 0, &clients[0], session, CANCEL7);
+    client_close(&d, &clients[0]);
+    driver_wait(&d, d.endpoint.stream_after);
+
+    open_session();
+    end();
+    has(b.text, "\"id\":8,\"result\":" RESULT);
+    has_not(b.text, "\"id\":7");
+
+    client_close(&d, &a);
+    client_close(&d, &b);
+    end();
+    quiet();
+}
+
+
+TEST(session_ends_after_the_call_the_call_is_the_last_request_for_the_log)
+{
+    mcp_call_t             *call;
+    mcp_backend_request_t  *breq;
+
+    modern_call(0, &a, "");
+    open_session();
+
+    breq = sends("tools/call");
+    call = breq->call;
+    mcp_call_retain(call);
+
+    mcp_backend_request_head(breq, 200, mcp_str("application/json"));
+    snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",%.*s,\"result\":%s}",
+             (int) strcspn(strstr(d.last_body, "\"id\":"), ",}"),
+             strstr(d.last_body, "\"id\":"), RESULT);
+    backend_send(&d, breq, line);
+
+    d.n_breqs = 0;
+    mcp_backend_request_end(breq, MCP_FAULT_NONE, NULL);
+    assert_true(mcp_backend_request_is_last(breq));
+    variable_is(&breq->variables, MCP_VARIABLE_METHOD, "tools/call");
+
+    driver_pump(&d);
+    assert_int_equal(d.n_breqs, 1);
+    assert_ptr_equal(d.breqs[0], breq);
+    assert_true(breq->ends_session);
+
+    mcp_backend_request_head(breq, 200, mcp_null_str);
+    d.n_breqs = 0;
+    mcp_backend_request_end(breq, MCP_FAULT_NONE, NULL);
+    assert_false(mcp_backend_request_is_last(breq));
+
+    mcp_call_release(call);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+RUN_TESTS(setup_upstream, teardown)
