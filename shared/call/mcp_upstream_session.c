@@ -165,22 +165,23 @@ mcp_upstream_session_text(const mcp_upstream_session_t *session,
 
 
 /*
- * Writes a new session to the zone. If another request of the caller has
- * written one meanwhile, or the zone has no room, the session remains that of
- * this request alone.
+ * Adds a new session to the zone. If another request of the caller has added
+ * one meanwhile, or the zone has no room, the session remains that of this
+ * request alone.
  */
 static void
 mcp_upstream_session_share(mcp_request_t *req)
 {
     char                     text[MCP_STORE_TEXT_MAX];
-    size_t                   len;
     uint32_t                 ended;
+    uint64_t                 now;
     mcp_call_t              *call;
     mcp_tenant_t             tenant;
     mcp_upstream_session_t  *session;
 
     call = req->call;
     session = req->session;
+    now = mcp_call_now(call);
 
     if (session->own) {
         return;
@@ -190,7 +191,7 @@ mcp_upstream_session_share(mcp_request_t *req)
 
     if (call->client.has_session
         && mcp_store_value_get(call->worker->store, MCP_VALUE_SESSION_ENDED,
-                               call->client.id, mcp_call_now(call), &ended)
+                               call->client.id, now, &ended)
            == MCP_OK)
     {
         session->own = 1;
@@ -199,15 +200,11 @@ mcp_upstream_session_share(mcp_request_t *req)
 
     mcp_tenant(call->endpoint, call->tenant, &tenant);
 
-    if (mcp_store_text_get(call->worker->store, MCP_VALUE_UPSTREAM_SESSION,
-                           session->key, mcp_call_now(call), text, &len)
-        != MCP_OK
-        && mcp_store_text_push(call->worker->store, MCP_VALUE_UPSTREAM_SESSION,
-                               session->key,
-                               mcp_upstream_session_text(session, text),
-                               mcp_call_now(call) + MCP_UPSTREAM_SESSION_KEEP,
-                               &tenant)
-           == MCP_OK)
+    if (mcp_store_text_add(call->worker->store, MCP_VALUE_UPSTREAM_SESSION,
+                           session->key,
+                           mcp_upstream_session_text(session, text), now,
+                           now + MCP_UPSTREAM_SESSION_KEEP, &tenant)
+        == MCP_OK)
     {
         session->shared = 1;
         return;

@@ -773,7 +773,7 @@ typedef enum {
     MCP_VALUE_CONFIGURATION = 'C',
 
     /* The session of a caller at an MCP server, as text, by the digest of
-     * caller and server. Written by the process that has opened the
+     * caller and server. Written by the first process that has opened a
      * session. */
     MCP_VALUE_UPSTREAM_SESSION = 'u',
 
@@ -857,22 +857,27 @@ void mcp_store_value_delete(mcp_store_t *store, mcp_value_e purpose,
 #define MCP_STORE_TEXT_MAX   480       /* maximum bytes of a text */
 
 /*
- * Sets a value to a text. If this is a new value and there is no room, removes
- * a value as mcp_store_value_push() does: the tenant's text that was not used
- * for the longest time, or a text of a tenant that has many. A value that
- * exists needs no room, and stays with the tenant for which it was created.
+ * Adds a text that expires at the time "expires" (ms; 0: never), if there is
+ * none with this purpose and key that has not expired at the time "now" (ms),
+ * atomically: if several processes add a text, that of the first one stays.
  *
- * Other processes find the older or the new text. If the process dies while it
- * replaces a text, the value may be removed.
+ * If this is a new value and there is no room, removes a value as
+ * mcp_store_value_push() does: the tenant's text that was not used for the
+ * longest time, or a text of a tenant that has many. An expired text is
+ * replaced: the new text needs no room, and belongs to the tenant of the
+ * expired one. If the process dies while it replaces a text, the value may be
+ * removed.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_LIMIT  the text is longer than MCP_STORE_TEXT_MAX; an older text
- *                  is kept
- *   MCP_ERR_FULL   there was no value, and the region has no room
+ *   MCP_ERR_EXISTS  there is a text that has not expired; it is not changed,
+ *                   and its place in the order of use stays
+ *   MCP_ERR_LIMIT   the text is longer than MCP_STORE_TEXT_MAX; an older text
+ *                   is kept
+ *   MCP_ERR_FULL    there was no value, and the region has no room
  */
-int mcp_store_text_push(mcp_store_t *store, mcp_value_e purpose,
-    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text, uint64_t expires,
-    const mcp_tenant_t *tenant);
+int mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
+    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text, uint64_t now,
+    uint64_t expires, const mcp_tenant_t *tenant);
 
 /*
  * Copies the text of a value to "text", and sets *len to its length. Counts as

@@ -4,8 +4,9 @@
  * Values with text. The entry has the index of a chunk in place of a number.
  * The chunk contains the text, and its field "used" determines the length.
  *
- * A text is changed in place, because a replacement then needs no room. The
- * index is 0 meanwhile: if the process dies, the repair frees the value.
+ * An expired text is replaced in place, because a replacement then needs no
+ * room. The index is 0 meanwhile: if the process dies, the repair frees the
+ * value.
  */
 
 
@@ -68,9 +69,9 @@ mcp_store_text_used(mcp_store_op_t *op, mcp_store_entry_t *e)
 
 
 int
-mcp_store_text_push(mcp_store_t *store, mcp_value_e purpose,
-    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text, uint64_t expires,
-    const mcp_tenant_t *tenant)
+mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
+    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text, uint64_t now,
+    uint64_t expires, const mcp_tenant_t *tenant)
 {
     int                      rc;
     mcp_store_op_t           op;
@@ -90,12 +91,15 @@ mcp_store_text_push(mcp_store_t *store, mcp_value_e purpose,
 
     e = mcp_store_value_find(op.head, purpose, key);
 
-    if (e != NULL) {
+    if (e == NULL) {
+        rc = mcp_store_value_new(&op, &v);
+
+    } else if (mcp_store_value_expired(e, now)) {
         mcp_store_text_replace(op.head, e, text, expires);
         mcp_store_text_used(&op, e);
 
     } else {
-        rc = mcp_store_value_new(&op, &v);
+        rc = MCP_ERR_EXISTS;
     }
 
     mcp_store_leave(&op);

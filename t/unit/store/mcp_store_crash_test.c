@@ -504,12 +504,14 @@ worker_text(worker_t *w)
     int            rc;
     char           text[MCP_STORE_TEXT_MAX];
     size_t         len;
+    uint64_t       now;
     mcp_str_t      run;
     mcp_tenant_t   tenant = { .id = { 1 }, .values = 20 };
     unsigned char  key[MCP_DIGEST_LEN];
 
     memset(key, (int) (draw(&w->seed) % 100), sizeof(key));
     run = text_run(text, (unsigned) draw(&w->seed));
+    now = clock_ms();
 
     switch (draw(&w->seed) % 4) {
     case 0:
@@ -517,15 +519,20 @@ worker_text(worker_t *w)
                                      key, run);
         break;
     case 1:
-        (void) mcp_store_text_push(&w->store, MCP_VALUE_UPSTREAM_SESSION, key,
-                                   run, 0, key[0] % 2 ? &tenant : NULL);
+
+        /* half of the calls have a time at which all texts have expired: they
+         * replace an existing text */
+
+        (void) mcp_store_text_add(&w->store, MCP_VALUE_UPSTREAM_SESSION, key,
+                                  run, draw(&w->seed) % 2 ? now : UINT64_MAX,
+                                  now + 1000, key[0] % 2 ? &tenant : NULL);
         break;
     case 2:
         mcp_store_value_delete(&w->store, MCP_VALUE_UPSTREAM_SESSION, key);
         break;
     default:
-        rc = mcp_store_text_get(&w->store, MCP_VALUE_UPSTREAM_SESSION, key, 1,
-                                text, &len);
+        rc = mcp_store_text_get(&w->store, MCP_VALUE_UPSTREAM_SESSION, key,
+                                now, text, &len);
 
         if (rc == MCP_OK && !is_run((mcp_str_t) { text, len })) {
             worker_fail(w, "a text", len);
@@ -879,6 +886,117 @@ TEST(test_threads)
     assert_ok(store_verify(&w[0].store, &why));
     munmap(memory, MCP_LOCK_SIZE + ZONE);
     munmap(journal, sizeof(journal_t));
+}
+
+
+/* --- texts that several processes add --- */
+
+#define RACE_KEYS  2000
+
+
+typedef struct {
+    _Atomic(unsigned)  ready;          /* number of processes that have
+                                          started */
+    _Atomic(unsigned)  added[RACE_KEYS];   /* bit k: process k has added its
+                                              text with this key */
+} race_t;
+
+
+static void
+race_attach(mcp_store_t *store, void *memory, unsigned slot)
+{
+    mcp_store_glue_t  glue = { shared_lock, shared_unlock, memory,
+                               shared_wake, memory };
+
+    assert_ok(mcp_store_attach(store, (char *) memory + MCP_LOCK_SIZE, &glue,
+                               slot, 10 + slot));
+}
+
+
+static void
+race_key(unsigned char key[MCP_DIGEST_LEN], unsigned n)
+{
+    memset(key, 0, MCP_DIGEST_LEN);
+    memcpy(key, &n, sizeof(n));
+}
+
+
+/* Adds the text of process k with each of the keys, and exits. */
+static void
+race_run(mcp_store_t *store, race_t *race, unsigned k)
+{
+    int            rc;
+    char           text[MCP_STORE_TEXT_MAX];
+    unsigned       n;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    atomic_fetch_add(&race->ready, 1);
+
+    while (atomic_load(&race->ready) < 2) {
+        usleep(10);
+    }
+
+    for (n = 0; n < RACE_KEYS; n++) {
+        race_key(key, n);
+        rc = mcp_store_text_add(store, MCP_VALUE_UPSTREAM_SESSION, key,
+                                text_run(text, k), 1, 2, NULL);
+
+        if (rc == MCP_OK) {
+            atomic_fetch_or(&race->added[n], 1u << k);
+
+        } else if (rc != MCP_ERR_EXISTS) {
+            _exit(1);
+        }
+    }
+
+    _exit(0);
+}
+
+
+TEST(two_processes_add_one_text_first_text_stays)
+{
+    int            status;
+    char           text[MCP_STORE_TEXT_MAX], want[MCP_STORE_TEXT_MAX];
+    void          *memory;
+    pid_t          pid[2];
+    size_t         len;
+    race_t        *race;
+    unsigned       k, n, added;
+    mcp_store_t    store[2];
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    memory = zone_new(8 * ZONE);
+    race = shared_new(sizeof(race_t));
+    race_attach(&store[0], memory, 0);
+    race_attach(&store[1], memory, 1);
+
+    for (k = 0; k < 2; k++) {
+        pid[k] = fork();
+        assert_true(pid[k] != -1);
+
+        if (pid[k] == 0) {
+            race_run(&store[k], race, k);
+        }
+    }
+
+    for (k = 0; k < 2; k++) {
+        assert_int_equal(waitpid(pid[k], &status, 0), pid[k]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+
+    for (n = 0; n < RACE_KEYS; n++) {
+        added = atomic_load(&race->added[n]);
+        assert_true(added == 1 || added == 2);
+
+        race_key(key, n);
+        assert_ok(mcp_store_text_get(&store[0], MCP_VALUE_UPSTREAM_SESSION,
+                                     key, 1, text, &len));
+        assert_true(mcp_str_eq((mcp_str_t) { text, len },
+                               text_run(want, added - 1)));
+    }
+
+    munmap(memory, MCP_LOCK_SIZE + 8 * ZONE);
+    munmap(race, sizeof(race_t));
 }
 
 

@@ -1011,30 +1011,48 @@ model_text(unsigned k)
 }
 
 
+/* Returns 1 if the store may have a text of the model that has not expired. */
+static int
+may_have(unsigned k)
+{
+    return texts[k].there
+           && (texts[k].expires == 0 || now < texts[k].expires);
+}
+
+
 /* Returns 1 if the store must have a text of the model: in a tight region,
  * another text may have replaced it. */
 static int
 must_have(unsigned k)
 {
-    return !tight && texts[k].there
-           && (texts[k].expires == 0 || now < texts[k].expires);
+    return !tight && may_have(k);
 }
 
 
 static void
-do_text_push(unsigned k, const unsigned char *key, mcp_str_t text)
+do_text_add(unsigned k, const unsigned char *key, mcp_str_t text)
 {
     int                  rc;
+    uint64_t             expires;
     const mcp_tenant_t  *tenant;
+
+    expires = draw(3) ? now + draw(3000) : 0;
+    tenant = shared ? &tenants[k % TENANTS] : &tenants[0];
+    rc = mcp_store_text_add(some_process(), MCP_VALUE_UPSTREAM_SESSION, key,
+                            text, now, expires, tenant);
+
+    if (rc == MCP_ERR_EXISTS) {
+        assert_true(may_have(k));
+        return;
+    }
+
+    assert_false(must_have(k));
+    assert_true(rc == MCP_OK || (tight && rc == MCP_ERR_FULL));
 
     memcpy(texts[k].text, text.data, text.len);
     texts[k].len = text.len;
-    texts[k].expires = draw(3) ? now + draw(3000) : 0;
-    tenant = shared ? &tenants[k % TENANTS] : &tenants[0];
-    rc = mcp_store_text_push(some_process(), MCP_VALUE_UPSTREAM_SESSION, key,
-                             text, texts[k].expires, tenant);
+    texts[k].expires = expires;
     texts[k].there = (rc == MCP_OK);
-    assert_true(rc == MCP_OK || (tight && rc == MCP_ERR_FULL));
 
     if (tenant == &tenants[1]) {
         assert_true(counted_texts(tenant) <= tenant->values);
@@ -1043,11 +1061,30 @@ do_text_push(unsigned k, const unsigned char *key, mcp_str_t text)
 
 
 static void
+do_text_get(unsigned k, const unsigned char *key)
+{
+    int     rc;
+    char    buf[MCP_STORE_TEXT_MAX];
+    size_t  len;
+
+    rc = mcp_store_text_get(some_process(), MCP_VALUE_UPSTREAM_SESSION, key,
+                            now, buf, &len);
+
+    if (rc != MCP_OK) {
+        assert_int_equal(rc, MCP_ERR_NOT_FOUND);
+        assert_false(must_have(k));
+        return;
+    }
+
+    assert_true(may_have(k));
+    assert_true(mcp_str_eq((mcp_str_t) { buf, len }, model_text(k)));
+}
+
+
+static void
 do_text(void)
 {
     int            rc;
-    char           buf[MCP_STORE_TEXT_MAX];
-    size_t         len;
     unsigned       k, n;
     mcp_str_t      text;
     unsigned char  key[MCP_DIGEST_LEN];
@@ -1061,7 +1098,7 @@ do_text(void)
     switch (draw(4)) {
 
     case 0:
-        do_text_push(k, key, text);
+        do_text_add(k, key, text);
         return;
 
     case 1:
@@ -1080,17 +1117,7 @@ do_text(void)
         return;
 
     default:
-        rc = mcp_store_text_get(some_process(), MCP_VALUE_UPSTREAM_SESSION,
-                                key, now, buf, &len);
-
-        if (rc == MCP_OK) {
-            text = (mcp_str_t) { buf, len };
-            assert_true(texts[k].there && mcp_str_eq(text, model_text(k)));
-            return;
-        }
-
-        assert_int_equal(rc, MCP_ERR_NOT_FOUND);
-        assert_false(must_have(k));
+        do_text_get(k, key);
     }
 }
 

@@ -21,6 +21,11 @@
 #define STREAMS  7
 #define TEXTS    3                     /* texts without a tenant */
 
+/* Times at which the texts of the scene expire, ms. A sweep frees text 1. */
+#define SWEEP    1000000
+#define LATER    (2 * SWEEP)
+#define EXPIRES  10                    /* text 1; the other texts: LATER */
+
 #define U  MCP_VALUE_UPSTREAM_SESSION
 
 /* the bit of text i in operation_t.may_free */
@@ -146,8 +151,8 @@ scene_make(scene_t *scene, void *region)
 
     for (i = 0; i < TEXTS; i++) {
         memset(key, (int) i, sizeof(key));
-        assert_ok(mcp_store_text_push(&a, U, key, text_run(buf, i),
-                                      i == 1 ? 10 : 0, NULL));
+        assert_ok(mcp_store_text_add(&a, U, key, text_run(buf, i), 1,
+                                     i == 1 ? EXPIRES : LATER, NULL));
     }
 
     memset(key, 0, sizeof(key));
@@ -411,6 +416,8 @@ op_values(mcp_store_t *a, scene_t *s)
 }
 
 
+/* Creates the text with a key, or replaces it: all texts have expired at the
+ * time LATER. */
 static void
 set_text(mcp_store_t *a, unsigned key, unsigned n, const mcp_tenant_t *tenant)
 {
@@ -419,7 +426,7 @@ set_text(mcp_store_t *a, unsigned key, unsigned n, const mcp_tenant_t *tenant)
 
     memset(bytes, (int) key, sizeof(bytes));
 
-    if (mcp_store_text_push(a, U, bytes, text_run(buf, n), 0, tenant)
+    if (mcp_store_text_add(a, U, bytes, text_run(buf, n), LATER, LATER, tenant)
         != MCP_OK)
     {
         abort();
@@ -427,7 +434,8 @@ set_text(mcp_store_t *a, unsigned key, unsigned n, const mcp_tenant_t *tenant)
 }
 
 
-/* Creates, uses, replaces and deletes texts of a tenant, which has a quota. */
+/* Creates, reads, replaces and deletes texts of a tenant, which has a
+ * quota. */
 static void
 op_texts(mcp_store_t *a, scene_t *s)
 {
@@ -515,7 +523,7 @@ op_publish(mcp_store_t *a, scene_t *s)
 static void
 op_sweep(mcp_store_t *a, scene_t *s)
 {
-    mcp_store_sweep(a, 1000000, 10000, NULL, NULL);
+    mcp_store_sweep(a, SWEEP, 10000, NULL, NULL);
 }
 
 

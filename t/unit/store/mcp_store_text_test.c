@@ -30,10 +30,10 @@ digest(unsigned id, unsigned n)
 }
 
 
-/* Sets key n of a tenant to the text of that number, which expires at 100 +
- * n. Tenant 0 is none. */
+/* Adds the text of key n of a tenant at the time "now". It expires at 100 + n.
+ * Tenant 0 is none. */
 static int
-push(unsigned id, unsigned n)
+add_at(unsigned id, unsigned n, uint64_t now)
 {
     char          text[40];
     int           len;
@@ -41,9 +41,26 @@ push(unsigned id, unsigned n)
 
     len = snprintf(text, sizeof(text), "session %u of %u", n, id);
 
-    return mcp_store_text_push(S0, U, digest(id, n).bytes,
-                               (mcp_str_t) { text, (size_t) len }, 100 + n,
-                               id ? &p : NULL);
+    return mcp_store_text_add(S0, U, digest(id, n).bytes,
+                              (mcp_str_t) { text, (size_t) len }, now, 100 + n,
+                              id ? &p : NULL);
+}
+
+
+/* Adds the text of key n of a tenant while no text has expired. */
+static int
+add(unsigned id, unsigned n)
+{
+    return add_at(id, n, 0);
+}
+
+
+/* Replaces the text of key n of a tenant, which has expired, by the same
+ * text. */
+static int
+replace(unsigned id, unsigned n)
+{
+    return add_at(id, n, 100 + n);
 }
 
 
@@ -106,8 +123,8 @@ texts(void)
 }
 
 
-/* Texts of all lengths are stored, replaced by each other, and read by another
- * process. */
+/* Texts of all lengths are stored, replaced by each other when they have
+ * expired, and read by another process. */
 TEST(test_lengths)
 {
     char                 text[MCP_STORE_TEXT_MAX];
@@ -123,7 +140,7 @@ TEST(test_lengths)
         mcp_str_t  s = store_message((unsigned) i, sizes[i]);
 
         for (k = 0; k < 2; k++) {
-            assert_ok(mcp_store_text_push(S0, U, key.bytes, s, 0, NULL));
+            assert_ok(mcp_store_text_add(S0, U, key.bytes, s, 5, 5, NULL));
             assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, text, &len));
             assert_int_equal(len, s.len);
             assert_memory_equal(text, s.data, len);
@@ -140,9 +157,9 @@ TEST(test_lengths)
 
     /* a text that is too long is rejected, and the older one is kept */
 
-    assert_int_equal(mcp_store_text_push(S0, U, key.bytes,
-                                         store_message(9, MCP_STORE_TEXT_MAX
-                                                       + 1), 0, NULL),
+    assert_int_equal(mcp_store_text_add(S0, U, key.bytes,
+                                        store_message(9, MCP_STORE_TEXT_MAX
+                                                      + 1), 5, 9, NULL),
                      MCP_ERR_LIMIT);
     assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, text, &len));
     assert_int_equal(len, 7);
@@ -161,10 +178,10 @@ TEST(test_delete)
 
     assert_int_equal(mcp_store_text_delete(S0, U, key.bytes, mcp_str("a")),
                      MCP_ERR_NOT_FOUND);
-    assert_ok(mcp_store_text_push(S0, U, key.bytes, mcp_str("older"), 0,
-                                  NULL));
-    assert_ok(mcp_store_text_push(S1, U, key.bytes, mcp_str("newer"), 0,
-                                  NULL));
+    assert_ok(mcp_store_text_add(S0, U, key.bytes, mcp_str("older"), 1, 2,
+                                 NULL));
+    assert_ok(mcp_store_text_add(S1, U, key.bytes, mcp_str("newer"), 2, 0,
+                                 NULL));
     assert_int_equal(mcp_store_text_delete(S0, U, key.bytes, mcp_str("older")),
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_text_delete(S0, U, key.bytes, mcp_str("newe")),
@@ -185,8 +202,8 @@ TEST(test_delete)
 
     /* an empty text */
 
-    assert_ok(mcp_store_text_push(S0, U, key.bytes, (mcp_str_t) { NULL, 0 }, 0,
-                                  NULL));
+    assert_ok(mcp_store_text_add(S0, U, key.bytes, (mcp_str_t) { NULL, 0 }, 1,
+                                 0, NULL));
     assert_int_equal(mcp_store_text_delete(S0, U, key.bytes, mcp_str("a")),
                      MCP_ERR_NOT_FOUND);
     assert_ok(mcp_store_text_delete(S0, U, key.bytes, mcp_str("")));
@@ -204,7 +221,7 @@ TEST(test_expiry)
     digest_t  key = digest(1, 7);
 
     for (n = 0; n < 20; n++) {
-        assert_ok(push(1, n));
+        assert_ok(add(1, n));
     }
 
     assert_ok(mcp_store_text_get(S0, U, key.bytes, 106, text, &len));
@@ -216,7 +233,8 @@ TEST(test_expiry)
     store_sound(&d);
 
     key = digest(1, 10);
-    assert_ok(mcp_store_text_push(S0, U, key.bytes, mcp_str("x"), 500, NULL));
+    assert_ok(mcp_store_text_add(S0, U, key.bytes, mcp_str("x"), 110, 500,
+                                 NULL));
     assert_int_equal(mcp_store_sweep(S0, 119, UINT32_MAX, NULL, NULL), 9);
     assert_ok(mcp_store_text_get(S0, U, key.bytes, 499, text, &len));
     assert_int_equal(mcp_store_sweep(S0, 500, UINT32_MAX, NULL, NULL), 1);
@@ -224,8 +242,86 @@ TEST(test_expiry)
 }
 
 
+/* Returns 1 if the text of a key is the wanted one at the time "now". */
+static int
+has(mcp_store_t *store, unsigned n, mcp_str_t want, uint64_t now)
+{
+    int     rc;
+    char    text[MCP_STORE_TEXT_MAX];
+    size_t  len;
+
+    rc = mcp_store_text_get(store, U, digest(1, n).bytes, now, text, &len);
+
+    if (rc == MCP_ERR_NOT_FOUND) {
+        return 0;
+    }
+
+    assert_ok(rc);
+
+    return mcp_str_eq((mcp_str_t) { text, len }, want);
+}
+
+
+TEST(text_exists_add_is_rejected_and_text_unchanged)
+{
+    unsigned      n;
+    mcp_tenant_t  p = tenant(2);
+
+    assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("first"),
+                                 10, 20, NULL));
+    assert_ok(mcp_store_text_add(S0, U, digest(1, 2).bytes, mcp_str("never"),
+                                 10, 0, NULL));
+
+    /* a text with another length, time of expiry and tenant */
+
+    for (n = 1; n <= 2; n++) {
+        assert_int_equal(mcp_store_text_add(S0, U, digest(1, n).bytes,
+                                            mcp_str("another"), 19, 90, &p),
+                         MCP_ERR_EXISTS);
+    }
+
+    assert_true(has(S1, 1, mcp_str("first"), 19));
+    assert_false(has(S1, 1, mcp_str("first"), 20));
+    assert_true(has(S1, 2, mcp_str("never"), UINT64_MAX));
+    assert_int_equal(texts(), 2);
+    assert_null(mcp_store_entry_find(S0->head, MCP_ENTRY_TENANT, 1, p.id, 0));
+
+    drop(1, 1);
+    drop(1, 2);
+}
+
+
+TEST(text_expired_add_replaces_it)
+{
+    assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("first"),
+                                 10, 20, NULL));
+    assert_ok(mcp_store_text_add(S1, U, digest(1, 1).bytes, mcp_str("second"),
+                                 20, 30, NULL));
+    assert_true(has(S0, 1, mcp_str("second"), 29));
+    assert_false(has(S0, 1, mcp_str("second"), 30));
+    assert_int_equal(texts(), 1);
+    store_repair(&d);
+    assert_true(has(S0, 1, mcp_str("second"), 29));
+    drop(1, 1);
+}
+
+
+TEST(two_processes_add_first_text_stays)
+{
+    assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("first"),
+                                 10, 20, NULL));
+    assert_int_equal(mcp_store_text_add(S1, U, digest(1, 1).bytes,
+                                        mcp_str("second"), 10, 20, NULL),
+                     MCP_ERR_EXISTS);
+    assert_true(has(S0, 1, mcp_str("first"), 10));
+    assert_true(has(S1, 1, mcp_str("first"), 10));
+    drop(1, 1);
+}
+
+
 /* At the quota, a new text replaces the one that was not used for the longest
- * time. Reading a text and setting it again are uses. */
+ * time. Reading a text and replacing it are uses. Adding a text that exists is
+ * not. */
 TEST(test_least_recently_used)
 {
     unsigned  n;
@@ -233,29 +329,30 @@ TEST(test_least_recently_used)
     quota = 3;
 
     for (n = 0; n < 3; n++) {
-        assert_ok(push(1, n));
+        assert_ok(add(1, n));
     }
 
     assert_true(kept(1, 0));
-    assert_ok(push(1, 3));
+    assert_ok(add(1, 3));
     assert_true(there_is(1, 0) && !there_is(1, 1) && there_is(1, 2));
 
-    assert_ok(push(1, 2));
-    assert_ok(push(1, 4));
+    assert_int_equal(add(1, 0), MCP_ERR_EXISTS);
+    assert_ok(replace(1, 2));
+    assert_ok(add(1, 4));
     assert_true(!there_is(1, 0) && there_is(1, 2) && there_is(1, 3));
     store_sound(&d);
 
     /* the texts of another tenant remain */
 
-    assert_ok(push(2, 0));
-    assert_ok(push(1, 5));
+    assert_ok(add(2, 0));
+    assert_ok(add(1, 5));
     assert_true(kept(2, 0) && !there_is(1, 3) && kept(1, 2));
     assert_int_equal(texts(), 4);
 
     /* after a repair the order is any: one of the older texts is replaced */
 
     store_repair(&d);
-    assert_ok(push(1, 6));
+    assert_ok(add(1, 6));
     assert_int_equal(there_is(1, 2) + there_is(1, 4) + there_is(1, 5), 2);
     assert_true(kept(1, 6));
 
@@ -263,8 +360,8 @@ TEST(test_least_recently_used)
      * one */
 
     quota = 1;
-    assert_ok(push(1, 7));
-    assert_ok(push(3, 0));
+    assert_ok(add(1, 7));
+    assert_ok(add(3, 0));
     assert_true(kept(1, 7) && kept(3, 0));
     assert_int_equal(texts(), 5);
 }
@@ -285,7 +382,7 @@ TEST(test_other_values)
     for (n = 0; n < 4; n++) {
         assert_ok(mcp_store_value_push(S0, 'd', digest(1, n).bytes, n, 100,
                                        &p));
-        assert_ok(push(1, n));
+        assert_ok(add(1, n));
     }
 
     mcp_store_stats(S0, &stats);
@@ -317,14 +414,14 @@ TEST(test_no_tenant)
     assert_true(max > 100);
 
     for (n = 0; n < max; n++) {
-        assert_ok(push(0, n));
+        assert_ok(add(0, n));
     }
 
     assert_true(store_used(&d) <= d.size / 8);
     assert_true(kept(0, 0));
 
     for (n = max; n < max + 10; n++) {
-        assert_ok(push(0, n));
+        assert_ok(add(0, n));
     }
 
     assert_int_equal(texts(), max);
@@ -336,7 +433,7 @@ TEST(test_no_tenant)
      * the tenant with the most texts */
 
     assert_ok(keep(0, 0));
-    assert_ok(push(1, 0));
+    assert_ok(add(1, 0));
     assert_true(kept(1, 0));
     assert_int_equal(texts(), max);
     store_sound(&d);
@@ -356,7 +453,7 @@ TEST(test_share)
         before = texts();
 
         for (n = 0; n < max; n++) {
-            assert_ok(push(i, n));
+            assert_ok(add(i, n));
             assert_true(kept(i, n));
         }
 
@@ -381,8 +478,8 @@ TEST(test_networks)
         p.id[7] = (unsigned char) i;
 
         for (n = 0; n < 3; n++) {
-            assert_ok(mcp_store_text_push(S0, U, digest(i, n).bytes,
-                                          mcp_str("x"), 1, &p));
+            assert_ok(mcp_store_text_add(S0, U, digest(i, n).bytes,
+                                         mcp_str("x"), 0, 1, &p));
         }
 
         store_sound(&d);
@@ -399,7 +496,7 @@ TEST(test_networks)
 
 
 /* Streams fill the region, so that a new text finds no chunk: it replaces
- * another text. A replaced text needs no room. */
+ * another text. The replacement of an expired text needs no room. */
 TEST(test_full)
 {
     unsigned           i, n;
@@ -414,19 +511,19 @@ TEST(test_full)
     /* for each text there are entries for it and its tenant */
 
     for (i = 1; i <= 20; i++) {
-        assert_ok(push(i, 0));
+        assert_ok(add(i, 0));
     }
 
     store_spec(&spec, 1, 1);
     store_create(&d, 0, &spec, &ref);
     fill(&ref, 0);
 
-    assert_ok(push(1, 0));
+    assert_ok(replace(1, 0));
     assert_true(kept(1, 0));
     assert_int_equal(texts(), 20);
 
     for (n = 1; n <= 100; n++) {
-        assert_ok(push(n % 30, n));
+        assert_ok(add(n % 30, n));
         assert_true(kept(n % 30, n));
         store_sound(&d);
     }
@@ -447,7 +544,7 @@ TEST(test_full)
 
     /* no text is left to replace */
 
-    assert_int_equal(push(1, 1), MCP_ERR_FULL);
+    assert_int_equal(add(1, 1), MCP_ERR_FULL);
     assert_int_equal(texts(), 0);
     assert_ok(mcp_store_value_get(S0, 'd', digest(1, 0).bytes, 0, &value));
     store_repair(&d);
@@ -466,7 +563,7 @@ TEST(test_evict)
     fill(&ref, 0);
 
     assert_true(there(&old));
-    assert_ok(push(1, 0));
+    assert_ok(add(1, 0));
     assert_true(!there(&old) && kept(1, 0));
 }
 
@@ -482,7 +579,7 @@ TEST(test_repair)
     create_ok(0, 1, 1, &ref);
 
     for (n = 0; n < 10; n++) {
-        assert_ok(push(1, n));
+        assert_ok(add(1, n));
     }
 
     assert_ok(keep(1, 0));
@@ -506,7 +603,7 @@ TEST(test_repair)
     assert_int_equal(there_is(1, 8) + there_is(1, 9), 1);
     assert_int_equal(texts(), 1);
     assert_true(there(&ref));
-    assert_ok(push(1, 5));
+    assert_ok(add(1, 5));
     assert_true(kept(1, 5));
 }
 
