@@ -103,13 +103,15 @@ mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
 }
 
 
-/* Reads the session from the zone: its revision, a space, and its id. Returns
- * 1 if there is one. */
+/* Reads the session from the zone: its revision, a space, and its id. The zone
+ * then keeps the session for another MCP_UPSTREAM_SESSION_KEEP. Returns 1 if
+ * there is one. */
 static int
 mcp_upstream_session_find(mcp_request_t *req)
 {
     char                     text[MCP_STORE_TEXT_MAX];
     size_t                   len;
+    uint64_t                 now;
     mcp_str_t                version;
     mcp_call_t              *call;
     mcp_revision_e           revision;
@@ -117,9 +119,11 @@ mcp_upstream_session_find(mcp_request_t *req)
 
     call = req->call;
     session = req->session;
+    now = mcp_call_now(call);
 
     if (mcp_store_text_get(call->worker->store, MCP_VALUE_UPSTREAM_SESSION,
-                           session->key, mcp_call_now(call), text, &len)
+                           session->key, now, now + MCP_UPSTREAM_SESSION_KEEP,
+                           text, &len)
         != MCP_OK)
     {
         return 0;

@@ -774,7 +774,7 @@ typedef enum {
 
     /* The session of a caller at an MCP server, as text, by the digest of
      * caller and server. Written by the first process that has opened a
-     * session. */
+     * session; each use extends its time of expiry. */
     MCP_VALUE_UPSTREAM_SESSION = 'u',
 
     /* The form of an MCP server and its revision, by the digest of the server.
@@ -884,11 +884,15 @@ int mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
  * a use of the text. Takes no lock if there is no value with this purpose at
  * all.
  *
+ * The text then expires at the time "expires" (ms), so that it is kept while
+ * it is used. Its time of expiry does not change if it never expires, or if
+ * "expires" is 0 or not later.
+ *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is none, or it has expired
  */
 int mcp_store_text_get(mcp_store_t *store, mcp_value_e purpose,
-    const unsigned char key[MCP_DIGEST_LEN], uint64_t now,
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint64_t expires,
     char text[MCP_STORE_TEXT_MAX], size_t *len);
 
 /*

@@ -56,6 +56,21 @@ mcp_store_text_replace(mcp_store_head_t *head, mcp_store_entry_t *e,
 }
 
 
+/*
+ * Makes a text expire at "expires" if that is later than its time of expiry. A
+ * single write of 64 bits changes that time: a process that dies leaves the
+ * older time or the new one. No other data depend on it, because a sweep reads
+ * the time from the entry.
+ */
+static void
+mcp_store_text_extend(mcp_store_entry_t *e, uint64_t expires)
+{
+    if (e->u.value.expires != 0 && expires > e->u.value.expires) {
+        e->u.value.expires = expires;
+    }
+}
+
+
 /* Makes a text the newest one of its tenant, so that the texts that were not
  * used for the longest time are replaced first. */
 static void
@@ -110,7 +125,7 @@ mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
 
 int
 mcp_store_text_get(mcp_store_t *store, mcp_value_e purpose,
-    const unsigned char key[MCP_DIGEST_LEN], uint64_t now,
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint64_t expires,
     char text[MCP_STORE_TEXT_MAX], size_t *len)
 {
     int                 rc;
@@ -131,6 +146,7 @@ mcp_store_text_get(mcp_store_t *store, mcp_value_e purpose,
     if (e != NULL && !mcp_store_value_expired(e, now)) {
         pos = (mcp_store_pos_t) { e->u.value.value, MCP_CHUNK_HEAD };
         *len = mcp_store_copy_out(op.head, &pos, text, MCP_STORE_TEXT_MAX);
+        mcp_store_text_extend(e, expires);
         mcp_store_text_used(&op, e);
         rc = MCP_OK;
 

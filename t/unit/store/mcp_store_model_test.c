@@ -1060,15 +1060,18 @@ do_text_add(unsigned k, const unsigned char *key, mcp_str_t text)
 }
 
 
+/* Reads a text, and may extend its time of expiry. */
 static void
 do_text_get(unsigned k, const unsigned char *key)
 {
-    int     rc;
-    char    buf[MCP_STORE_TEXT_MAX];
-    size_t  len;
+    int       rc;
+    char      buf[MCP_STORE_TEXT_MAX];
+    size_t    len;
+    uint64_t  expires;
 
+    expires = draw(2) ? now + draw(3000) : 0;
     rc = mcp_store_text_get(some_process(), MCP_VALUE_UPSTREAM_SESSION, key,
-                            now, buf, &len);
+                            now, expires, buf, &len);
 
     if (rc != MCP_OK) {
         assert_int_equal(rc, MCP_ERR_NOT_FOUND);
@@ -1078,6 +1081,10 @@ do_text_get(unsigned k, const unsigned char *key)
 
     assert_true(may_have(k));
     assert_true(mcp_str_eq((mcp_str_t) { buf, len }, model_text(k)));
+
+    if (texts[k].expires != 0 && expires > texts[k].expires) {
+        texts[k].expires = expires;
+    }
 }
 
 

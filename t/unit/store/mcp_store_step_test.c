@@ -25,6 +25,7 @@
 #define SWEEP    1000000
 #define LATER    (2 * SWEEP)
 #define EXPIRES  10                    /* text 1; the other texts: LATER */
+#define EXTENDED 20                    /* text 1 after op_text_use() */
 
 #define U  MCP_VALUE_UPSTREAM_SESSION
 
@@ -448,7 +449,7 @@ op_texts(mcp_store_t *a, scene_t *s)
     for (i = 16; i < 20; i++) {
         set_text(a, i, i, &tenant);
         memset(key, 18, sizeof(key));
-        (void) mcp_store_text_get(a, U, key, 1, buf, &len);
+        (void) mcp_store_text_get(a, U, key, 1, 0, buf, &len);
     }
 
     set_text(a, 18, 40, &tenant);
@@ -462,6 +463,26 @@ op_texts(mcp_store_t *a, scene_t *s)
 
     memset(key, 19, sizeof(key));
     mcp_store_value_delete(a, U, key);
+}
+
+
+/* Reads text 1, which extends its time of expiry, and adds another text in
+ * vain. */
+static void
+op_text_use(mcp_store_t *a, scene_t *s)
+{
+    size_t         len;
+    static char    buf[MCP_STORE_TEXT_MAX];
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    memset(key, 1, sizeof(key));
+
+    if (mcp_store_text_get(a, U, key, 1, EXTENDED, buf, &len) != MCP_OK
+        || mcp_store_text_add(a, U, key, text_run(buf, 8), 1, LATER, NULL)
+           != MCP_ERR_EXISTS)
+    {
+        abort();
+    }
 }
 
 
@@ -792,6 +813,7 @@ static const operation_t  operations[] = {
     { "take", op_take, 0, 0 },
     { "values", op_values, 0, 0 },
     { "texts", op_texts, 0, 0 },
+    { "use a text", op_text_use, 0, 0 },
     { "replace and delete texts", op_text_replace, 0, TEXT(0) | TEXT(2) },
     { "replace another text", op_text_full, 0,
       1 << 3 | TEXT(0) | TEXT(1) | TEXT(2) },
@@ -819,7 +841,8 @@ static const operation_t  operations[] = {
 
 
 /* Checks the texts of a copy: each is complete, and only those that the
- * operation may change are different or absent. */
+ * operation may change are different or absent. Text 1 expires at one of two
+ * times. */
 static void
 scene_check_texts(const operation_t *op, mcp_store_t *store,
     unsigned long step)
@@ -833,7 +856,7 @@ scene_check_texts(const operation_t *op, mcp_store_t *store,
 
     for (i = 0; i < 20; i++) {
         memset(key, (int) i, sizeof(key));
-        rc = mcp_store_text_get(store, U, key, 1, text, &len);
+        rc = mcp_store_text_get(store, U, key, 1, 0, text, &len);
         s = (mcp_str_t) { text, rc == MCP_OK ? len : 0 };
 
         if (rc == MCP_OK && !is_run(s)) {
@@ -845,6 +868,19 @@ scene_check_texts(const operation_t *op, mcp_store_t *store,
         {
             fail_msg("%s, step %lu: text %u has changed", op->name, step, i);
         }
+    }
+
+    memset(key, 1, sizeof(key));
+    rc = mcp_store_text_get(store, U, key, EXPIRES - 1, 0, text, &len);
+
+    if ((rc != MCP_OK && !(op->may_free & TEXT(1)))
+        || mcp_store_text_get(store, U, key, EXTENDED, 0, text, &len) == MCP_OK
+        || (op->run != op_text_use
+            && mcp_store_text_get(store, U, key, EXPIRES, 0, text, &len)
+               == MCP_OK))
+    {
+        fail_msg("%s, step %lu: text 1 expires at another time", op->name,
+                 step);
     }
 }
 

@@ -72,7 +72,7 @@ kept(unsigned id, unsigned n)
     char    text[MCP_STORE_TEXT_MAX], want[40];
     size_t  len;
 
-    rc = mcp_store_text_get(S1, U, digest(id, n).bytes, 0, text, &len);
+    rc = mcp_store_text_get(S1, U, digest(id, n).bytes, 0, 0, text, &len);
 
     if (rc == MCP_ERR_NOT_FOUND) {
         return 0;
@@ -133,7 +133,7 @@ TEST(test_lengths)
     static const size_t  sizes[] = { 0, 1, 2, 39, MCP_STORE_TEXT_MAX - 1,
                                      MCP_STORE_TEXT_MAX, 0, 7 };
 
-    assert_int_equal(mcp_store_text_get(S1, U, key.bytes, 1, text, &len),
+    assert_int_equal(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len),
                      MCP_ERR_NOT_FOUND);
 
     for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -141,13 +141,13 @@ TEST(test_lengths)
 
         for (k = 0; k < 2; k++) {
             assert_ok(mcp_store_text_add(S0, U, key.bytes, s, 5, 5, NULL));
-            assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, text, &len));
+            assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len));
             assert_int_equal(len, s.len);
             assert_memory_equal(text, s.data, len);
         }
 
         store_repair(&d);
-        assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, text, &len));
+        assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len));
         assert_int_equal(len, s.len);
         assert_memory_equal(text, s.data, len);
 
@@ -161,7 +161,7 @@ TEST(test_lengths)
                                         store_message(9, MCP_STORE_TEXT_MAX
                                                       + 1), 5, 9, NULL),
                      MCP_ERR_LIMIT);
-    assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, text, &len));
+    assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len));
     assert_int_equal(len, 7);
 
     mcp_store_value_delete(S1, U, key.bytes);
@@ -192,11 +192,11 @@ TEST(test_delete)
     assert_int_equal(mcp_store_text_delete(S0, U, other.bytes,
                                            mcp_str("newer")),
                      MCP_ERR_NOT_FOUND);
-    assert_ok(mcp_store_text_get(S0, U, key.bytes, 1, text, &len));
+    assert_ok(mcp_store_text_get(S0, U, key.bytes, 1, 0, text, &len));
     assert_int_equal(len, 5);
 
     assert_ok(mcp_store_text_delete(S0, U, key.bytes, mcp_str("newer")));
-    assert_int_equal(mcp_store_text_get(S0, U, key.bytes, 1, text, &len),
+    assert_int_equal(mcp_store_text_get(S0, U, key.bytes, 1, 0, text, &len),
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(store_used(&d), 0);
 
@@ -224,8 +224,8 @@ TEST(test_expiry)
         assert_ok(add(1, n));
     }
 
-    assert_ok(mcp_store_text_get(S0, U, key.bytes, 106, text, &len));
-    assert_int_equal(mcp_store_text_get(S0, U, key.bytes, 107, text, &len),
+    assert_ok(mcp_store_text_get(S0, U, key.bytes, 106, 0, text, &len));
+    assert_int_equal(mcp_store_text_get(S0, U, key.bytes, 107, 0, text, &len),
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_sweep(S0, 109, UINT32_MAX, NULL, NULL), 10);
     assert_int_equal(texts(), 10);
@@ -236,21 +236,24 @@ TEST(test_expiry)
     assert_ok(mcp_store_text_add(S0, U, key.bytes, mcp_str("x"), 110, 500,
                                  NULL));
     assert_int_equal(mcp_store_sweep(S0, 119, UINT32_MAX, NULL, NULL), 9);
-    assert_ok(mcp_store_text_get(S0, U, key.bytes, 499, text, &len));
+    assert_ok(mcp_store_text_get(S0, U, key.bytes, 499, 0, text, &len));
     assert_int_equal(mcp_store_sweep(S0, 500, UINT32_MAX, NULL, NULL), 1);
     assert_int_equal(store_used(&d), 0);
 }
 
 
-/* Returns 1 if the text of a key is the wanted one at the time "now". */
+/* Returns 1 if the text of a key is the wanted one at the time "now". Extends
+ * its time of expiry to "expires". */
 static int
-has(mcp_store_t *store, unsigned n, mcp_str_t want, uint64_t now)
+has(mcp_store_t *store, unsigned n, mcp_str_t want, uint64_t now,
+    uint64_t expires)
 {
     int     rc;
     char    text[MCP_STORE_TEXT_MAX];
     size_t  len;
 
-    rc = mcp_store_text_get(store, U, digest(1, n).bytes, now, text, &len);
+    rc = mcp_store_text_get(store, U, digest(1, n).bytes, now, expires, text,
+                            &len);
 
     if (rc == MCP_ERR_NOT_FOUND) {
         return 0;
@@ -280,9 +283,9 @@ TEST(text_exists_add_is_rejected_and_text_unchanged)
                          MCP_ERR_EXISTS);
     }
 
-    assert_true(has(S1, 1, mcp_str("first"), 19));
-    assert_false(has(S1, 1, mcp_str("first"), 20));
-    assert_true(has(S1, 2, mcp_str("never"), UINT64_MAX));
+    assert_true(has(S1, 1, mcp_str("first"), 19, 0));
+    assert_false(has(S1, 1, mcp_str("first"), 20, 0));
+    assert_true(has(S1, 2, mcp_str("never"), UINT64_MAX, 0));
     assert_int_equal(texts(), 2);
     assert_null(mcp_store_entry_find(S0->head, MCP_ENTRY_TENANT, 1, p.id, 0));
 
@@ -297,11 +300,11 @@ TEST(text_expired_add_replaces_it)
                                  10, 20, NULL));
     assert_ok(mcp_store_text_add(S1, U, digest(1, 1).bytes, mcp_str("second"),
                                  20, 30, NULL));
-    assert_true(has(S0, 1, mcp_str("second"), 29));
-    assert_false(has(S0, 1, mcp_str("second"), 30));
+    assert_true(has(S0, 1, mcp_str("second"), 29, 0));
+    assert_false(has(S0, 1, mcp_str("second"), 30, 0));
     assert_int_equal(texts(), 1);
     store_repair(&d);
-    assert_true(has(S0, 1, mcp_str("second"), 29));
+    assert_true(has(S0, 1, mcp_str("second"), 29, 0));
     drop(1, 1);
 }
 
@@ -313,8 +316,45 @@ TEST(two_processes_add_first_text_stays)
     assert_int_equal(mcp_store_text_add(S1, U, digest(1, 1).bytes,
                                         mcp_str("second"), 10, 20, NULL),
                      MCP_ERR_EXISTS);
-    assert_true(has(S0, 1, mcp_str("first"), 10));
-    assert_true(has(S1, 1, mcp_str("first"), 10));
+    assert_true(has(S0, 1, mcp_str("first"), 10, 0));
+    assert_true(has(S1, 1, mcp_str("first"), 10, 0));
+    drop(1, 1);
+}
+
+
+TEST(text_read_expires_later)
+{
+    assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("x"), 10,
+                                 20, NULL));
+
+    /* a time that is 0 or not later changes nothing */
+
+    assert_true(has(S1, 1, mcp_str("x"), 10, 0));
+    assert_true(has(S1, 1, mcp_str("x"), 10, 20));
+    assert_true(has(S1, 1, mcp_str("x"), 10, 19));
+    assert_false(has(S1, 1, mcp_str("x"), 20, 40));
+
+    assert_true(has(S1, 1, mcp_str("x"), 19, 40));
+    assert_int_equal(mcp_store_sweep(S0, 39, UINT32_MAX, NULL, NULL), 0);
+    assert_int_equal(mcp_store_text_add(S0, U, digest(1, 1).bytes,
+                                        mcp_str("y"), 39, 90, NULL),
+                     MCP_ERR_EXISTS);
+    store_repair(&d);
+    assert_true(has(S0, 1, mcp_str("x"), 39, 60));
+    assert_false(has(S0, 1, mcp_str("x"), 60, 0));
+    assert_int_equal(mcp_store_sweep(S0, 60, UINT32_MAX, NULL, NULL), 1);
+    assert_int_equal(store_used(&d), 0);
+}
+
+
+TEST(text_without_expiry_read_never_expires)
+{
+    assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("x"), 10,
+                                 0, NULL));
+    assert_true(has(S1, 1, mcp_str("x"), 10, 20));
+    assert_int_equal(mcp_store_sweep(S0, UINT64_MAX, UINT32_MAX, NULL, NULL),
+                     0);
+    assert_true(has(S1, 1, mcp_str("x"), UINT64_MAX, 0));
     drop(1, 1);
 }
 
