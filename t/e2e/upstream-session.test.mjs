@@ -31,8 +31,15 @@ beforeEach(() => {
 // A session whose initialize has been answered, with the description known.
 
 async function session(options) {
+    upstream.described.length = 0;
+    upstream.steps.length = 0;
+
     const it = await server.session(options);
 
+    // the session of a description is ended after it
+
+    await until(() => upstream.steps.filter((step) => step === 'DELETE').length
+                      >= upstream.described.length);
     upstream.steps.length = 0;
 
     return it;
