@@ -64,6 +64,13 @@ mcp_backend_set_server(mcp_backend_t *b)
 
 
 void
+mcp_backend_set_asks(mcp_backend_t *b)
+{
+    b->asks = 1;
+}
+
+
+void
 mcp_backend_free(mcp_backend_t *b)
 {
     const mcp_mem_t  *mem;
@@ -311,7 +318,9 @@ mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
         return rc;
     }
 
-    if (rc == MCP_OK && msg->kind != MCP_BACKEND_NOTIFICATION) {
+    if (rc == MCP_OK && msg->kind != MCP_BACKEND_NOTIFICATION
+        && msg->kind != MCP_BACKEND_REQUEST)
+    {
         msg->status = b->status >= 400 ? b->status : 0;
         b->state = MCP_BACKEND_STATE_DONE;
     }

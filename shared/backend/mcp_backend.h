@@ -18,11 +18,12 @@
 
 
 /*
- * Kinds of messages. All kinds except NOTIFICATION are final: a decoder
- * returns exactly one final message, as the last one.
+ * Kinds of messages. All kinds except NOTIFICATION and REQUEST are final: a
+ * decoder returns exactly one final message, as the last one.
  */
 typedef enum {
     MCP_BACKEND_NOTIFICATION = 1,  /* body: the whole message */
+    MCP_BACKEND_REQUEST,           /* method, id, params */
     MCP_BACKEND_RESULT,            /* body: the result object, raw */
     MCP_BACKEND_ERROR,             /* body: the error object, raw */
     MCP_BACKEND_INPUT,             /* body: an input_required result, raw */
@@ -35,8 +36,11 @@ typedef enum {
 /* All slices in a message are valid until the next call. */
 typedef struct {
     mcp_backend_kind_e  kind;
-    mcp_str_t           method;        /* method of a notification,
-                                          unescaped */
+    mcp_str_t           method;        /* method of a notification or a
+                                          request, unescaped */
+    mcp_json_value_t    id;            /* of a request: a string or an
+                                          integer */
+    mcp_json_value_t    params;        /* of a request: an object or none */
     mcp_str_t           body;          /* on one line */
     mcp_fault_e         fault;
     const char         *detail;        /* static text; set for each fault */
@@ -99,6 +103,10 @@ mcp_backend_t *mcp_backend_create(const mcp_mem_t *mem,
  * faults, and so is status 202. To be called before mcp_backend_head().
  */
 void mcp_backend_set_server(mcp_backend_t *b);
+
+/* Allows a server to send requests; otherwise they are faults, except ping. To
+ * be called after mcp_backend_set_server(). */
+void mcp_backend_set_asks(mcp_backend_t *b);
 
 /* Frees the decoder; NULL is allowed. */
 void mcp_backend_free(mcp_backend_t *b);

@@ -289,7 +289,7 @@ mcp_backend_notification(mcp_backend_t *b, mcp_json_value_t root,
 {
     const char  *problem;
 
-    if (b->is_server && v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE
+    if (b->is_server && !b->asks && v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE
         && mcp_json_str_eq(v[MCP_BACKEND_F_METHOD].raw, mcp_str("ping")))
     {
         msg->kind = MCP_BACKEND_NOTIFICATION;
@@ -307,11 +307,21 @@ mcp_backend_notification(mcp_backend_t *b, mcp_json_value_t root,
     msg->kind = MCP_BACKEND_NOTIFICATION;
     msg->body = root.raw;
 
+    if (v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE) {
+        msg->kind = MCP_BACKEND_REQUEST;
+        msg->id = v[MCP_BACKEND_F_ID];
+        msg->params = v[MCP_BACKEND_F_PARAMS];
+    }
+
     if (mcp_json_unescape(&b->scratch, v[MCP_BACKEND_F_METHOD].raw,
                           &msg->method)
         != MCP_OK)
     {
         return MCP_ERR_MEMORY;
+    }
+
+    if (msg->kind == MCP_BACKEND_REQUEST) {
+        return MCP_OK;
     }
 
     if (mcp_str_eq(msg->method, mcp_str("notifications/progress"))) {
@@ -330,13 +340,21 @@ mcp_backend_notification(mcp_backend_t *b, mcp_json_value_t root,
 }
 
 
-/* Returns the reason why a notification is invalid, or NULL. */
+/* Returns the reason why a notification or a request is invalid, or NULL. */
 
 static const char *
 mcp_backend_notification_problem(const mcp_backend_t *b,
     const mcp_json_value_t *v)
 {
-    if (v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE) {
+    if (b->asks && v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE
+        && v[MCP_BACKEND_F_ID].type != MCP_JSON_STRING
+        && v[MCP_BACKEND_F_ID].type != MCP_JSON_NUMBER)
+    {
+        return "the \"id\" of a request to the client is neither a string nor "
+               "a number";
+    }
+
+    if (v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE && !b->asks) {
         return b->is_server
                ? "the message is a request to the client, which only an MCP "
                  "server with sessions may send"

@@ -9,6 +9,8 @@
 #include "call/mcp_call_internal.h"
 #include "call/mcp_publish_url.h"
 #include "call/mcp_call_request.h"
+#include "call/mcp_upstream_ask.h"
+#include "call/mcp_upstream_post.h"
 #include "call/mcp_upstream_session.h"
 #include "call/mcp_upstream_wait.h"
 #include "rpc/mcp_id.h"
@@ -520,6 +522,10 @@ mcp_backend_request_invoke_again(mcp_request_t *req)
 void
 mcp_backend_request_retry_after(mcp_backend_request_t *breq, mcp_str_t value)
 {
+    if (breq->is_response) {
+        return;
+    }
+
     mcp_backend_retry_after(mcp_backend_request_request(breq)->backend, value);
 }
 
@@ -528,6 +534,11 @@ void
 mcp_backend_request_head(mcp_backend_request_t *breq, int status,
     mcp_str_t content_type)
 {
+    if (breq->is_response) {
+        mcp_upstream_post_head(breq, status);
+        return;
+    }
+
     mcp_call_trace(breq->call, "request %u: its backend answers with %d",
                    breq->request, status);
 
@@ -548,7 +559,9 @@ mcp_backend_request_data(mcp_backend_request_t *breq, const char *data,
 
     req = mcp_backend_request_request(breq);
 
-    if (req->call->phase == MCP_CALL_OVER || breq->aborted) {
+    if (req->call->phase == MCP_CALL_OVER || breq->aborted
+        || breq->is_response)
+    {
         return len;
     }
 
@@ -578,6 +591,11 @@ mcp_backend_request_end(mcp_backend_request_t *breq, mcp_fault_e fault,
 {
     mcp_call_t     *call;
     mcp_request_t  *req;
+
+    if (breq->is_response) {
+        mcp_upstream_post_end(breq, fault, detail);
+        return;
+    }
 
     req = mcp_backend_request_request(breq);
     call = req->call;
@@ -735,7 +753,9 @@ mcp_backend_request_deadline(mcp_request_t *req)
         return;
     }
 
-    if (req->held && req->msg.kind != MCP_BACKEND_NOTIFICATION) {
+    if (req->held && req->msg.kind != MCP_BACKEND_NOTIFICATION
+        && req->msg.kind != MCP_BACKEND_REQUEST)
+    {
 
         /* the response has arrived and waits for room in the stream: postpones
          * the timeout */
@@ -744,7 +764,7 @@ mcp_backend_request_deadline(mcp_request_t *req)
         return;
     }
 
-    if (mcp_upstream_wait_timeout(req)) {
+    if (mcp_upstream_wait_timeout(req) || mcp_upstream_ask_timeout(req)) {
         return;
     }
 

@@ -7,6 +7,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_request.h"
+#include "call/mcp_upstream_ask.h"
 #include "call/mcp_upstream_session.h"
 #include "rpc/mcp_id.h"
 #include "rpc/mcp_revision_filter.h"
@@ -112,6 +113,11 @@ mcp_backend_request_notification(mcp_request_t *req,
         {
             return MCP_OK;
         }
+
+    } else if (mcp_upstream_session_is_used(req)
+               && mcp_str_eq(msg->method, mcp_str("notifications/cancelled")))
+    {
+        return mcp_upstream_ask_cancelled(req, msg);
 
     } else if (mcp_input_url_is_settled(req, msg)) {
         return mcp_input_url_settle(req);
@@ -516,6 +522,9 @@ mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
     case MCP_BACKEND_NOTIFICATION:
         return msg->is_ping ? MCP_OK
                             : mcp_backend_request_notification(req, msg);
+
+    case MCP_BACKEND_REQUEST:
+        return mcp_upstream_ask(req, msg);
 
     case MCP_BACKEND_RESULT:
         return mcp_backend_request_result(req, msg);

@@ -96,7 +96,7 @@ mcp_backend_request_is_last(const mcp_backend_request_t *breq)
 
     req = &breq->call->requests[breq->request];
 
-    return mcp_upstream_session_was_call(req)
+    return !breq->is_response && mcp_upstream_session_was_call(req)
            && (req->outcome != MCP_OUTCOME_NONE
                || req->state == MCP_REQUEST_DETACHED);
 }
@@ -113,7 +113,9 @@ mcp_backend_request_arguments(const mcp_backend_request_t *breq)
     req = &breq->call->requests[breq->request];
     mcp_json_iter_init(&iter, req->params);
 
-    while (req->params.len && mcp_json_iter_next(&iter, &key, &value)) {
+    while (!breq->is_response && req->params.len
+           && mcp_json_iter_next(&iter, &key, &value))
+    {
         if (mcp_str_eq(key, mcp_str("\"arguments\""))) {
             return value.raw;
         }

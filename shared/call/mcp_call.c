@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "call/mcp_upstream_ask.h"
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_request.h"
 #include "rpc/mcp_fault.h"
@@ -162,6 +163,7 @@ mcp_call_destroy(mcp_call_t *call)
             mcp_backend_free(req->backend);
         }
 
+        mcp_upstream_ask_clear(req);
         mcp_buf_free(&req->body);
         mcp_buf_free(&req->urls);
         mcp_arena_destroy(&req->round);

@@ -62,6 +62,8 @@ typedef struct {
 
 
 typedef struct mcp_upstream_session_s  mcp_upstream_session_t;
+typedef struct mcp_upstream_question_s  mcp_upstream_question_t;
+typedef struct mcp_upstream_post_s  mcp_upstream_post_t;
 
 typedef struct mcp_request_s  mcp_request_t;
 
@@ -95,6 +97,9 @@ struct mcp_request_s {
 
     mcp_upstream_session_t *session;    /* session at an MCP server that needs
                                            one; NULL: the request uses none */
+    mcp_upstream_question_t *server_questions;  /* questions of this server
+                                           that have no answer yet, newest
+                                           first */
     mcp_backend_t         *backend;
     mcp_backend_msg_t      msg;         /* the held message, if "held" is
                                            set */
@@ -205,6 +210,9 @@ struct mcp_call_s {
                                                the exchange began */
     unsigned                    n_breqs;    /* number of running backend
                                                requests */
+    mcp_upstream_post_t        *posts;      /* responses to MCP servers that are
+                                               on their way */
+    mcp_upstream_post_t        *idle_posts; /* memory for others */
     unsigned                    n_invoked;  /* number of backend requests that
                                                the glue has started */
 

@@ -19,7 +19,8 @@ mcp_call_state_without(const mcp_call_t *call, const mcp_request_t *req)
     size_t  i;
 
     for (i = 0; i < call->n; i++) {
-        if (call->requests[i].state == MCP_REQUEST_INPUT
+        if ((call->requests[i].state == MCP_REQUEST_INPUT
+             || call->requests[i].server_questions)
             && &call->requests[i] != req)
         {
             return MCP_STATE_INPUT_REQUIRED;

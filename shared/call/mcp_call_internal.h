@@ -385,6 +385,11 @@ int  mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg);
 mcp_fault_e mcp_input_read_round(mcp_request_t *req,
     const mcp_backend_msg_t *msg);
 
+/* Writes a question as a JSON-RPC request, which has to become the next event
+ * of the stream, and sets its number. Returns MCP_OK or an error of
+ * mcp_store_info() or of the buffer. */
+int  mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf);
+
 /* Processes the client's answers to questions that mcp_input_deliver() has put
  * into the inbox: text is one response or an array. */
 void mcp_input_answer(mcp_call_t *call, mcp_str_t text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "call/mcp_call_request.h"
+#include "call/mcp_upstream_ask.h"
 #include "call/mcp_upstream_wait.h"
 #include "worker/mcp_call_stats.h"
 
@@ -24,6 +25,7 @@ mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
     req->state = state;
 
     if (state == MCP_REQUEST_OVER && req->session) {
+        mcp_upstream_ask_clear(req);
         mcp_upstream_wait_leave(req->session);
     }
 }

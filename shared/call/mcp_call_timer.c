@@ -3,6 +3,7 @@
 /* The deadlines of a call. */
 
 #include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_post.h"
 #include "call/mcp_upstream_wait.h"
 #include "call/mcp_call_request.h"
 #include "worker/mcp_answer.h"
@@ -57,6 +58,10 @@ mcp_call_set_timer(mcp_call_t *call)
 
     if (call->phase != MCP_CALL_OVER) {
         when = mcp_call_phase_due(call);
+    }
+
+    if (mcp_upstream_post_due(call) < when) {
+        when = mcp_upstream_post_due(call);
     }
 
     for (i = 0; i < call->n; i++) {
@@ -275,6 +280,8 @@ mcp_call_timer(void *data)
     if (call->phase == MCP_CALL_DURABLE) {
         mcp_inbox_continue(call);
     }
+
+    mcp_upstream_post_timer(call, now);
 
     for (i = 0; i < call->n; i++) {
         mcp_upstream_wait_timer(&call->requests[i], now);

@@ -12,6 +12,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_input.h"
+#include "call/mcp_upstream_ask.h"
 #include "call/mcp_call_request.h"
 #include "rpc/mcp_id.h"
 
@@ -122,9 +123,7 @@ mcp_input_unsupported(mcp_request_t *req, mcp_str_t method)
 }
 
 
-/* Writes a question as a JSON-RPC request, which becomes the next event of the
- * stream, and sets its number. */
-static int
+int
 mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf)
 {
     int                rc;
@@ -386,6 +385,10 @@ mcp_input_take(mcp_call_t *call, mcp_str_t message)
                         &number)
         != MCP_OK)
     {
+        return;
+    }
+
+    if (mcp_upstream_ask_answer(call, number, &value)) {
         return;
     }
 

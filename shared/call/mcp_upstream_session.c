@@ -401,13 +401,52 @@ mcp_upstream_session_body(mcp_request_t *req, mcp_str_t body,
 }
 
 
+/* Sets a body that was written for this request, and frees it. */
+static int
+mcp_upstream_session_written(mcp_request_t *req, mcp_buf_t *out,
+    mcp_str_t method)
+{
+    mcp_str_t  body;
+
+    body = out->failed ? mcp_null_str
+                       : mcp_arena_dup(&req->call->arena, mcp_buf_text(out));
+
+    mcp_buf_free(out);
+    mcp_upstream_session_body(req, body, method);
+
+    return body.data ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
+/* Sets the body to initialize, with the capabilities of a client with a
+ * session. Clients without one share a session, and cannot be asked: it
+ * declares no capabilities. */
+static int
+mcp_upstream_session_initialize(mcp_request_t *req)
+{
+    mcp_buf_t  out;
+
+    mcp_buf_init(&out, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    if (req->call->client.has_session && !req->call->bare) {
+        mcp_buf_lit(&out, MCP_UPSTREAM_INITIALIZE);
+        mcp_buf_str(&out, req->call->variables.value[
+                              MCP_VARIABLE_CLIENT_CAPABILITIES]);
+        mcp_buf_lit(&out, MCP_UPSTREAM_INITIALIZE_END);
+
+    } else {
+        mcp_buf_str(&out, mcp_upstream_initialize);
+    }
+
+    return mcp_upstream_session_written(req, &out, mcp_str("initialize"));
+}
+
+
 static int
 mcp_upstream_session_cancel(mcp_request_t *req)
 {
-    char       id[24], *text;
+    char       id[24];
     mcp_buf_t  out;
-
-    static const mcp_str_t  method = mcp_str("notifications/cancelled");
 
     mcp_buf_init(&out, &req->call->worker->env->mem, SIZE_MAX / 2);
 
@@ -416,16 +455,8 @@ mcp_upstream_session_cancel(mcp_request_t *req)
     mcp_buf_str(&out, mcp_upstream_session_id(req, id));
     mcp_buf_lit(&out, "}}");
 
-    text = out.failed ? NULL : mcp_arena_alloc(&req->call->arena, out.len);
-
-    if (text != NULL) {
-        memcpy(text, out.data, out.len);
-        mcp_upstream_session_body(req, (mcp_str_t) { text, out.len }, method);
-    }
-
-    mcp_buf_free(&out);
-
-    return text ? MCP_OK : MCP_ERR_MEMORY;
+    return mcp_upstream_session_written(req, &out,
+                                        mcp_str("notifications/cancelled"));
 }
 
 
@@ -450,8 +481,7 @@ mcp_upstream_session_prepare(mcp_request_t *req)
     case MCP_UPSTREAM_STEP_OPEN:
         session->len = 0;
         session->bad_id = 0;
-        mcp_upstream_session_body(req, mcp_upstream_initialize,
-                                  mcp_str("initialize"));
+        rc = mcp_upstream_session_initialize(req);
         break;
 
     case MCP_UPSTREAM_STEP_OPENED:
@@ -468,6 +498,7 @@ mcp_upstream_session_prepare(mcp_request_t *req)
         break;
 
     default:
+        mcp_backend_set_asks(req->backend);
         rc = mcp_upstream_session_call(req);
     }
 
@@ -492,7 +523,9 @@ mcp_backend_request_session(mcp_backend_request_t *breq, mcp_str_t value)
 
     session = breq->call->requests[breq->request].session;
 
-    if (session == NULL || session->step != MCP_UPSTREAM_STEP_OPEN) {
+    if (session == NULL || breq->is_response
+        || session->step != MCP_UPSTREAM_STEP_OPEN)
+    {
         return;
     }
 

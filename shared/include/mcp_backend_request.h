@@ -40,6 +40,9 @@ struct mcp_backend_request_s {
                                           gets none of the client's headers but
                                           Host, neither its query nor its
                                           user */
+    unsigned             is_response:1;  /* 1: the request is the response to a
+                                            request of an MCP server; its own
+                                            response does not matter */
     unsigned             ends_session:1;  /* 1: the request is a DELETE without
                                           a body instead of a POST */
 };

@@ -15,12 +15,9 @@ const mcp_str_t  mcp_upstream_discover = mcp_str(
     "\"" MCP_UPSTREAM_RESERVED "clientCapabilities\":{},"
     "\"" MCP_UPSTREAM_RESERVED "clientInfo\":" MCP_UPSTREAM_CLIENT_INFO "}}}");
 
-/* This server declares no capabilities: it cannot answer questions of a server
- * with sessions. */
+/* declares no capabilities, so that the server asks no questions */
 const mcp_str_t  mcp_upstream_initialize = mcp_str(
-    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","
-    "\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
-    "\"clientInfo\":" MCP_UPSTREAM_CLIENT_INFO "}}");
+    MCP_UPSTREAM_INITIALIZE "{}" MCP_UPSTREAM_INITIALIZE_END);
 
 const mcp_str_t  mcp_upstream_initialized = mcp_str(
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");

@@ -74,6 +74,13 @@ int mcp_upstream_remove_meta(mcp_buf_t *out, mcp_str_t body);
  * mcp_rpc_parse() has accepted. Errors are in out->failed. */
 void mcp_upstream_set_id(mcp_buf_t *out, mcp_str_t body, mcp_str_t id);
 
+/* The text of initialize before and after the client's capabilities. */
+#define MCP_UPSTREAM_INITIALIZE                                               \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","               \
+    "\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":"
+#define MCP_UPSTREAM_INITIALIZE_END                                           \
+    ",\"clientInfo\":" MCP_UPSTREAM_CLIENT_INFO "}}"
+
 /* The request for the description of a server of 2026-07-28, and the messages
  * with which a session begins (2025-11-25, basic/lifecycle, "Initialization").
  */

@@ -5,7 +5,7 @@
  * first bytes of the input choose
  *
  *     required kind of result (mcp_want_e), Content-Type, status,
- *     end and size limit, splits
+ *     end, size limit and kind of server, splits
  *
  * and the rest is the body of the reply.  Each split of the body must result
  * in the same messages, each one line and one JSON object, with one final
@@ -25,6 +25,8 @@
 
 typedef struct {
     mcp_want_e          want;
+    int                 is_server;     /* 1: see mcp_backend_set_server() */
+    int                 asks;          /* 1: see mcp_backend_set_asks() */
     mcp_str_t           type;
     int                 status;
     mcp_fault_e         fault;
@@ -180,7 +182,18 @@ note_message(const answer_t *a, transcript_t *t, const mcp_backend_msg_t *msg)
         must(msg->body.data == NULL);
         break;
 
+    case MCP_BACKEND_REQUEST:
+        must(a->asks && msg->id.raw.len > 0);
+        must(msg->method.len > 0);
+        check_body(a, msg->body);
+        break;
+
     case MCP_BACKEND_NOTIFICATION:
+        if (msg->is_ping) {
+            must(a->is_server && !a->asks);
+            break;
+        }
+
         must(msg->method.len > 0);
         check_body(a, msg->body);
         break;
@@ -199,7 +212,8 @@ drain(const answer_t *a, mcp_backend_t *b, transcript_t *t, int *final)
 
     while ((rc = mcp_backend_read(b, &msg)) == MCP_OK) {
         must(!*final);
-        *final = msg.kind != MCP_BACKEND_NOTIFICATION;
+        *final = msg.kind != MCP_BACKEND_NOTIFICATION
+                 && msg.kind != MCP_BACKEND_REQUEST;
         note_message(a, t, &msg);
     }
 
@@ -230,6 +244,14 @@ play(const answer_t *a, memory_t *memory, size_t step, unsigned seed,
                            a->max, MAX_DEPTH);
     if (b == NULL) {
         return MCP_ERR_MEMORY;
+    }
+
+    if (a->is_server) {
+        mcp_backend_set_server(b);
+    }
+
+    if (a->asks) {
+        mcp_backend_set_asks(b);
     }
 
     mcp_backend_head(b, a->status, a->type);
@@ -298,6 +320,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     a.type = types[data[1] % (sizeof(types) / sizeof(types[0]))];
     a.status = statuses[data[2] % (sizeof(statuses) / sizeof(statuses[0]))];
     a.fault = data[3] & 1 ? MCP_FAULT_BACKEND_TIMEOUT : MCP_FAULT_NONE;
+    a.is_server = (data[3] & 12) != 0;
+    a.asks = (data[3] & 12) == 12;
     a.max = data[3] & 2 ? SMALL_MAX : 1024 * 1024;
     a.body = (const char *) data + HEAD;
     a.len = size - HEAD;

@@ -136,8 +136,8 @@ static inline void
 note_message(transcript_t *t, const mcp_backend_msg_t *msg)
 {
     static const char *const  kinds[] = {
-        "", "NOTIFICATION ", "RESULT ", "ERROR ", "INPUT ", "DETACHED ",
-        "FAULT "
+        "", "NOTIFICATION ", "REQUEST ", "RESULT ", "ERROR ", "INPUT ",
+        "DETACHED ", "FAULT "
     };
 
     size_t            i;

@@ -53,7 +53,7 @@ export async function recording() {
 
 // A server that needs sessions. `steps` are the methods of its requests, in
 // order; `lost` gives the reply to a request whose session is unknown, `answer`
-// the reply to all others.
+// the reply to all others. It asks the client by ask().
 
 export async function withSessions() {
     const upstream = await recording();
@@ -81,9 +81,24 @@ export async function withSessions() {
                  serverInfo: { name: 'sessions', version: '1' } };
     };
 
+    // Sends a request on the stream of a call, and returns the response.
+
+    upstream.ask = ({ res }, id, method, params) =>
+        new Promise((resolve) => {
+            upstream.asked.set(id, resolve);
+            res.write(event({ jsonrpc: '2.0', id, method, params }));
+        });
+    upstream.asked = new Map();
+    upstream.confirm = () => ({ status: 202, type: 'text/plain', text: '' });
+
     upstream.reply = (call) => {
         const { body, headers } = call;
         const id = headers['mcp-session-id'];
+
+        if (body.method === undefined && upstream.sessions.has(id)) {
+            upstream.asked.get(body.id)?.(call);
+            return upstream.confirm(call);
+        }
 
         upstream.steps.push(body.method);
 

@@ -329,4 +329,95 @@ TEST(test_message)
 }
 
 
+/* Reads one message of a server that may (asks is 1) or may not send
+ * requests. */
+static mcp_backend_t *
+server_message(int asks, const char *text, mcp_backend_msg_t *msg)
+{
+    mcp_backend_t     *b;
+    static test_mem_t  tm;
+
+    test_mem_init(&tm);
+
+    b = mcp_backend_create(&tm.mem, MCP_WANT_TOOL, mcp_null_str, 200, 20);
+    assert_non_null(b);
+    mcp_backend_set_server(b);
+
+    if (asks) {
+        mcp_backend_set_asks(b);
+    }
+
+    mcp_backend_head(b, 200, mcp_str("text/event-stream"));
+    assert_int_equal(mcp_backend_write(b, "data: ", 6), MCP_OK);
+    assert_int_equal(mcp_backend_write(b, text, strlen(text)), MCP_OK);
+    assert_int_equal(mcp_backend_write(b, "\n\n", 2), MCP_OK);
+    assert_int_equal(mcp_backend_read(b, msg), MCP_OK);
+
+    return b;
+}
+
+
+TEST(server_may_ask_its_requests_are_read)
+{
+    mcp_backend_t      *b;
+    mcp_backend_msg_t   msg;
+
+    b = server_message(1, "{\"jsonrpc\":\"2.0\",\"id\":\"a\","
+                          "\"method\":\"roots/list\",\"params\":{}}", &msg);
+    assert_int_equal(msg.kind, MCP_BACKEND_REQUEST);
+    assert_str_is(msg.method, "roots/list");
+    assert_str_is(msg.id.raw, "\"a\"");
+    assert_str_is(msg.params.raw, "{}");
+    assert_int_equal(mcp_backend_read(b, &msg), MCP_AGAIN);
+    mcp_backend_free(b);
+
+    b = server_message(1, "{\"jsonrpc\":\"2.0\",\"id\":1,"
+                          "\"method\":\"ping\"}", &msg);
+    assert_int_equal(msg.kind, MCP_BACKEND_REQUEST);
+    assert_str_is(msg.method, "ping");
+    mcp_backend_free(b);
+}
+
+
+TEST(request_with_wrong_members_is_a_fault)
+{
+    size_t              i;
+    mcp_backend_t      *b;
+    mcp_backend_msg_t   msg;
+
+    static const char *const  wrong[] = {
+        "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":[],\"method\":\"ping\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\"}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":1}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":1}"
+    };
+
+    for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        b = server_message(1, wrong[i], &msg);
+        assert_int_equal(msg.kind, MCP_BACKEND_FAULT);
+        assert_int_equal(msg.fault, MCP_FAULT_BACKEND_OUTPUT);
+        mcp_backend_free(b);
+    }
+}
+
+
+TEST(server_may_not_ask_only_ping_is_ignored)
+{
+    mcp_backend_t      *b;
+    mcp_backend_msg_t   msg;
+
+    b = server_message(0, "{\"jsonrpc\":\"2.0\",\"id\":1,"
+                          "\"method\":\"ping\"}", &msg);
+    assert_int_equal(msg.kind, MCP_BACKEND_NOTIFICATION);
+    assert_true(msg.is_ping);
+    mcp_backend_free(b);
+
+    b = server_message(0, "{\"jsonrpc\":\"2.0\",\"id\":1,"
+                          "\"method\":\"roots/list\"}", &msg);
+    assert_int_equal(msg.kind, MCP_BACKEND_FAULT);
+    mcp_backend_free(b);
+}
+
+
 RUN_TESTS(NULL, NULL)

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "call/mcp_upstream_ask.h"
+
+#include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_post.h"
+#include "rpc/mcp_id.h"
+
+
+/* JSON-RPC errors of a client that cannot answer a question (2025-11-25,
+ * client/roots, "Error Handling"), or does not answer it. */
+#define MCP_UPSTREAM_ASK_UNKNOWN  (-32601)
+#define MCP_UPSTREAM_ASK_FAILED   (-32000)
+
+
+static void
+mcp_upstream_ask_free(mcp_request_t *req, mcp_upstream_question_t *question)
+{
+    const mcp_mem_t  *mem;
+
+    mem = &req->call->worker->env->mem;
+
+    mcp_arena_destroy(&question->arena);
+    mem->free(mem->ctx, question);
+}
+
+
+/* Copies a question. Returns NULL when out of memory. */
+static mcp_upstream_question_t *
+mcp_upstream_ask_copy(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    const mcp_mem_t          *mem;
+    mcp_question_t           *q;
+    mcp_upstream_question_t  *question;
+
+    mem = &req->call->worker->env->mem;
+
+    question = mem->alloc(mem->ctx, sizeof(mcp_upstream_question_t));
+    if (question == NULL) {
+        return NULL;
+    }
+
+    mcp_zero(question, sizeof(mcp_upstream_question_t));
+    mcp_arena_init(&question->arena, mem);
+
+    q = &question->question;
+    q->method = mcp_arena_dup(&question->arena, msg->method);
+    q->params = mcp_arena_dup(&question->arena, msg->params.raw);
+    question->id = mcp_arena_dup(&question->arena, msg->id.raw);
+
+    if (q->method.data == NULL || q->params.data == NULL
+        || question->id.data == NULL)
+    {
+        mcp_upstream_ask_free(req, question);
+        return NULL;
+    }
+
+    return question;
+}
+
+
+/* Sets the deadline of a request that has questions to the first of their
+ * deadlines; without one, the server has mcp_call_timeout again. */
+static void
+mcp_upstream_ask_set_deadline(mcp_request_t *req)
+{
+    mcp_upstream_question_t  *question;
+
+    req->deadline = mcp_call_now(req->call) + req->call->endpoint->call_timeout;
+
+    if (req->server_questions) {
+        req->deadline = UINT64_MAX;
+    }
+
+    for (question = req->server_questions; question; question = question->next)
+    {
+        if (question->deadline < req->deadline) {
+            req->deadline = question->deadline;
+        }
+    }
+
+    mcp_call_set_timer(req->call);
+}
+
+
+/* Removes a question that has an answer. */
+static void
+mcp_upstream_ask_remove(mcp_request_t *req, mcp_upstream_question_t *question)
+{
+    mcp_upstream_question_t  **link;
+
+    for (link = &req->server_questions; *link != question;
+         link = &(*link)->next)
+    {
+        /* the loop ends, because the question is in the list */
+    }
+
+    *link = question->next;
+    mcp_upstream_ask_free(req, question);
+
+    mcp_call_set_stream_state(req->call, mcp_call_state(req->call));
+    mcp_upstream_ask_set_deadline(req);
+}
+
+
+/* Appends a question to the stream. Returns MCP_OK, or an error of the
+ * store. */
+static int
+mcp_upstream_ask_append(mcp_request_t *req, mcp_upstream_question_t *question)
+{
+    int        rc;
+    mcp_buf_t  buf;
+
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    rc = mcp_input_ask(req->call, &question->question, &buf);
+
+    if (rc == MCP_OK) {
+        rc = mcp_call_append(req, mcp_buf_text(&buf), MCP_STATE_INPUT_REQUIRED);
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+/* Sends a question to the client. */
+static int
+mcp_upstream_ask_send(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int                       rc;
+    mcp_upstream_question_t  *question;
+
+    question = mcp_upstream_ask_copy(req, msg);
+    rc = question ? mcp_upstream_ask_append(req, question) : MCP_ERR_MEMORY;
+
+    if (rc == MCP_OK) {
+        question->deadline = mcp_call_now(req->call)
+                             + req->call->endpoint->input_timeout;
+        question->next = req->server_questions;
+        req->server_questions = question;
+        mcp_store_count(req->call->worker->store, MCP_COUNT_INPUTS, 1);
+        mcp_upstream_ask_set_deadline(req);
+
+        return MCP_OK;
+    }
+
+    if (question) {
+        mcp_upstream_ask_free(req, question);
+    }
+
+    if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
+        return MCP_AGAIN;
+    }
+
+    return mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+}
+
+
+static unsigned
+mcp_upstream_ask_count(const mcp_request_t *req)
+{
+    unsigned                        n;
+    const mcp_upstream_question_t  *question;
+
+    n = 0;
+
+    for (question = req->server_questions; question; question = question->next)
+    {
+        n++;
+    }
+
+    return n;
+}
+
+
+int
+mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int             can;
+    mcp_question_t  q;
+
+    if (mcp_str_eq(msg->method, mcp_str("ping"))) {
+        mcp_upstream_post(req, msg->id.raw, mcp_str("\"result\""),
+                          mcp_str("{}"));
+        return MCP_OK;
+    }
+
+    mcp_zero(&q, sizeof(mcp_question_t));
+    q.method = msg->method;
+    q.params = msg->params.raw;
+    can = mcp_input_capability(&req->call->client, &q);
+
+    if (can < 0) {
+        mcp_upstream_post_error(req, msg->id.raw, MCP_UPSTREAM_ASK_UNKNOWN,
+                                mcp_str("Method not found"));
+        return MCP_OK;
+    }
+
+    if (can == 0 || mcp_client_is_stateless(&req->call->client)) {
+        mcp_upstream_post_error(req, msg->id.raw, MCP_UPSTREAM_ASK_UNKNOWN,
+                                mcp_str("The client does not support this "
+                                        "request"));
+        return MCP_OK;
+    }
+
+    if (mcp_upstream_ask_count(req) == MCP_UPSTREAM_QUESTIONS) {
+        mcp_upstream_post_error(req, msg->id.raw, MCP_UPSTREAM_ASK_FAILED,
+                                mcp_str("Too many requests without a "
+                                        "response"));
+        return MCP_OK;
+    }
+
+    if (mcp_call_durable(req->call) != MCP_OK
+        || req->state == MCP_REQUEST_OVER)
+    {
+        return MCP_OK;
+    }
+
+    return mcp_upstream_ask_send(req, msg);
+}
+
+
+/* Returns the question with this id at the server, or NULL. */
+static mcp_upstream_question_t *
+mcp_upstream_ask_find(mcp_request_t *req, mcp_str_t id)
+{
+    mcp_upstream_question_t  *question;
+
+    for (question = req->server_questions; question; question = question->next)
+    {
+        if (mcp_id_same(&req->call->worker->env->mem, question->id, id)) {
+            break;
+        }
+    }
+
+    return question;
+}
+
+
+int
+mcp_upstream_ask_cancelled(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int                       rc;
+    char                     *end, id[MCP_EVENT_ID_MAX];
+    mcp_buf_t                 buf;
+    mcp_json_value_t          message, params;
+    mcp_upstream_question_t  *question;
+
+    message = (mcp_json_value_t) { MCP_JSON_OBJECT, msg->body };
+    params = mcp_json_get(&message, mcp_str("params"));
+    question = mcp_upstream_ask_find(req, mcp_json_get(&params,
+                                              mcp_str("requestId")).raw);
+
+    if (question == NULL) {
+        return MCP_OK;
+    }
+
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    end = mcp_event_id_print(id, req->call->id, question->question.number);
+    mcp_buf_lit(&buf, "{\"jsonrpc\":\"2.0\",\"method\":"
+                      "\"notifications/cancelled\",\"params\":{\"requestId\":"
+                      "\"");
+    mcp_buf_add(&buf, id, (size_t) (end - id));
+    mcp_buf_lit(&buf, "\"}}");
+
+    rc = buf.failed ? MCP_OK
+         : mcp_call_append(req, mcp_buf_text(&buf), MCP_STATE_INPUT_REQUIRED);
+
+    mcp_buf_free(&buf);
+
+    if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
+        return MCP_AGAIN;
+    }
+
+    mcp_upstream_ask_remove(req, question);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_upstream_ask_answer(mcp_call_t *call, uint64_t number,
+    const mcp_json_value_t *message)
+{
+    size_t                    i;
+    mcp_request_t            *req;
+    mcp_json_value_t          error;
+    mcp_upstream_question_t  *question;
+
+    for (i = 0; i < call->n; i++) {
+        req = &call->requests[i];
+
+        for (question = req->server_questions; question;
+             question = question->next)
+        {
+            if (question->question.number != number) {
+                continue;
+            }
+
+            error = mcp_json_get(message, mcp_str("error"));
+
+            if (error.type == MCP_JSON_NONE) {
+                mcp_upstream_post(req, question->id, mcp_str("\"result\""),
+                                  mcp_json_get(message,
+                                               mcp_str("result")).raw);
+            } else {
+                mcp_upstream_post(req, question->id, mcp_str("\"error\""),
+                                  error.raw);
+            }
+
+            mcp_upstream_ask_remove(req, question);
+
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+int
+mcp_upstream_ask_timeout(mcp_request_t *req)
+{
+    uint64_t                  now;
+    mcp_upstream_question_t  *question, *next;
+
+    if (req->server_questions == NULL) {
+        return 0;
+    }
+
+    now = mcp_call_now(req->call);
+
+    for (question = req->server_questions; question; question = next) {
+        next = question->next;
+
+        if (now < question->deadline) {
+            continue;
+        }
+
+        if (mcp_str_eq(question->question.method,
+                       mcp_str("elicitation/create")))
+        {
+            mcp_upstream_post(req, question->id, mcp_str("\"result\""),
+                              mcp_str("{\"action\":\"cancel\"}"));
+        } else {
+            mcp_upstream_post_error(req, question->id, MCP_UPSTREAM_ASK_FAILED,
+                                    mcp_str("The client did not respond in "
+                                            "time"));
+        }
+
+        mcp_upstream_ask_remove(req, question);
+    }
+
+    mcp_upstream_ask_set_deadline(req);
+
+    return 1;
+}
+
+
+void
+mcp_upstream_ask_clear(mcp_request_t *req)
+{
+    mcp_upstream_question_t  *question;
+
+    while ((question = req->server_questions) != NULL) {
+        req->server_questions = question->next;
+        mcp_upstream_ask_free(req, question);
+    }
+}

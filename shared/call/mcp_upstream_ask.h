@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Requests of an MCP server with sessions to its client, which it sends on the
+ * stream of the client's request: questions (elicitation, sampling, roots) and
+ * ping (2025-11-25, basic/transports, "Sending Messages to the Server").
+ *
+ * A question is sent to a client that has declared the capability, on the
+ * stream of its call, and the client's response is POSTed to the server, while
+ * the request continues there. A question that the client cannot answer gets an
+ * error at once. A client does not answer in mcp_input_timeout: the server gets
+ * the result "cancel" or an error.
+ */
+
+
+#ifndef MCP_UPSTREAM_ASK_H_INCLUDED
+#define MCP_UPSTREAM_ASK_H_INCLUDED
+
+
+#include "call/mcp_call.h"
+
+
+/* Maximum number of questions of one request that have no answer yet. */
+#define MCP_UPSTREAM_QUESTIONS  16
+
+
+/* A question of a server. */
+struct mcp_upstream_question_s {
+    mcp_question_t           question;
+    mcp_str_t                id;       /* JSON-RPC id at the server, raw */
+    uint64_t                 deadline; /* ms */
+    mcp_arena_t              arena;    /* memory of the texts */
+    mcp_upstream_question_t *next;     /* next one of req->server_questions */
+};
+
+
+/* Processes a request of the server. Returns MCP_OK, or MCP_AGAIN: the message
+ * has to be held, because the stream has no room. May end the call. */
+int mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg);
+
+/*
+ * Processes notifications/cancelled of the server: the question is cancelled at
+ * the client, too.
+ *
+ * Returns the values of mcp_upstream_ask().
+ */
+int mcp_upstream_ask_cancelled(mcp_request_t *req,
+    const mcp_backend_msg_t *msg);
+
+/* Passes the client's response to the server, if "number" is the number of the
+ * event of a question; message is the response. Returns 1, or 0 if there is no
+ * such question. */
+int mcp_upstream_ask_answer(mcp_call_t *call, uint64_t number,
+    const mcp_json_value_t *message);
+
+/* Called when the deadline of the request has passed. Returns 1, or 0 if the
+ * request has no question. */
+int mcp_upstream_ask_timeout(mcp_request_t *req);
+
+/* Forgets the questions of a request that is over. */
+void mcp_upstream_ask_clear(mcp_request_t *req);
+
+
+#endif /* MCP_UPSTREAM_ASK_H_INCLUDED */
