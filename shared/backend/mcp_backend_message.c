@@ -514,14 +514,13 @@ mcp_backend_error(const mcp_backend_t *b, mcp_json_value_t root,
     }
 
     if (b->is_server && mcp_backend_server_refuses(b, root, v, msg)) {
-        msg->no_session = mcp_backend_lacks_session(b, v) & 1;
+        msg->no_session = mcp_backend_lacks_session(b, v) != 0;
         return;
     }
 
     msg->kind = MCP_BACKEND_ERROR;
     msg->body = v[MCP_BACKEND_F_ERROR].raw;
-    msg->no_session = b->is_server
-                      && mcp_backend_lacks_session(b, v);
+    msg->no_session = b->is_server && mcp_backend_lacks_session(b, v) != 0;
 }
 
 
