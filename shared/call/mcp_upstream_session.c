@@ -59,11 +59,34 @@ mcp_upstream_session_is_used(const mcp_request_t *req)
 
 /* --- the session in the zone --- */
 
-/*
- * Computes the key under which other requests of the same caller find the
- * session: by its session here or, for a client without one, by its principal.
- * Without either, no other request can use the session.
- */
+/* Returns which requests share the session of a request. */
+static mcp_upstream_of_e
+mcp_upstream_session_sharing(const mcp_request_t *req)
+{
+    mcp_call_t         *call;
+    mcp_upstream_of_e   of;
+
+    static const unsigned char  nobody[MCP_DIGEST_LEN];
+
+    call = req->call;
+    of = (mcp_upstream_of_e) call->endpoint->targets[req->target].session;
+
+    if (of == MCP_UPSTREAM_OF_CLIENT && !call->client.has_session) {
+        of = MCP_UPSTREAM_OF_PRINCIPAL;
+    }
+
+    if (call->bare
+        || (of == MCP_UPSTREAM_OF_PRINCIPAL
+            && memcmp(call->client.principal, nobody, MCP_DIGEST_LEN) == 0))
+    {
+        of = MCP_UPSTREAM_OF_CALL;
+    }
+
+    return of;
+}
+
+
+/* Computes the key under which other requests find the session. */
 static int
 mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
 {
@@ -71,27 +94,22 @@ mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
     mcp_call_t            *call;
     const mcp_endpoint_t  *endpoint;
 
-    static const unsigned char  nobody[MCP_DIGEST_LEN];
-
     call = req->call;
     endpoint = call->endpoint;
-
-    session->own = call->bare
-                   || (!call->client.has_session
-                       && memcmp(call->client.principal, nobody,
-                                 MCP_DIGEST_LEN) == 0);
+    session->of = mcp_upstream_session_sharing(req);
+    session->own = session->of == MCP_UPSTREAM_OF_CALL;
 
     if (session->own) {
         memcpy(session->key, call->id, MCP_DIGEST_LEN);
         return MCP_OK;
     }
 
-    parts[0] = call->client.has_session
+    parts[0] = session->of == MCP_UPSTREAM_OF_CLIENT
                ? mcp_str("session of a session")
                : mcp_str("session of a principal");
-    parts[1] = (mcp_str_t) { (const char *) (call->client.has_session
-                                             ? call->client.id
-                                             : call->client.principal),
+    parts[1] = (mcp_str_t) { (const char *)
+                             (session->of == MCP_UPSTREAM_OF_CLIENT
+                              ? call->client.id : call->client.principal),
                              MCP_DIGEST_LEN };
     parts[2] = endpoint->identity;
     parts[3] = (mcp_str_t) { (const char *) endpoint->catalog_key,
@@ -193,7 +211,7 @@ mcp_upstream_session_share(mcp_request_t *req)
 
     /* the client may have ended its session meanwhile */
 
-    if (call->client.has_session
+    if (session->of == MCP_UPSTREAM_OF_CLIENT
         && mcp_store_value_get(call->worker->store, MCP_VALUE_SESSION_ENDED,
                                call->client.id, now, &ended)
            == MCP_OK)
@@ -320,7 +338,11 @@ mcp_upstream_session_close(mcp_request_t *req)
         return MCP_ERR_MEMORY;
     }
 
-    if (req->session->own || !mcp_upstream_session_find(req)) {
+    /* other clients of the principal may use the session */
+
+    if (req->session->of != MCP_UPSTREAM_OF_CLIENT
+        || !mcp_upstream_session_find(req))
+    {
         return MCP_ERR_NOT_FOUND;
     }
 
@@ -418,9 +440,8 @@ mcp_upstream_session_written(mcp_request_t *req, mcp_buf_t *out,
 }
 
 
-/* Sets the body to initialize, with the capabilities of a client with a
- * session. Clients without one share a session, and cannot be asked: it
- * declares no capabilities. */
+/* Sets the body to initialize, with the capabilities of the client. A session
+ * that several clients share declares none, because they differ. */
 static int
 mcp_upstream_session_initialize(mcp_request_t *req)
 {
@@ -428,7 +449,9 @@ mcp_upstream_session_initialize(mcp_request_t *req)
 
     mcp_buf_init(&out, &req->call->worker->env->mem, SIZE_MAX / 2);
 
-    if (req->call->client.has_session && !req->call->bare) {
+    if (req->session->of != MCP_UPSTREAM_OF_PRINCIPAL
+        && req->call->client.has_session && !req->call->bare)
+    {
         mcp_buf_lit(&out, MCP_UPSTREAM_INITIALIZE);
         mcp_buf_str(&out, req->call->variables.value[
                               MCP_VARIABLE_CLIENT_CAPABILITIES]);

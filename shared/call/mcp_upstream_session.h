@@ -51,6 +51,7 @@ struct mcp_upstream_session_s {
     mcp_upstream_step_e  after;        /* CANCEL or CLOSE: its backend request
                                           is queued, but not prepared yet;
                                           otherwise CALL */
+    mcp_upstream_of_e    of;           /* which requests share it */
     unsigned char        key[MCP_DIGEST_LEN];   /* key of its value in the
                                                    zone */
     char                 affinity[MCP_STREAM_TEXT_LEN];  /* the key as text */

@@ -16,7 +16,8 @@ typedef enum {
     MCP_OPTION_KIND_ROOM,              /* a size for each tenant */
     MCP_OPTION_KIND_QUOTA_KEY,
     MCP_OPTION_KIND_RESUME_STATELESS,
-    MCP_OPTION_KIND_UPSTREAM
+    MCP_OPTION_KIND_UPSTREAM,
+    MCP_OPTION_KIND_UPSTREAM_SESSION
 } mcp_option_kind_e;
 
 
@@ -297,7 +298,12 @@ static const struct {
     { MCP_OPTION_KIND_UPSTREAM, mcp_str("modern"), MCP_UPSTREAM_MODERN },
     { MCP_OPTION_KIND_UPSTREAM, mcp_str("stateless"), MCP_UPSTREAM_STATELESS },
     { MCP_OPTION_KIND_UPSTREAM, mcp_str("session"), MCP_UPSTREAM_SESSION },
-    { MCP_OPTION_KIND_UPSTREAM, mcp_str("auto"), MCP_UPSTREAM_AUTO }
+    { MCP_OPTION_KIND_UPSTREAM, mcp_str("auto"), MCP_UPSTREAM_AUTO },
+    { MCP_OPTION_KIND_UPSTREAM_SESSION, mcp_str("client"),
+      MCP_UPSTREAM_OF_CLIENT },
+    { MCP_OPTION_KIND_UPSTREAM_SESSION, mcp_str("principal"),
+      MCP_UPSTREAM_OF_PRINCIPAL },
+    { MCP_OPTION_KIND_UPSTREAM_SESSION, mcp_str("call"), MCP_UPSTREAM_OF_CALL }
 };
 
 #define MCP_OPTION_WORDS                                                      \
@@ -434,7 +440,9 @@ mcp_option_form(mcp_option_e option)
         [MCP_OPTION_KIND_UPSTREAM] =
             { "write \"auto\", \"modern\", \"stateless\" or \"session\"",
               ("write \"off\", \"auto\", \"modern\", \"stateless\" or "
-               "\"session\"") }
+               "\"session\"") },
+        [MCP_OPTION_KIND_UPSTREAM_SESSION] =
+            { "write \"client\", \"principal\" or \"call\"", NULL }
     };
 
     return forms[mcp_option_table[option].kind][mcp_option_table[option].off];

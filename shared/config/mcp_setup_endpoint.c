@@ -374,6 +374,7 @@ mcp_setup_set_upstream(mcp_setup_t *setup, unsigned target,
     setup->targets[target].upstream = endpoint.upstream;
     setup->targets[target].check = endpoint.upstream_check;
     setup->targets[target].stale = endpoint.upstream_stale;
+    setup->targets[target].session = endpoint.upstream_session;
 }
 
 

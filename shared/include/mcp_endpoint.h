@@ -42,12 +42,22 @@ typedef enum {
 } mcp_upstream_e;
 
 
+/* Which callers share a session at an MCP server: mcp_upstream_session. A
+ * caller that lacks what is shared uses the next value. */
+typedef enum {
+    MCP_UPSTREAM_OF_CLIENT = 0,        /* the requests of a client's session */
+    MCP_UPSTREAM_OF_PRINCIPAL,
+    MCP_UPSTREAM_OF_CALL               /* the requests of a call */
+} mcp_upstream_of_e;
+
+
 /* A backend that mcp_backend or mcp_route names. */
 typedef struct {
     mcp_str_t     name;        /* by which the glue finds it */
     unsigned      upstream;    /* mcp_upstream_e */
     uint64_t      check;       /* mcp_upstream_check, ms */
     uint64_t      stale;       /* mcp_upstream_stale, ms */
+    unsigned      session;     /* mcp_upstream_of_e */
 } mcp_target_t;
 
 
@@ -202,6 +212,7 @@ typedef struct {
     uint64_t              upstream_stale;      /* how much longer the
                                                   description is used while the
                                                   server fails */
+    unsigned              upstream_session;    /* mcp_upstream_of_e */
     unsigned              resume_stateless;    /* mcp_resume_stateless_e */
     uint64_t              reconnect_wait;      /* how long a call continues
                                                   without a consumer if its

@@ -100,7 +100,9 @@
     X(UPSTREAM_CHECK, upstream_check, "mcp_upstream_check",                   \
       "MCPUpstreamCheck", TIME, 0, 1, MCP_TIME_MAX, 60000)                    \
     X(UPSTREAM_STALE, upstream_stale, "mcp_upstream_stale",                   \
-      "MCPUpstreamStale", TIME, 1, 0, MCP_TIME_MAX, 600000)
+      "MCPUpstreamStale", TIME, 1, 0, MCP_TIME_MAX, 600000)                   \
+    X(UPSTREAM_SESSION, upstream_session, "mcp_upstream_session",             \
+      "MCPUpstreamSession", UPSTREAM_SESSION, 0, 0, 2, 0)
 
 
 #define MCP_TIME_MAX  (INT64_MAX / 1000000)    /* such a time in nanoseconds

@@ -240,7 +240,7 @@ mcp_str_t mcp_setup_target(const mcp_setup_t *setup, unsigned target);
 int mcp_setup_has_upstream(const mcp_setup_t *setup);
 unsigned mcp_setup_upstream(const mcp_setup_t *setup);
 
-/* Applies mcp_upstream, mcp_upstream_check and mcp_upstream_stale of "backend",
+/* Applies the directives mcp_upstream, mcp_upstream_... of "backend",
  * the section of a backend, to a target of the endpoint that was created
  * last. */
 void mcp_setup_set_upstream(mcp_setup_t *setup, unsigned target,

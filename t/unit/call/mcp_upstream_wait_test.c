@@ -4,96 +4,13 @@
  * first request in a session, which is sent alone, and the requests that
  * follow a call. */
 
-#include "round_cases.h"
+#include "upstream_cases.h"
 
 #include "call/mcp_upstream_wait.h"
 
 
-#define VERSION  "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}}"
-
-
-static mcp_target_t  target;
-
 /* the clients of requests that wait, and one more */
 static client_t      clients[MCP_UPSTREAM_WAITING + 1];
-
-
-static int
-setup_upstream(void **state)
-{
-    setup(state);
-
-    target.name = mcp_str("server");
-    target.upstream = MCP_UPSTREAM_SESSION;
-    d.endpoint.targets = &target;
-    d.endpoint.n_targets = 1;
-
-    return 0;
-}
-
-
-/* Calls a tool in the session. */
-static void
-call_tool(client_t *c)
-{
-    client_post(&d, 0, c, session, CALL);
-}
-
-
-/* Checks that there is one backend request, and that its body has this
- * method. */
-static mcp_backend_request_t *
-sends(const char *method)
-{
-    assert_int_equal(d.n_breqs, 1);
-    has(d.last_body, method);
-
-    return d.breqs[0];
-}
-
-
-/* Responds to the first backend request with a result. */
-static void
-answer(const char *result)
-{
-    char        *id;
-    mcp_str_t    body;
-
-    body = d.breqs[0]->body;
-    id = memmem(body.data, body.len, "\"id\":", 5);
-
-    if (id == NULL) {
-        backend_answer(&d, d.breqs[0], "");
-        return;
-    }
-
-    snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",%.*s,\"result\":%s}",
-             (int) strcspn(id, ",}"), id, result);
-    backend_answer(&d, d.breqs[0], line);
-}
-
-
-/* Opens the session that the only backend request asks for. */
-static void
-open_session(void)
-{
-    mcp_backend_request_session(sends("\"initialize\""), mcp_str("s1"));
-    answer(VERSION);
-
-    mcp_backend_request_head(sends("notifications/initialized"), 202,
-                             mcp_null_str);
-    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
-}
-
-
-/* Ends all calls and their session at the server. */
-static void
-end(void)
-{
-    while (d.n_breqs) {
-        answer(RESULT);
-    }
-}
 
 
 TEST(two_requests_without_session_one_opens_it)

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Which callers share a session at an MCP server. */
+
+#include "upstream_cases.h"
+
+
+static client_t  others[2];
+
+
+/* Opens two sessions of one principal here, and calls a tool in each. Copies
+ * the keys of their sessions at the server. */
+static void
+two_clients(mcp_upstream_of_e of, char keys[2][MCP_STREAM_TEXT_LEN])
+{
+    size_t     i;
+    mcp_str_t  affinity;
+
+    target.session = of;
+
+    for (i = 0; i < 2; i++) {
+        client_open_as(&d, session, "alice", NEW, ALL);
+        client_post_as(&d, 0, &others[i], session, "alice", CALL);
+
+        if (of != MCP_UPSTREAM_OF_PRINCIPAL || i == 0) {
+            open_session();
+        }
+
+        sends("tools/call");
+        affinity = d.breqs[0]->variables.value[MCP_VARIABLE_UPSTREAM_AFFINITY];
+        assert_int_equal(affinity.len, MCP_STREAM_TEXT_LEN);
+        memcpy(keys[i], affinity.data, affinity.len);
+        answer(RESULT);
+        assert_string_equal(others[i].text, ANSWER);
+        client_close(&d, &others[i]);
+    }
+}
+
+
+TEST(client_each_has_its_own_session)
+{
+    char  keys[2][MCP_STREAM_TEXT_LEN];
+
+    two_clients(MCP_UPSTREAM_OF_CLIENT, keys);
+    assert_memory_not_equal(keys[0], keys[1], MCP_STREAM_TEXT_LEN);
+    quiet();
+}
+
+
+TEST(principal_both_use_one_session_and_delete_does_not_end_it)
+{
+    char  keys[2][MCP_STREAM_TEXT_LEN];
+
+    two_clients(MCP_UPSTREAM_OF_PRINCIPAL, keys);
+    assert_memory_equal(keys[0], keys[1], MCP_STREAM_TEXT_LEN);
+
+    client_init(&a, session);
+    a.principal = "alice";
+    client_send(&d, 0, &a, "DELETE", "");
+    assert_int_equal(a.status, 204);
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(call_each_has_its_own_session_that_ends_with_it)
+{
+    size_t  i;
+
+    target.session = MCP_UPSTREAM_OF_CALL;
+
+    for (i = 0; i < 2; i++) {
+        call_tool(&a);
+        open_session();
+        sends("tools/call");
+        answer(RESULT);
+        assert_string_equal(a.text, ANSWER);
+        assert_int_equal(d.n_breqs, 1);
+        assert_true(d.breqs[0]->ends_session);
+        client_close(&d, &a);
+        end();
+    }
+
+    quiet();
+}
+
+
+TEST(session_of_one_client_declares_its_capabilities)
+{
+    call_tool(&a);
+    has(d.last_body, "\"capabilities\":{\"sampling\":{},"
+                     "\"elicitation\":{},\"roots\":{}}");
+    client_close(&d, &a);
+    open_session();
+    end();
+    quiet();
+}
+
+
+TEST(session_of_a_principal_declares_no_capabilities)
+{
+    target.session = MCP_UPSTREAM_OF_PRINCIPAL;
+    client_open_as(&d, session, "alice", NEW, ALL);
+    client_post_as(&d, 0, &a, session, "alice", CALL);
+    has(d.last_body, "\"capabilities\":{}");
+    client_close(&d, &a);
+    open_session();
+    end();
+    quiet();
+}
+
+
+RUN_TESTS(setup_upstream, teardown)
