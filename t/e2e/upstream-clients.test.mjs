@@ -36,7 +36,9 @@ for (const [title, { upstream, asks, start }] of servers) {
         backends: { sdk: { http: port, upstream } },
     });
 
-    for (const [name, { connect }] of all) {
+    for (const [name, official] of all) {
+        const { connect } = official;
+
         describe(`${title}, ${name}`, () => {
             let client, way;
 
@@ -131,7 +133,7 @@ for (const [title, { upstream, asks, start }] of servers) {
                 assert.match(content[0].text, /invalid/i);
             });
 
-            if (asks) {
+            if (asks(official)) {
                 test('tool that asks: the client answers', async () => {
                     assert.equal(textOf(await client.call('ask', {})),
                                  'answered yes');

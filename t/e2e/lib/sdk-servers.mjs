@@ -15,6 +15,7 @@ import { McpServer as McpServer1 }
     from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport }
     from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { ElicitResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 
 const INFO = { name: 'sdk', version: '1.2.3' };
@@ -105,6 +106,16 @@ function older() {
         params: { progressToken: extra._meta?.progressToken, ...progress },
     }), extra.signal));
 
+    server.registerTool('ask', { inputSchema: {} }, async (args, extra) => {
+        const { content } = await extra.sendRequest({
+            method: 'elicitation/create',
+            params: { message: 'value?', requestedSchema: { type: 'object',
+                properties: { value: { type: 'string' } } } },
+        }, ElicitResultSchema);
+
+        return text(`answered ${content.value}`);
+    });
+
     server.registerPrompt('greet', { argsSchema: { who: z.string() } },
         ({ who }) => ({ messages: [{ role: 'user',
             content: { type: 'text', text: `hello ${who}` } }] }));
@@ -187,20 +198,20 @@ async function listen(handler) {
     return server.address().port;
 }
 
-// the servers by name: { upstream: form, asks: 1 if it can ask the user,
-// start: returns its port }
+// the servers by name: { upstream: form, asks(client): whether it can ask the
+// user of a client, start: returns its port }
 
 export const sdkServers = {
     'TypeScript SDK 2.4.0': {
-        upstream: 'modern', asks: 1,
+        upstream: 'modern', asks: () => true,
         start: () => listen(toNodeHandler(createMcpHandler(modern))),
     },
     'TypeScript SDK 1.32.2 without sessions': {
-        upstream: 'stateless', asks: 0,
+        upstream: 'stateless', asks: () => false,
         start: () => listen(stateless),
     },
     'TypeScript SDK 1.32.2 with sessions': {
-        upstream: 'session', asks: 0,
+        upstream: 'session', asks: ({ modern }) => !modern,
         start: () => listen(sessions),
     },
 };
