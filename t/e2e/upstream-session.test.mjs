@@ -321,6 +321,46 @@ describe('server that has lost a session', () => {
         });
     }
 
+    test('restarts: only running calls fail, none is executed twice',
+         async () => {
+        const executed = new Map();
+        let lost = 0;
+
+        upstream.lost = () => ({ status: 404, error: { code: -32001,
+            message: 'Session not found' } });
+        upstream.answer = (call) => {
+            const key = JSON.stringify(call.body.params.arguments);
+
+            executed.set(key, (executed.get(key) ?? 0) + 1);
+
+            if (executed.size % 40 === 0) {
+                upstream.restart();
+            }
+
+            return echo(call);
+        };
+
+        await Promise.all(Array.from({ length: 20 }, async (_, client) => {
+            const it = await server.session();
+
+            for (let i = 0; i < 50; i++) {
+                const { response } = await it.follow(
+                    await it.call('add', { client, i }));
+
+                if (response.error) {
+                    assert.equal(response.error.code, -32603);
+                    lost++;
+                } else {
+                    assert.deepEqual(JSON.parse(textOf(response.result)),
+                                     { client, i });
+                }
+            }
+        }));
+
+        assert.ok([...executed.values()].every((times) => times === 1));
+        assert.ok(lost <= 25 * 20, `${lost} calls failed`);
+    });
+
     test('error after a message of the call: the call is not sent again',
          async () => {
         const it = await session();

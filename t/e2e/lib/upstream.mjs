@@ -46,6 +46,7 @@ export async function recording() {
     });
 
     upstream.port = server.address().port;
+    upstream.cut = () => { server.closeAllConnections(); };
     upstream.last = () => upstream.requests.at(-1);
 
     return upstream;
@@ -89,6 +90,13 @@ export async function withSessions() {
             res.write(event({ jsonrpc: '2.0', id, method, params }));
         });
     upstream.asked = new Map();
+
+    // Ends all requests and forgets all sessions.
+
+    upstream.restart = () => {
+        upstream.sessions.clear();
+        upstream.cut();
+    };
     upstream.confirm = () => ({ status: 202, type: 'text/plain', text: '' });
 
     upstream.reply = (call) => {
