@@ -135,6 +135,12 @@ run: ## build and run the demonstration on 127.0.0.1:8080
 run-apache: ## the same with Apache httpd
 	@scripts/run apache
 
+run-gateway: ## in front of an MCP server of Node.js, with nginx
+	@scripts/run nginx gateway
+
+run-gateway-apache: ## the same with Apache httpd
+	@scripts/run apache gateway
+
 run-cluster: ## three nodes of both, a Redis and a balancer
 	@scripts/run-cluster
 

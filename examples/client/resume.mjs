@@ -190,7 +190,7 @@ class Example {
     take({ method, params }) {
         if (method === 'notifications/progress') {
             this.progress.push(params);
-            say(`  ${params.progress} of ${params.total}: ${params.message}`);
+            say(`  ${params.progress} of ${params.total}: ${params.message ?? ''}`);
         } else {
             this.notifications[method] = params;
             say(' ', method, short(params));

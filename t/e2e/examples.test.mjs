@@ -197,15 +197,16 @@ describe('run', async () => {
     const kind = SERVER === 'nginx' ? 'run' : 'run-apache';
     const banner = 'Ctrl-C stops it.';
 
-    async function demonstration() {
+    async function demonstration(...what) {
         const port = await freePort();
         const prefix = path.join(root, `build/${kind}-${port}`);
 
         // an outer make passes its jobs in MAKEFLAGS, which an inner make must
         // not get
 
-        const child = spawn(path.join(root, 'scripts/run'), [SERVER], {
-            env: { ...process.env, PORT: String(port), MAKEFLAGS: '' },
+        const child = spawn(path.join(root, 'scripts/run'), [SERVER, ...what], {
+            env: { ...process.env, PORT: String(port), MAKEFLAGS: '',
+                   UPSTREAM_PORT: String(await freePort()) },
             stdio: ['ignore', 'pipe', 'pipe'], detached: true });
         const closed = once(child, 'close');
         let output = '';
@@ -267,6 +268,18 @@ describe('run', async () => {
                          { closed: [0, null], errors: '' });
         assert.equal(await roll(session), 3);
         assert.deepEqual(await first.interrupt(),
+                         { closed: [0, null], errors: '' });
+    });
+
+    test('make run-gateway: clients use the MCP server, Ctrl-C ends both',
+         async () => {
+        const demo = await demonstration('gateway');
+        const session = await Session.open(demo);
+
+        assert.match(textOf(await session.tool('get-sum', { a: 1, b: 2 })),
+                     /is 3/);
+        assert.match(demo.output, /server-everything/);
+        assert.deepEqual(await demo.interrupt(),
                          { closed: [0, null], errors: '' });
     });
 });

@@ -13,8 +13,8 @@ import { textOf } from './lib/session.mjs';
 import { reload } from './lib/upstream.mjs';
 import { Way } from './lib/way.mjs';
 
-const everything = fork(`${root}/t/e2e/node_modules/@modelcontextprotocol/`
-                        + 'server-everything/dist/index.js',
+const everything = fork(`${root}/examples/gateway/node_modules/`
+    + '@modelcontextprotocol/server-everything/dist/index.js',
     ['streamableHttp'], {
         execArgv: ['--import', `${root}/examples/gateway/loopback.mjs`],
         env: { ...process.env, PORT: '0' }, silent: true });
