@@ -23,7 +23,8 @@ export async function scripted(reply) {
     const calls = [];
     const port = await freePort();
 
-    const http = SERVER === 'apache';
+    const http = SERVER === 'apache'
+        || process.env.FIXTURE_NODES?.includes('apache');
     const server = await (http ? httpd : fastcgi)(String(port), async (x) => {
         const text = String(x.body);
         const call = { message: JSON.parse(text), text, params: x.params,
