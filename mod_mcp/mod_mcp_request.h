@@ -14,8 +14,9 @@ typedef struct {
                                            request was made, or NULL */
     const char *target;                 /* target as the client sent it, if it
                                            contained secrets; else NULL */
-    const char *handler;                /* handler of its <Location>, if the
-                                           handler needs no file; else NULL */
+    const char *handler;                /* handler of the request's <Location>,
+                                           if it works without a file on disk;
+                                           else NULL */
     const mcp_auth_t *document;         /* resource whose metadata document
                                          * the request fetches, or NULL */
     unsigned secure:1;                  /* 1 if received over TLS */

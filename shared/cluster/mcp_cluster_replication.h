@@ -386,8 +386,8 @@ void mcp_append_policy_sent(mcp_replication_t *repl,
     const mcp_store_replicator_t *from);
 
 /* Returns the ms after which the stream's keys in Redis expire without renewal.
- * For an active stream that includes the time in which other nodes declare its
- * node dead. */
+ * For an active stream, this includes the time for which other nodes wait
+ * before they declare its node dead. */
 uint64_t mcp_append_policy_lasts(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 

@@ -270,7 +270,7 @@ mcp_option_size(mcp_str_t text, uint64_t *size)
 }
 
 
-/* The keywords of each kind. */
+/* The keywords that an option of each kind accepts as its value. */
 static const struct {
     mcp_option_kind_e  kind;
     mcp_str_t          text;

@@ -155,9 +155,8 @@ mcp_trace_is_state_value(unsigned char c)
 }
 
 
-/*
- * Returns 1 for a key: a token (RFC 9110, 5.6.2), and spaces before the "=".
- */
+/* Returns 1 if c may occur in a key: a token character (RFC 9110, 5.6.2), or a
+ * space, which is allowed before the "=". */
 static int
 mcp_trace_is_baggage_key(unsigned char c)
 {

@@ -461,8 +461,8 @@ int mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_state_e state, uint64_t now);
 
 /* Sets mcp_stream_info_t.alias, a second name of the stream: a number that the
- * caller chooses, or 0 for none. Changes nothing unless (this slot, handle) is
- * the consumer. */
+ * caller chooses, or 0 for none. Changes nothing unless the stream's consumer
+ * is the one of this process with this handle. */
 int mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint32_t alias);
 
@@ -477,8 +477,8 @@ int mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
 int mcp_store_set_generation(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint32_t from, uint32_t to);
 
-/* Restarts the time for which a stream has no reader. Has no effect on a
- * stream that has a reader, or that is over and whose last event was sent. */
+/* Sets the time since when a stream has no reader to now. Has no effect if the
+ * stream has a reader, or if it is over and its last event was sent. */
 int mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t now);
 

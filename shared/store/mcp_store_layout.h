@@ -1763,11 +1763,11 @@ mcp_store_values_max(const mcp_store_head_t *head, unsigned text)
 }
 
 /*
- * Creates a value, which does not exist yet.
+ * Creates the value v, which must not exist yet.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_LIMIT  the value is not pushed, and the tenant has reached its
- *                  quota
+ *   MCP_ERR_LIMIT  the tenant has reached its quota, and v->pushed is 0: no
+ *                  other value of the tenant may be removed
  *   MCP_ERR_FULL   the region has no room
  */
 int mcp_store_value_new(mcp_store_op_t *op, const mcp_store_value_t *v);

@@ -189,7 +189,7 @@ typedef enum {
 } mcp_consumer_close_e;
 
 
-/* The part of an exchange at the publish endpoint, see mcp_publish.c. */
+/* The state of a request to the publish endpoint, see mcp_publish.c. */
 typedef struct mcp_publish_s  mcp_publish_t;
 
 
@@ -349,9 +349,9 @@ struct mcp_exchange_s {
     mcp_call_t                 *call;
     const unsigned char        *call_id;    /* id of the exchange's own call;
                                                NULL: none */
-    mcp_publish_t              *publish;    /* part of the publish endpoint;
-                                               NULL: the request is for another
-                                               URL */
+    mcp_publish_t              *publish;    /* state of a request to the publish
+                                               endpoint; NULL: the request is
+                                               for another URL */
     mcp_asking_t               *asking;     /* cluster operations of the
                                                exchange, see
                                                mcp_cluster_operation.c;

@@ -139,7 +139,7 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('call fails after the server closed its stream: the client gets -32603',
+        test('stream is closed, then its call fails: the client resumes, and gets -32603',
              async () => {
             const client = await connect(server);
             const gate = `error ${name}`;

@@ -179,7 +179,7 @@ test('early headers over HTTP/2: the variables have their values', { skip: skip2
     assert.equal((await send2({ lines }, body)).sent, expected);
 });
 
-test('early header that a rule of the server forbids: 403 before the body',
+test('header that an access rule forbids: 403 before the body is read',
      async () => {
     const lines = [VERSION, 'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
                    'Mcp-Param-Region: blocked'];

@@ -68,7 +68,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('tool with x-mcp-header: the backend gets the values of the arguments',
+    test('arguments with x-mcp-header: the backend gets the values of the body',
          async () => {
         const client = await on();
 

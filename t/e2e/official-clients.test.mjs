@@ -230,7 +230,7 @@ for (const row of rows) {
 }
 
 
-test('mcp_reconnect_wait 200ms: a cancelled call is aborted after this time',
+test('mcp_reconnect_wait 200ms, client cancels: the call is aborted after this time',
      async () => {
     const peer = await at(servers['mcp_reconnect_wait 200ms'],
                           { name: 'TypeScript client 2.4.0, auto' });

@@ -383,7 +383,7 @@ test(`status page with ${n} streams: figures and tables are right, `
 });
 
 
-test('hidden status page: sends no requests', { skip: threads },
+test('status page in a hidden tab: sends no requests', { skip: threads },
      async () => {
     const server = await use({ zone: '4m' });
     const hide = (hidden) => browser.value(`Object.defineProperty(document,

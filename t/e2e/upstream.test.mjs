@@ -419,7 +419,7 @@ describe('description of the upstream', () => {
         }
     });
 
-    test('upstream down: 503 at first; later its last description for mcp_upstream_stale',
+    test('upstream has never responded: 503; it fails later: its last description is used',
          async () => {
         const upstream = await recording();
         const fresh = await Fixture.start({

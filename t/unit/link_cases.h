@@ -120,8 +120,8 @@ get_is(const char *of, const char *target, const char *after, int status)
 }
 
 
-/* Writes the answers to the first n questions of ids to line, as a JSON
- * array. */
+/* Stores in line[] a JSON array of answers, one for each of the first n
+ * questions in ids[]. */
 static inline const char *
 answers(int n)
 {

@@ -167,8 +167,8 @@ TEST(test_late)
 }
 
 
-/* The backend returns a state without questions: the backend request is
- * repeated after a pause. */
+/* The backend returns a requestState without inputRequests: it is called again
+ * after a pause. */
 TEST(test_again)
 {
     asks(task_begin(0), ROUND(STATE("later")) "\n");

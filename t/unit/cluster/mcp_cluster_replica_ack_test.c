@@ -171,7 +171,7 @@ TEST(test_all)
     assert_true(n_waits() >= 1 && n_waits() < STREAMS / 2);
     assert_null(nodes[0].cluster->ack_waiters);
 
-    /* one stream appends an event: it is acknowledged as well */
+    /* an event that is appended later is acknowledged, too */
 
     add_events(0, 'A', 1);
     UNTIL(repl_state(0, 'A').acked.seq == 2);

@@ -471,9 +471,9 @@ TEST(test_whom)
     backend_json(&d, PAGE);
     client_close(&d, &a);
 
-    /* a client without the capability: a backend's token is encrypted in the
-     * place where the backend has put it, and a token that is not encrypted is
-     * rejected */
+    /* a client that has not declared resume tokens: the token in a backend's
+     * result stays in its member, but is encrypted; a client's token that is
+     * not encrypted is rejected */
 
     token_of(&a);
     has_not(a.text, "\"p2\"");

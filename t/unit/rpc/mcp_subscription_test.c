@@ -173,7 +173,7 @@ TEST(test_topics)
     assert_int_equal(mcp_topic_session_uri(mcp_str("test://a"), same), MCP_OK);
     assert_memory_equal(topic, same, MCP_DIGEST_LEN);
 
-    /* the topic of a URI is never that of a list */
+    /* the URI "list_changed" does not get the topic of a list */
 
     assert_int_equal(mcp_topic_uri(mcp_str("list_changed"), topic), MCP_OK);
     is_new(topic);

@@ -322,7 +322,8 @@ TEST(test_limit)
     assert_ok(event(4));
     gets(&ref, 5, &cursor, "cd", MCP_AGAIN);
 
-    /* the event that answers the call's last request may exceed the limit */
+    /* the limit does not apply to the response to the last request of the call
+     * that has none */
 
     assert_ok(event(5));
     assert_ok(event(6));

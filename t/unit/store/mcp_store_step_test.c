@@ -631,8 +631,8 @@ op_join_free(mcp_store_t *a, scene_t *s)
 }
 
 
-/* Starts a replication with "sync", which hides the events, and acknowledges
- * them in two steps. */
+/* Starts a replication with "sync": readers get the events only when they are
+ * acknowledged, here in two steps. */
 static void
 op_share(mcp_store_t *a, scene_t *s)
 {
