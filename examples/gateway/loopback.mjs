@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Lets a server of Node.js that listens on all addresses listen on loopback
 // only:
 //
