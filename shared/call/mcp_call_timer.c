@@ -60,7 +60,7 @@ mcp_call_set_timer(mcp_call_t *call)
         when = mcp_call_phase_due(call);
     }
 
-    if (mcp_upstream_post_due(call) < when) {
+    if (call->posts && mcp_upstream_post_due(call) < when) {
         when = mcp_upstream_post_due(call);
     }
 
@@ -75,7 +75,7 @@ mcp_call_set_timer(mcp_call_t *call)
             when = req->deadline;
         }
 
-        if (mcp_upstream_wait_due(req) < when) {
+        if (req->session && mcp_upstream_wait_due(req) < when) {
             when = mcp_upstream_wait_due(req);
         }
 
@@ -281,10 +281,14 @@ mcp_call_timer(void *data)
         mcp_inbox_continue(call);
     }
 
-    mcp_upstream_post_timer(call, now);
+    if (call->posts) {
+        mcp_upstream_post_timer(call, now);
+    }
 
     for (i = 0; i < call->n; i++) {
-        mcp_upstream_wait_timer(&call->requests[i], now);
+        if (call->requests[i].session) {
+            mcp_upstream_wait_timer(&call->requests[i], now);
+        }
 
         if (now >= call->requests[i].deadline) {
             mcp_backend_request_deadline(&call->requests[i]);
