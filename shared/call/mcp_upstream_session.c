@@ -122,8 +122,9 @@ mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
 
 
 /* Reads the session from the zone: its revision, a space, and its id. The zone
- * then keeps the session for another MCP_UPSTREAM_SESSION_KEEP. Returns 1 if
- * there is one. */
+ * then keeps the session for another MCP_UPSTREAM_SESSION_KEEP. Returns 1, or
+ * 0 if there is none. Deletes a text that another version of the module has
+ * written in another form. */
 static int
 mcp_upstream_session_find(mcp_request_t *req)
 {
@@ -159,6 +160,8 @@ mcp_upstream_session_find(mcp_request_t *req)
     if (revision == MCP_REVISION_NONE || version.len == len
         || len - version.len - 1 > MCP_UPSTREAM_SESSION_ID)
     {
+        mcp_store_value_delete(call->worker->store, MCP_VALUE_UPSTREAM_SESSION,
+                               session->key);
         return 0;
     }
 

@@ -4,6 +4,8 @@
 
 #include "upstream_cases.h"
 
+#include "call/mcp_upstream_session.h"
+
 
 static client_t  others[2];
 
@@ -82,6 +84,37 @@ TEST(call_each_has_its_own_session_that_ends_with_it)
         end();
     }
 
+    quiet();
+}
+
+
+TEST(text_of_another_version_in_the_zone_a_new_session_replaces_it)
+{
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    call_tool(&a);
+    memcpy(key, d.breqs[0]->call->requests[0].session->key, MCP_DIGEST_LEN);
+    open_session();
+    answer(RESULT);
+    client_close(&d, &a);
+
+    mcp_store_value_delete(&d.process[1].store, MCP_VALUE_UPSTREAM_SESSION,
+                           key);
+    assert_int_equal(mcp_store_text_add(&d.process[1].store,
+                                        MCP_VALUE_UPSTREAM_SESSION, key,
+                                        mcp_str("1999-01-01 s1"), 1, 0, NULL),
+                     MCP_OK);
+
+    call_tool(&a);
+    open_session();
+    answer(RESULT);
+    client_close(&d, &a);
+    assert_int_equal(d.n_breqs, 0);
+
+    call_tool(&a);
+    sends("tools/call");
+    answer(RESULT);
+    client_close(&d, &a);
     quiet();
 }
 
