@@ -282,9 +282,9 @@ mcp_backend_request_answer(mcp_backend_request_t *breq)
 }
 
 
-/* Prepares a backend request that follows the one for the client's request. It
- * is prepared now, because the glue has used the variables of that one until
- * now. Returns 1, or 0 when out of memory. */
+/* Prepares a backend request that cancels a call or ends a session. It has the
+ * variables of the call's backend request, which the glue logs before it pulls
+ * the next action. Returns 1, or 0 when out of memory. */
 static int
 mcp_backend_request_set_up_after(mcp_backend_request_t *breq)
 {

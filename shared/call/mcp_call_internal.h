@@ -255,8 +255,8 @@ void mcp_call_timer(void *data);
  * session at an MCP server. */
 int  mcp_backend_request_start(mcp_request_t *req);
 
-/* Queues a backend request that ends what the client's request has left at an
- * MCP server, see mcp_upstream_session_end(). */
+/* Queues a backend request that cancels a call at an MCP server or ends its
+ * session, see mcp_upstream_session_end(). */
 void mcp_backend_request_start_after(mcp_request_t *req);
 
 /* Called when the glue has pulled an action that concerns a backend

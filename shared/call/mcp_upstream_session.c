@@ -599,8 +599,7 @@ mcp_upstream_session_fault(mcp_backend_msg_t *msg, mcp_fault_e fault,
 }
 
 
-/* Returns 1 if a fault means that the server could not be asked, whatever its
- * form is. */
+/* Returns 1 if a fault means that the server cannot be used in any form. */
 static int
 mcp_upstream_session_is_down(const mcp_backend_msg_t *msg)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The session of a caller at an MCP server that needs one, "mcp_upstream
- * session" or "auto" (2025-11-25, basic/transports, "Session Management").
+ * Sessions at MCP servers with "mcp_upstream session" or "auto" (2025-11-25,
+ * basic/transports, "Session Management").
  *
  * A session is opened by the first request of a caller, and shared by all
- * processes: its id is in the zone. A request that finds none makes several
+ * processes: its id is in the zone. A request without a session makes several
  * backend requests, one after the other:
  *
  *     OPEN ---> OPENED ---> CALL ---> CLOSE or CANCEL
@@ -14,12 +14,12 @@
  *
  * With "mcp_upstream auto", a request that does not know the form of the server
  * begins with DISCOVER. If the server does not serve 2026-07-28, OPEN follows;
- * if the response to that has no session, CALL follows.
+ * if the response to OPEN has no session, CALL follows.
  *
- * A request that finds one begins with CALL. One that finds that another
- * request of this process opens the session waits for it. CLOSE follows only
- * if no other request can use the session, CANCEL only if the call was
- * cancelled.
+ * A request that finds a session in the zone begins with CALL. A request waits
+ * while another one of this process opens its session, see mcp_upstream_wait.h.
+ * CLOSE follows only if no other request can use the session, CANCEL only if
+ * the call was cancelled.
  */
 
 
@@ -34,7 +34,7 @@
 #define MCP_UPSTREAM_SESSION_ID  256
 
 
-/* What the next or the running backend request sends. */
+/* The message of the next or the running backend request. */
 typedef enum {
     MCP_UPSTREAM_STEP_CALL = 0,        /* the client's request */
     MCP_UPSTREAM_STEP_DISCOVER,        /* server/discover */

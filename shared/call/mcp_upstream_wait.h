@@ -2,8 +2,8 @@
 
 /*
  * Requests that wait for a session at an MCP server. One request of a process
- * opens the session of a caller; others wait, because the server would
- * otherwise open one for each of them.
+ * opens the session of a caller, and others wait, so that each caller has only
+ * one session.
  *
  * The first request in a new session is sent alone: a server that stores its
  * sessions without locks may lose the session if it gets several requests at
@@ -29,16 +29,16 @@
 #define MCP_UPSTREAM_ALONE_TIME  1000
 
 
-/* Adds a session to those that are being opened; does nothing if it is one of
- * them. */
+/* Adds a session to the list worker->openings; does nothing if the list has
+ * it. */
 void mcp_upstream_wait_list(mcp_upstream_session_t *session);
 
 /*
  * Makes a request wait if another one of this process opens its session.
  *
  * Returns MCP_OK if none does, or
- *   MCP_AGAIN      it waits: it is started again when the other one has
- *                  succeeded, and fails if that has failed
+ *   MCP_AGAIN      it waits: it is started again when the other request has
+ *                  opened the session, and fails with the other request
  *   MCP_ERR_LIMIT  MCP_UPSTREAM_WAITING requests wait already
  */
 int mcp_upstream_wait_begin(mcp_upstream_session_t *session);

@@ -42,8 +42,9 @@ typedef enum {
 } mcp_upstream_e;
 
 
-/* Which callers share a session at an MCP server: mcp_upstream_session. A
- * caller that lacks what is shared uses the next value. */
+/* The values of mcp_upstream_session: the callers that share a session at an
+ * MCP server. A client without a session is treated as with PRINCIPAL, a client
+ * without a principal as with CALL. */
 typedef enum {
     MCP_UPSTREAM_OF_CLIENT = 0,        /* the requests of a client's session */
     MCP_UPSTREAM_OF_PRINCIPAL,

@@ -33,9 +33,9 @@ typedef enum {
     MCP_ACT_STREAM,            /* exchange: send the head of the response, then
                                   pull the stream */
     MCP_ACT_PULL,              /* exchange: bytes can be pulled */
-    MCP_ACT_PREPARE,           /* backend request: copy what it needs of the
-                                  client's request, because it starts later,
-                                  when the client may have disconnected */
+    MCP_ACT_PREPARE,           /* backend request: copy the client's request,
+                                  because the client may disconnect before
+                                  INVOKE */
     MCP_ACT_INVOKE,            /* backend request: start it */
     MCP_ACT_ABORT,             /* backend request: end it;
                                   mcp_backend_request_end() must follow */

@@ -1738,7 +1738,7 @@ mcp_store_value_has_text(unsigned purpose)
     return purpose == MCP_VALUE_UPSTREAM_SESSION;
 }
 
-/* Returns the number of values with text, or of those without. */
+/* Returns the number of values with text (1) or without text (0). */
 static inline uint32_t
 mcp_store_values(const mcp_store_head_t *head, unsigned text)
 {
@@ -1749,9 +1749,9 @@ mcp_store_values(const mcp_store_head_t *head, unsigned text)
     return text ? n : head->n_values - n;
 }
 
-/* Returns the maximum number of values with text, or of those without: as many
- * as fit into an eighth of the chunks, because clients create values, and
- * streams need the rest. A value with text takes a chunk and an entry. */
+/* Returns the maximum number of values with text (1) or without text (0): they
+ * get an eighth of the chunks, because clients create values, and streams need
+ * the rest. A value with text takes a chunk and an entry. */
 static inline uint32_t
 mcp_store_values_max(const mcp_store_head_t *head, unsigned text)
 {

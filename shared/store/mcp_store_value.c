@@ -196,9 +196,9 @@ mcp_store_value_take_text(mcp_store_op_t *op, const mcp_store_value_t *v,
 }
 
 
-/* Takes what a value needs. Without room for a pushed value, frees other pushed
- * values, at most MCP_STORE_YIELDS: first those with text, because it costs
- * least to get them again. */
+/* Takes the chunks of a value. Without room for a pushed value, frees other
+ * pushed values, at most MCP_STORE_YIELDS: first those with text, because it
+ * costs least to get them again. */
 static mcp_store_entry_t *
 mcp_store_value_room(mcp_store_op_t *op, const mcp_store_value_t *v,
     const mcp_tenant_t *tenant)
