@@ -775,10 +775,11 @@ mcp_upstream_session_answered(mcp_request_t *req, mcp_backend_msg_t *msg)
     }
 
     if (session->renewed) {
-        return changed || msg->kind == MCP_BACKEND_ERROR ? 0
-               : mcp_upstream_session_fault(msg, MCP_FAULT_UPSTREAM_SESSION,
+        return msg->no_session
+               ? mcp_upstream_session_fault(msg, MCP_FAULT_UPSTREAM_SESSION,
                                             "the MCP server does not know the "
-                                            "session that it has just opened");
+                                            "session that it has just opened")
+               : 0;
     }
 
     session->renewed = 1;

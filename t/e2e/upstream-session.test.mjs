@@ -286,20 +286,23 @@ describe('server that has lost a session', () => {
         });
     }
 
-    test('lost again at once: the client gets an error', async () => {
-        const it = await session();
+    for (const [name, reply] of losses) {
+        test(`${name}, and again at once: the client gets an error`,
+             async () => {
+            const it = await session();
 
-        await it.tool('add');
-        upstream.lost = () => ({ status: 404, type: 'text/plain', text: '' });
-        upstream.answer = upstream.lost;
+            await it.tool('add');
+            upstream.lost = () => reply;
+            upstream.answer = upstream.lost;
 
-        const { response } = await it.follow(await it.call('add'));
+            const { response } = await it.follow(await it.call('add'));
 
-        assert.equal(response.error.code, -32603);
-        assert.match(response.error.message, /did not open a session/);
-        assert.equal(upstream.steps
-            .filter((step) => step === 'initialize').length, 1 + 1);
-    });
+            assert.equal(response.error.code, -32603);
+            assert.match(response.error.message, /did not open a session/);
+            assert.equal(upstream.steps
+                .filter((step) => step === 'initialize').length, 1 + 1);
+        });
+    }
 
     for (const [name, status, error] of [
         ['HTTP 404 because of an unknown tool', 404,
