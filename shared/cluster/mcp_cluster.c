@@ -73,6 +73,7 @@ mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
     mcp_cluster_notification_init(cluster);
     mcp_link_init(&cluster->link, cluster, &mcp_cluster_link_handlers);
     mcp_link_init(&cluster->inbound, cluster, &mcp_cluster_inbound_handlers);
+    mcp_link_init(&cluster->probe, cluster, &mcp_probe_handlers);
     mcp_link_start(&cluster->link);
 
     worker->cluster_hooks = &mcp_cluster_hooks;
@@ -98,6 +99,7 @@ mcp_cluster_destroy(mcp_cluster_t *cluster)
     mcp_timer_del(&cluster->worker->timers, &cluster->lag);
     mcp_link_free(&cluster->link);
     mcp_link_free(&cluster->inbound);
+    mcp_link_free(&cluster->probe);
     mcp_cluster_notification_free_all(cluster);
     mcp_replication_free_all(cluster);
     mcp_token_free_all(cluster);
@@ -319,6 +321,8 @@ mcp_cluster_joined(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 
     mcp_link_settled(&cluster->link);
     mcp_cluster_set_state(cluster, MCP_CLUSTER_MEMBER);
+    mcp_cluster_set_run(cluster, mcp_reply_item(reply, 5));
+    cluster->elsewhere = 0;
     cluster->member = cluster->node;
     mcp_store_node_set_skewed(store, 0);
     mcp_store_node_standalone(store, "");
@@ -401,7 +405,8 @@ mcp_cluster_registered(mcp_cluster_t *cluster)
     mcp_args_text(&args, (mcp_str_t) { mcp_version, strlen(mcp_version) });
     mcp_args_text(&args, cluster->conf->label);
     mcp_args_text(&args, mcp_cluster_prints_text(&cluster->keys));
-    mcp_args_flag(&args, cluster->member == cluster->node);
+    mcp_args_text(&args, cluster->member != cluster->node ? mcp_str("")
+                         : cluster->elsewhere ? mcp_str("2") : mcp_str("1"));
 
     cluster->registered = mcp_worker_now(cluster->worker);
 
@@ -524,6 +529,7 @@ mcp_cluster_heartbeat(mcp_cluster_t *cluster)
     }
 
     mcp_cluster_listen(cluster);
+    mcp_probe_set(cluster);
 }
 
 
@@ -539,6 +545,16 @@ mcp_cluster_tick(void *data)
                         && !cluster->worker->stopping
                         ? MCP_NODE_LINK_LEADS : MCP_NODE_LINK_IS_UP,
                         cluster->link.round_trip);
+
+    if (cluster->state == MCP_CLUSTER_MEMBER
+        && mcp_probe_is_elsewhere(cluster))
+    {
+        cluster->elsewhere = 1;
+        mcp_link_fail(&cluster->link, "the address leads to another Redis now: "
+                      "connecting again; until mcp_cluster_node_timeout is "
+                      "over, no call with a key starts");
+        return;
+    }
 
     if (cluster->state == MCP_CLUSTER_MEMBER) {
         mcp_cluster_heartbeat(cluster);
@@ -605,6 +621,7 @@ mcp_cluster_down(mcp_cluster_t *cluster)
 
     cluster->leads = 0;
     mcp_cluster_listen(cluster);
+    mcp_probe_set(cluster);
     mcp_store_node_resign(cluster->worker->store);
     mcp_store_node_link(cluster->worker->store, MCP_NODE_LINK_LOST, 0);
 }

@@ -11,6 +11,7 @@
  *   mcp_cluster_command.c       commands on a connection, and their replies
  *   mcp_cluster_operations.c    operations: a script for each kind
  *   mcp_cluster_login.c         the first commands on a connection
+ *   mcp_cluster_probe.c         detects that the address leads to another Redis
  *   mcp_cluster_script.h        the Lua scripts that Redis runs
  *   mcp_cluster_key.c           the names of keys, and the keys of each script
  *   mcp_cluster_wire.c          the Redis protocol
@@ -139,6 +140,9 @@ typedef struct {
  *             commands
  *   replied   replies were handled, so the link may have room
  *   denied    "error" denies this node access, and mcp_link_fail() follows
+ *   query     sends the commands that follow authentication and database, and
+ *             returns MCP_OK or MCP_AGAIN; NULL: the link checks the server and
+ *             loads the scripts
  */
 typedef struct {
     void  (*up)(mcp_cluster_t *cluster);
@@ -146,6 +150,7 @@ typedef struct {
     void  (*reloaded)(mcp_cluster_t *cluster);
     void  (*replied)(mcp_cluster_t *cluster);
     void  (*denied)(mcp_link_t *link, const mcp_reply_t *error);
+    int   (*query)(mcp_link_t *link);
 } mcp_link_handlers_t;
 
 
@@ -263,6 +268,12 @@ struct mcp_cluster_s {
     mcp_link_t                    inbound; /* connection of the leader for
                                               broadcasts, see
                                               mcp_cluster_broadcast.c */
+    mcp_link_t                    probe;   /* connection of the leader, closed
+                                              after its query, see
+                                              mcp_cluster_probe.c */
+    char                          run[MCP_NODE_RUN_MAX + 1]; /* run id of the
+                                              Redis at which this process has
+                                              registered; empty: unknown */
     unsigned                      low;    /* lowest layout that this node
                                              reads */
     unsigned                      high;
@@ -292,6 +303,10 @@ struct mcp_cluster_s {
                                                      broadcasts, is pending */
     unsigned                      heartbeat_pending:1; /* 1 while the reply to a
                                                      heartbeat is pending */
+    unsigned                      elsewhere:1;    /* 1 from
+                                                     mcp_probe_is_elsewhere()
+                                                     until this process has
+                                                     registered */
     unsigned                      doubts:1;       /* 1 while the reply to a
                                                      self-check is pending */
     mcp_link_reply_cb             doubted;        /* takes that reply */
@@ -400,9 +415,14 @@ void mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply);
 
 /* Logs a warning, once in a process and only by the leader, if "other" is an
  * array: the id and the label of a node that has endpoints, but none of this
- * node's. "other" is the last element of a reply of redis/register_node.lua. */
+ * node's. "other" is the fifth element of a reply of
+ * redis/register_node.lua. */
 void mcp_cluster_check_endpoints(mcp_cluster_t *cluster,
     const mcp_reply_t *other);
+
+/* Records the run id of the Redis at which this process has just registered:
+ * the sixth element of a reply of redis/register_node.lua. */
+void mcp_cluster_set_run(mcp_cluster_t *cluster, const mcp_reply_t *run);
 
 /* Returns 1 if this build reads "layout", the layout of the data in Redis.
  * Otherwise logs the reason, makes the node serve alone, and returns 0. */
@@ -722,6 +742,19 @@ void mcp_cluster_notification_resend(mcp_cluster_t *cluster);
 /* Delivers the notifications that Redis has not acknowledged locally and frees
  * them, when the process ends. Whether other nodes receive them is unknown. */
 void mcp_cluster_notification_free_all(mcp_cluster_t *cluster);
+
+
+/* --- mcp_cluster_probe.c --- */
+
+extern const mcp_link_handlers_t  mcp_probe_handlers;
+
+/* Opens the connection of the probe if this process is the leader of its node,
+ * or closes it if it is not. */
+void mcp_probe_set(mcp_cluster_t *cluster);
+
+/* Returns 1 if this process has registered at another Redis than the one to
+ * which the addresses lead now. */
+int mcp_probe_is_elsewhere(mcp_cluster_t *cluster);
 
 
 /* --- mcp_cluster_login.c --- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* The first commands on a connection, sent together: authentication, database,
- * the check that the server is a master, and the scripts. A Sentinel is only
- * queried for the address of the master. */
+ * the check that the server is a master, and the scripts; or instead of the
+ * last two the query of the link's handlers. A Sentinel is only queried for the
+ * address of the master. */
 
 
 #include <stdio.h>
@@ -320,26 +321,31 @@ mcp_login_info(void *data, const mcp_reply_t *reply)
 
 
 static int
-mcp_login_send_queries(mcp_link_t *link)
+mcp_login_send_select(mcp_link_t *link)
 {
     char       db[24];
+    mcp_str_t  argv[2];
+
+    if (link->cluster->conf->db == 0) {
+        return MCP_OK;
+    }
+
+    argv[0] = mcp_str("SELECT");
+    argv[1].data = db;
+    argv[1].len = (size_t) (mcp_uint_print(db, link->cluster->conf->db) - db);
+
+    return mcp_link_login(link, argv, 2, mcp_login_selected);
+}
+
+
+static int
+mcp_login_send_queries(mcp_link_t *link)
+{
     int        rc;
     mcp_str_t  argv[2];
 
-    rc = MCP_OK;
-
-    if (link->cluster->conf->db) {
-        argv[0] = mcp_str("SELECT");
-        argv[1].data = db;
-        argv[1].len = (size_t) (mcp_uint_print(db, link->cluster->conf->db)
-                                 - db);
-        rc = mcp_link_login(link, argv, 2, mcp_login_selected);
-    }
-
-    if (rc == MCP_OK) {
-        argv[0] = mcp_str("ROLE");
-        rc = mcp_link_login(link, argv, 1, mcp_login_role);
-    }
+    argv[0] = mcp_str("ROLE");
+    rc = mcp_link_login(link, argv, 1, mcp_login_role);
 
     if (rc == MCP_OK) {
         argv[0] = mcp_str("INFO");
@@ -445,7 +451,9 @@ mcp_login_query(mcp_link_t *link)
 void
 mcp_link_register(mcp_link_t *link)
 {
-    int  rc;
+    int  rc, has_query;
+
+    has_query = link->handlers->query != NULL;
 
     if (link->at_sentinel) {
         rc = mcp_login_query(link);
@@ -454,14 +462,19 @@ mcp_link_register(mcp_link_t *link)
         rc = mcp_login_send_register(link);
 
         if (rc == MCP_OK) {
-            rc = mcp_login_send_queries(link);
+            rc = mcp_login_send_select(link);
+        }
+
+        if (rc == MCP_OK) {
+            rc = has_query ? link->handlers->query(link)
+                           : mcp_login_send_queries(link);
         }
     }
 
     if (rc != MCP_OK) {
         mcp_link_fail(link, "no memory");
 
-    } else if (!link->at_sentinel) {
+    } else if (!link->at_sentinel && !has_query) {
         mcp_link_send_scripts(link);
     }
 }

@@ -68,6 +68,18 @@ mcp_cluster_offset(mcp_cluster_t *cluster, uint64_t theirs, uint64_t now)
 }
 
 
+void
+mcp_cluster_set_run(mcp_cluster_t *cluster, const mcp_reply_t *run)
+{
+    cluster->run[0] = '\0';
+
+    if (run->type == MCP_REPLY_TEXT && run->text.len) {
+        mcp_cluster_text(cluster->run, sizeof(cluster->run), run);
+        mcp_store_node_set_run(cluster->worker->store, run->text);
+    }
+}
+
+
 int
 mcp_cluster_reads(mcp_cluster_t *cluster, const mcp_reply_t *number)
 {

@@ -53,7 +53,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    21
+#define MCP_STORE_VERSION    22
 
 
 /* Maximum length of a message that is copied while the lock is held. A longer
@@ -658,6 +658,8 @@ typedef struct {
                                           was last logged */
     char                 error[MCP_NODE_REASON_MAX + 1];
     char                 standalone[MCP_NODE_REASON_MAX + 1];
+    char                 run[MCP_NODE_RUN_MAX + 1]; /* see
+                                                mcp_store_node_set_run() */
     mcp_node_position_t  positions[MCP_NODE_POSITIONS];
     _Atomic uint64_t     counts[MCP_NODE_COUNTS];
     mcp_node_view_t      view;

@@ -318,6 +318,27 @@ mcp_store_node_position(mcp_store_t *store, mcp_node_position_e which,
 
 
 void
+mcp_store_node_set_run(mcp_store_t *store, mcp_str_t run)
+{
+    char  text[MCP_NODE_RUN_MAX + 1] = "";
+
+    memcpy(text, run.data,
+           run.len < MCP_NODE_RUN_MAX ? run.len : MCP_NODE_RUN_MAX);
+    mcp_store_node_copy(store, store->head->node.run, text, sizeof(text));
+}
+
+
+void
+mcp_store_node_run(mcp_store_t *store, char run[MCP_NODE_RUN_MAX + 1])
+{
+    run[0] = '\0';
+    mcp_store_node_copy(store, run, store->head->node.run,
+                        MCP_NODE_RUN_MAX + 1);
+    run[MCP_NODE_RUN_MAX] = '\0';
+}
+
+
+void
 mcp_store_node_view(mcp_store_t *store, const mcp_node_view_t *view)
 {
     mcp_store_node_copy(store, &store->head->node.view, view,

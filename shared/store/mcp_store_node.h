@@ -16,6 +16,7 @@
 #define MCP_NODE_LABEL_MAX   31
 #define MCP_NODE_BUILD_MAX   31
 #define MCP_NODE_REASON_MAX  159
+#define MCP_NODE_RUN_MAX     47        /* maximum length of a run id of Redis */
 
 
 /* All texts in these structures end with a NUL. */
@@ -192,6 +193,12 @@ int mcp_store_node_is_standalone(mcp_store_t *store);
  * much from that of Redis. mcp_store_node_is_skewed() returns 1 if it does. */
 void mcp_store_node_set_skewed(mcp_store_t *store, int skewed);
 int mcp_store_node_is_skewed(mcp_store_t *store);
+
+/* mcp_store_node_set_run() records the run id of the Redis to which a new
+ * connection has led; a longer text is cut. mcp_store_node_run() copies it,
+ * with a NUL; it is empty if none was recorded. */
+void mcp_store_node_set_run(mcp_store_t *store, mcp_str_t run);
+void mcp_store_node_run(mcp_store_t *store, char run[MCP_NODE_RUN_MAX + 1]);
 
 /* Set and get the position up to which the node has received the messages of a
  * Redis stream: {0, 0} in a new zone, or if the lock cannot be taken. */

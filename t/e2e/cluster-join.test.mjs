@@ -381,6 +381,68 @@ test('Redis fails over to a replica that lacks the last second: a call '
 });
 
 
+// The new connections of both nodes lead to another master, and one node keeps
+// its old ones, as behind a proxy that was switched.
+
+test('two masters accept writes, a node is connected to the old one: each call '
+     + 'with an idempotency key is executed once', async (t) => {
+    const old = await Redis.start();
+
+    t.after(() => old.stop());
+
+    const next = await Redis.start({ of: old });
+
+    t.after(() => next.stop());
+
+    const cuts = [await Cut.start(old.port), await Cut.start(old.port)];
+
+    t.after(() => Promise.all(cuts.map((cut) => cut.stop())));
+
+    const both = await Promise.all([SERVER, OTHER].map((kind, i) =>
+        start(kind, { mcp_cluster_node_timeout: '3s' },
+              `redis://127.0.0.1:${cuts[i].port}`)));
+
+    t.after(() => Promise.all(both.map((fixture) => fixture.stop())));
+    await until(async () => (await next.nodes()) === 2);
+    await next.command('REPLICAOF', 'NO', 'ONE');
+    cuts.forEach((cut) => { cut.target = next.port; });
+    cuts[1].drop();
+    await joined(both[1], 2 * WORKERS);
+
+    // each call goes to the node at the old master first, and its client
+    // repeats it at the other node until it is accepted
+
+    const tags = [];
+
+    async function callAtBoth() {
+        const tag = key();
+
+        tags.push(tag);
+        gate(tag).resolve('done');
+
+        for (const fixture of both) {
+            await until(async () => {
+                const modern = client(fixture);
+                const answer = await modern.call('key', { tag },
+                    { meta: { idempotencyKey: tag } });
+
+                return answer.status !== 503
+                    && textOf((await modern.follow(answer)).response.result)
+                       === 'done';
+            });
+        }
+    }
+
+    await Promise.all(upTo(8).map(callAtBoth));
+    await until(async () => (await both[0].log()).includes(
+        'the address leads to another Redis now'));
+    await joined(both[0], 2 * WORKERS);
+    await Promise.all(upTo(8).map(callAtBoth));
+    assert.deepEqual(tags.map(executed), tags.map(() => 1));
+    assert.equal(await old.clients(), 0);
+});
+
+
 test('keys of joined calls in Redis: all expire', async () => {
     assert.equal(await redis.endless(), '');
 });

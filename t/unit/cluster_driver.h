@@ -70,6 +70,7 @@ typedef struct {
     size_t              len;
     char                sent[2097152];
 
+    const char         *probe;         /* replies to the probe */
     int                 has_inbound;         /* 1 if the test plays Redis on the
                                           inbound connection; 0:
                                           process_no_news() does */
@@ -129,6 +130,7 @@ process_init(process_t *p, void *zone, unsigned slot)
     test_env_init(&p->te);
 
     p->step = SIZE_MAX;
+    p->probe = GOOD_HELLO "$-1\r\n";
     p->zone = zone ? zone : malloc(CLUSTER_ZONE);
     p->borrowed = zone != NULL;
     assert_non_null(p->zone);
@@ -190,6 +192,34 @@ process_inbound_action(process_t *p, const mcp_action_t *a)
 }
 
 
+/* Carries out an action of the connection of the probe, which finds no run
+ * id. */
+static inline void
+process_probe_action(process_t *p, const mcp_action_t *a)
+{
+    mcp_str_t  out;
+
+    switch (a->type) {
+
+    case MCP_ACT_CONNECT:
+        mcp_link_opened(a->link);
+        break;
+
+    case MCP_ACT_WRITE:
+
+        while ((out = mcp_link_output(a->link)).len) {
+            mcp_link_written(a->link, out.len);
+        }
+
+        mcp_link_input(a->link, p->probe, strlen(p->probe));
+        break;
+
+    default:
+        assert_int_equal(a->type, MCP_ACT_DISCONNECT);
+    }
+}
+
+
 /* Plays Redis on the inbound connection if the test does not: completes the
  * login, and answers every command that there is no broadcast. */
 static inline void
@@ -247,6 +277,13 @@ process_actions(process_t *p)
             && a.link == &p->cluster->inbound)
         {
             process_inbound_action(p, &a);
+            continue;
+        }
+
+        if (a.type != MCP_ACT_NONE && p->cluster
+            && a.link == &p->cluster->probe)
+        {
+            process_probe_action(p, &a);
             continue;
         }
 

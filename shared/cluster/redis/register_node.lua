@@ -12,14 +12,17 @@
 -- ARGV[5] build
 -- ARGV[6] label
 -- ARGV[7] fingerprints of its signing keys, separated by commas
--- ARGV[8] "1" if the process has been a member with this node id; empty: it
---         has not
+-- ARGV[8] "1" if the process has been a member with this node id; "2": it
+--         has, at another server, although that server may still accept
+--         writes; empty: it has not
 -- ARGV[9] time by the clock of the node, ms; empty: its zone has been a member
 -- ARGV[10] fingerprints of its endpoints' identities, separated by commas
 --
--- Returns the values of answer() in common_registration.lua, with a fifth
--- element {node, label} if that live node has endpoints, but none in common
--- with this node; or
+-- Returns the values of answer() in common_registration.lua with two more
+-- elements, or one of the arrays below. The fifth element is {node, label} if
+-- that live node has endpoints, but none in common with this node; otherwise
+-- it is empty. The sixth one is the run id of the server, or empty if the
+-- script may not read it.
 --   {"DEAD"}                            the node was declared dead
 --   {"CLOCK", time}                     the clocks of the node and of Redis
 --                                       differ by more than SKEW; time by the
@@ -88,7 +91,8 @@ local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
 local before = redis.call('GET', run_key)
 
 if run and before and run ~= before
-    or was_member == '1' and redis.call('EXISTS', own_data) == 0
+    or was_member ~= '' and redis.call('EXISTS', own_data) == 0
+    or was_member == '2'
 then
     note_loss()
 elseif redis.call('EXISTS', since) == 0 then
@@ -108,6 +112,7 @@ keep(now)
 
 local reply = answer(now)
 
-reply[#reply + 1] = apart
+reply[#reply + 1] = apart or ''
+reply[#reply + 1] = run or ''
 
 return reply

@@ -130,6 +130,48 @@ start_both(void)
 }
 
 
+/* A reply to a registration at the Redis with this run id. */
+#define WELCOME_AT(run)                                                       \
+    "*6\r\n$2\r\nOK\r\n:1700000000000\r\n:1\r\n*1\r\n"                        \
+    MEMBER(ID("1"), 0, "first") "$0\r\n\r\n$4\r\n" run "\r\n"
+
+/* The addresses lead to another Redis than the leader's connection: the process
+ * connects again. */
+TEST(test_elsewhere)
+{
+    p.conf.timeout = 100000;
+    p.probe = GOOD_HELLO "$4\r\naaaa\r\n";
+
+    process_start(&p);
+    process_login(&p);
+    process_receive(&p, WELCOME_AT("aaaa"));
+    process_wait(&p, 5001);
+    process_wait(&p, 5001);
+    assert_int_equal(p.disconnects, 0);
+
+    p.probe = GOOD_HELLO "$4\r\nbbbb\r\n";
+    process_wait(&p, 5001);
+    assert_int_equal(p.disconnects, 0);
+    process_wait(&p, 5001);
+    assert_int_equal(p.disconnects, 1);
+    assert_string_equal(p.te.last, "cluster: one:6379: the address leads to "
+                        "another Redis now: connecting again; until "
+                        "mcp_cluster_node_timeout is over, no call with a key "
+                        "starts");
+
+    /* the registration contains that the process was a member elsewhere */
+
+    process_wait(&p, 5001);
+    process_login(&p);
+    assert_non_null(strstr(p.sent, "$1\r\n2\r\n"));
+    process_receive(&p, WELCOME_AT("bbbb"));
+    process_wait(&p, 5001);
+    process_wait(&p, 5001);
+    assert_int_equal(p.disconnects, 1);
+    assert_int_equal(p.cluster->elsewhere, 0);
+}
+
+
 /* A reply of redis/takeover.lua: no stream was assigned to this node. */
 #define NOTHING  "*1\r\n$2\r\nOK\r\n"
 
