@@ -12,6 +12,7 @@
 
 #include "call/mcp_upstream_ask.h"
 #include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_round.h"
 #include "call/mcp_call_request.h"
 #include "rpc/mcp_fault.h"
 #include "worker/mcp_answer.h"
@@ -321,6 +322,16 @@ mcp_call_take_policy(mcp_call_t *call)
 
     if (call->policy.max_wait < wait) {
         call->policy.max_wait = wait;
+    }
+
+    call->rounds = (mcp_upstream_round_possible(call) != 0);
+
+    if (call->rounds) {
+        call->bound_wait = call->policy.max_wait;
+
+        if (call->policy.max_wait < call->endpoint->state_lifetime) {
+            call->policy.max_wait = call->endpoint->state_lifetime;
+        }
     }
 }
 

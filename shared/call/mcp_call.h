@@ -229,6 +229,12 @@ struct mcp_call_s {
                                                the interim response */
     uint64_t                    unattended; /* since when the stream has no
                                                consumer, ms; 0: it has one */
+    uint64_t                    bound_wait; /* if rounds is 1: the time for
+                                               which the call continues without
+                                               a consumer while no question of
+                                               its server is open, ms */
+    uint64_t                    answered;   /* when the last question of its
+                                               server was answered, ms */
     mcp_kept_t                 *kept;       /* posts taken from the inbox but
                                                not processed, oldest first */
     mcp_kept_t                **kept_last;
@@ -261,6 +267,9 @@ struct mcp_call_s {
     unsigned                    to_notify:1; /* 1: the listeners of the task
                                                 have to be notified of its new
                                                 status */
+    unsigned                    rounds:1;   /* 1: questions of its server end
+                                               the client's request, see
+                                               mcp_upstream_round.h */
     unsigned                    joinable:1; /* 1: other requests may join the
                                                call; set when a backend is
                                                called */

@@ -12,6 +12,28 @@
 #include "worker/mcp_resume_hooks.h"
 
 
+/* Returns when a call ends that has no consumer, ms. A question of its server
+ * has a deadline of its own. */
+static uint64_t
+mcp_call_unattended_until(const mcp_call_t *call)
+{
+    uint64_t  until;
+
+    if (!call->rounds) {
+        return call->unattended + call->policy.max_wait;
+    }
+
+    if (call->requests[0].server_questions) {
+        return UINT64_MAX;
+    }
+
+    until = call->unattended + call->bound_wait;
+
+    return call->answered && until < call->answered + MCP_CALL_GRACE
+               ? call->answered + MCP_CALL_GRACE : until;
+}
+
+
 /* Returns the next deadline of a call that is not over, except the deadlines
  * of its requests. */
 static uint64_t
@@ -32,7 +54,7 @@ mcp_call_phase_due(const mcp_call_t *call)
         when = call->stream_at;
 
     } else if (call->unattended) {
-        when = call->unattended + call->policy.max_wait;
+        when = mcp_call_unattended_until(call);
     }
 
     if (call->x && call->part_at && call->part_at < when) {
@@ -253,9 +275,7 @@ mcp_call_phase_timer(mcp_call_t *call, uint64_t now)
             mcp_call_task_changed(call);
         }
 
-    } else if (call->unattended
-               && now >= call->unattended + call->policy.max_wait)
-    {
+    } else if (call->unattended && now >= mcp_call_unattended_until(call)) {
         mcp_call_expire(call);
     }
 }

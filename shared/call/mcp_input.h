@@ -21,15 +21,20 @@ int mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
     unsigned char stream[MCP_STREAM_ID_LEN], uint64_t *number);
 
 /*
- * Opens the sealed request state in the message of x. It is replaced with the
- * backend's own state, and the message is parsed again. name and target belong
- * to the request.
+ * Opens the sealed request state in the message of x. *state is the state of a
+ * backend, a raw JSON string, or that of a running call
+ * (call/mcp_upstream_round.h). name and target belong to the request.
  *
  * Returns MCP_FAULT_NONE, MCP_FAULT_REQUEST_STATE for an invalid state, or
  * MCP_FAULT_INTERNAL.
  */
 mcp_fault_e mcp_input_state_open(mcp_exchange_t *x, mcp_str_t name,
-    unsigned target);
+    unsigned target, mcp_str_t *state);
+
+/* Replaces the request state in the message of x with the backend's own state,
+ * and parses the message again. Returns MCP_FAULT_NONE or
+ * MCP_FAULT_INTERNAL. */
+mcp_fault_e mcp_input_state_replace(mcp_exchange_t *x, mcp_str_t state);
 
 /*
  * Passes a client's responses to the call that has sent the questions, which

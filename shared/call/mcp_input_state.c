@@ -71,9 +71,9 @@ mcp_input_state_seal(mcp_request_t *req, mcp_str_t state, mcp_buf_t *out)
 
 
 mcp_fault_e
-mcp_input_state_open(mcp_exchange_t *x, mcp_str_t name, unsigned target)
+mcp_input_state_open(mcp_exchange_t *x, mcp_str_t name, unsigned target,
+    mcp_str_t *state)
 {
-    mcp_str_t            state;
     mcp_request_state_t  of;
 
     mcp_input_state_of(x->endpoint, &x->client, target, &of);
@@ -83,16 +83,10 @@ mcp_input_state_open(mcp_exchange_t *x, mcp_str_t name, unsigned target)
 
     switch (mcp_request_state_open(&x->arena, x->endpoint->keys, &of,
                                    x->msg->request_state.raw,
-                                   mcp_worker_now(x->worker), &state))
+                                   mcp_worker_now(x->worker), state))
     {
     case MCP_OK:
-
-        /* the message remains a request, because a backend's state is a
-         * string, which was checked before it was sealed */
-
-        return mcp_rpc_replace(&x->arena, &x->msg->request_state, 1, state,
-                               x->endpoint->max_depth, &x->msg)
-               == MCP_OK ? MCP_FAULT_NONE : MCP_FAULT_INTERNAL;
+        return MCP_FAULT_NONE;
 
     case MCP_ERR_DENIED:
         return MCP_FAULT_REQUEST_STATE;
@@ -100,4 +94,15 @@ mcp_input_state_open(mcp_exchange_t *x, mcp_str_t name, unsigned target)
     default:
         return MCP_FAULT_INTERNAL;
     }
+}
+
+
+/* The message remains a request, because a backend's state is a string, which
+ * was checked before it was sealed. */
+mcp_fault_e
+mcp_input_state_replace(mcp_exchange_t *x, mcp_str_t state)
+{
+    return mcp_rpc_replace(&x->arena, &x->msg->request_state, 1, state,
+                           x->endpoint->max_depth, &x->msg)
+           == MCP_OK ? MCP_FAULT_NONE : MCP_FAULT_INTERNAL;
 }

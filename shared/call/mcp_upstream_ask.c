@@ -4,6 +4,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_post.h"
+#include "call/mcp_upstream_round.h"
 #include "rpc/mcp_id.h"
 
 
@@ -98,6 +99,7 @@ mcp_upstream_ask_remove(mcp_request_t *req, mcp_upstream_question_t *question)
     *link = question->next;
     mcp_upstream_ask_free(req, question);
 
+    req->call->answered = mcp_call_now(req->call);
     mcp_call_set_stream_state(req->call, mcp_call_state(req->call));
     mcp_upstream_ask_set_deadline(req);
 }
@@ -113,7 +115,9 @@ mcp_upstream_ask_append(mcp_request_t *req, mcp_upstream_question_t *question)
 
     mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
 
-    rc = mcp_input_ask(req->call, &question->question, &buf);
+    rc = req->call->rounds
+         ? mcp_upstream_round_write(req, &question->question, &buf)
+         : mcp_input_ask(req->call, &question->question, &buf);
 
     if (rc == MCP_OK) {
         rc = mcp_call_append(req, mcp_buf_text(&buf), MCP_STATE_INPUT_REQUIRED);
@@ -137,7 +141,9 @@ mcp_upstream_ask_send(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     if (rc == MCP_OK) {
         question->deadline = mcp_call_now(req->call)
-                             + req->call->endpoint->input_timeout;
+                             + (req->call->rounds
+                                ? req->call->endpoint->state_lifetime
+                                : req->call->endpoint->input_timeout);
         question->next = req->server_questions;
         req->server_questions = question;
         mcp_store_count(req->call->worker->store, MCP_COUNT_INPUTS, 1);
@@ -198,7 +204,9 @@ mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    if (can == 0 || mcp_client_is_stateless(&req->call->client)) {
+    if (can == 0 || req->call->task
+        || (mcp_client_is_stateless(&req->call->client) && !req->call->rounds))
+    {
         mcp_upstream_post_error(req, msg->id.raw, MCP_UPSTREAM_ASK_UNKNOWN,
                                 mcp_str("The client does not support this "
                                         "request"));
@@ -210,6 +218,13 @@ mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg)
                                 mcp_str("Too many requests without a "
                                         "response"));
         return MCP_OK;
+    }
+
+    /* a client that gets the question as its response does not get a task */
+
+    if (req->call->rounds) {
+        req->call->may_be_task = 0;
+        req->call->part_at = 0;
     }
 
     if (mcp_call_durable(req->call) != MCP_OK
@@ -254,6 +269,13 @@ mcp_upstream_ask_cancelled(mcp_request_t *req, const mcp_backend_msg_t *msg)
                                               mcp_str("requestId")).raw);
 
     if (question == NULL) {
+        return MCP_OK;
+    }
+
+    /* a client without a session has no open request for the question */
+
+    if (req->call->rounds) {
+        mcp_upstream_ask_remove(req, question);
         return MCP_OK;
     }
 

@@ -7,9 +7,11 @@
  *
  * A question is sent to a client that has declared the capability, on the
  * stream of its call, and the client's response is POSTed to the server, while
- * the request continues there. A question that the client cannot answer gets an
- * error at once. A client does not answer in mcp_input_timeout: the server gets
- * the result "cancel" or an error.
+ * the request continues there. A client without a session gets it as its
+ * response, see mcp_upstream_round.h. A question that the client cannot answer
+ * gets an error at once. A client does not answer in mcp_input_timeout, without
+ * a session in mcp_state_lifetime: the server gets the result "cancel" or an
+ * error.
  */
 
 

@@ -86,11 +86,23 @@ mcp_upstream_session_sharing(const mcp_request_t *req)
 }
 
 
+/* Returns 1 if the session declares the capabilities of the client, so that the
+ * server may ask it: not if clients with different ones share it. */
+static int
+mcp_upstream_session_declares(const mcp_request_t *req)
+{
+    return !req->call->bare
+           && req->call->endpoint->targets[req->target].session
+              != MCP_UPSTREAM_OF_PRINCIPAL;
+}
+
+
 /* Computes the key under which other requests find the session. */
 static int
 mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
 {
-    mcp_str_t              parts[5];
+    unsigned char          can[2];
+    mcp_str_t              parts[6];
     mcp_call_t            *call;
     const mcp_endpoint_t  *endpoint;
 
@@ -98,6 +110,7 @@ mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
     endpoint = call->endpoint;
     session->of = mcp_upstream_session_sharing(req);
     session->own = session->of == MCP_UPSTREAM_OF_CALL;
+    session->declares = (mcp_upstream_session_declares(req) != 0);
 
     if (session->own) {
         memcpy(session->key, call->id, MCP_DIGEST_LEN);
@@ -116,7 +129,15 @@ mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
                              MCP_DIGEST_LEN };
     parts[4] = mcp_endpoint_target(endpoint, req->target);
 
-    return mcp_digest(session->key, parts, 5) == MCP_OK ? MCP_OK
+    /* clients without a session share one if they declare the same
+     * capabilities */
+
+    mcp_be_put(can, session->of == MCP_UPSTREAM_OF_PRINCIPAL
+                    && session->declares
+                    ? call->client.capabilities & MCP_CLIENT_INPUT : 0, 2);
+    parts[5] = (mcp_str_t) { (const char *) can, sizeof(can) };
+
+    return mcp_digest(session->key, parts, 6) == MCP_OK ? MCP_OK
                                                         : MCP_ERR_MEMORY;
 }
 
@@ -443,8 +464,7 @@ mcp_upstream_session_written(mcp_request_t *req, mcp_buf_t *out,
 }
 
 
-/* Sets the body to initialize, with the capabilities of the client. A session
- * that several clients share declares none, because they differ. */
+/* Sets the body to initialize. */
 static int
 mcp_upstream_session_initialize(mcp_request_t *req)
 {
@@ -452,9 +472,7 @@ mcp_upstream_session_initialize(mcp_request_t *req)
 
     mcp_buf_init(&out, &req->call->worker->env->mem, SIZE_MAX / 2);
 
-    if (req->session->of != MCP_UPSTREAM_OF_PRINCIPAL
-        && req->call->client.has_session && !req->call->bare)
-    {
+    if (req->session->declares) {
         mcp_buf_lit(&out, MCP_UPSTREAM_INITIALIZE);
         mcp_buf_str(&out, req->call->variables.value[
                               MCP_VARIABLE_CLIENT_CAPABILITIES]);

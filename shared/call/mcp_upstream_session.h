@@ -86,6 +86,8 @@ struct mcp_upstream_session_s {
     unsigned             own:1;        /* 1: no other request can use the
                                           session, so this one ends it */
     unsigned             shared:1;     /* 1: the session is in the zone */
+    unsigned             declares:1;   /* 1: it declares the capabilities of the
+                                          client */
     unsigned             renewed:1;    /* 1: the server has lost a session of
                                           this request */
     unsigned             continues:1;  /* 1: the next step follows when the

@@ -13,6 +13,7 @@
 #include "exchange/mcp_join.h"
 #include "exchange/mcp_listen.h"
 #include "exchange/mcp_permission.h"
+#include "exchange/mcp_retry.h"
 #include "exchange/mcp_stateless.h"
 #include "rpc/mcp_result.h"
 #include "rpc/mcp_revision.h"
@@ -280,17 +281,27 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v)
 }
 
 
-/* Joins an equal call, or creates a call from the message. */
+/* Continues or joins a call, or creates a call from the message. Runs again
+ * after MCP_AGAIN. */
 static int
 mcp_dispatch_call(mcp_exchange_t *x, const mcp_routing_t *v)
 {
     int          rc;
+    mcp_str_t    state;
     mcp_fault_e  fault;
 
     mcp_variable_set(&x->variables, MCP_VARIABLE_NAME, v->name);
 
     if (x->msg->request_state.type != MCP_JSON_NONE) {
-        fault = mcp_input_state_open(x, v->name, v->target);
+        fault = mcp_input_state_open(x, v->name, v->target, &state);
+
+        if (fault == MCP_FAULT_NONE && mcp_retry_is(state)) {
+            return mcp_retry(x, state);
+        }
+
+        if (fault == MCP_FAULT_NONE) {
+            fault = mcp_input_state_replace(x, state);
+        }
 
         if (fault != MCP_FAULT_NONE) {
             return mcp_answer_fault(x, fault, x->msg->id, mcp_null_str);

@@ -323,6 +323,21 @@ mcp_consumer_idle(mcp_exchange_t *x, char *p)
 }
 
 
+/* Returns 1 if the last event that x has written was an InputRequiredResult,
+ * which ends the request of its client, while the call waits for the answers
+ * (call/mcp_upstream_round.h). */
+static int
+mcp_consumer_is_asked(const mcp_exchange_t *x)
+{
+    mcp_stream_info_t  info;
+
+    return mcp_client_is_stateless(&x->client) && x->resumption->reader == NULL
+           && mcp_store_info(x->worker->store, &x->reader.ref, &info) == MCP_OK
+           && info.kind == MCP_STREAM_CALL && info.expires == 0
+           && info.state == MCP_STATE_INPUT_REQUIRED;
+}
+
+
 /*
  * Called when another connection reads the stream. Returns 1 if the connection
  * of x has to end: because an event is written only partly, the server closes
@@ -414,6 +429,12 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
     case MCP_AGAIN:
         if (mcp_consumer_is_closing(x) || mcp_hook_idle(x)) {
             p = mcp_consumer_close(x, p);
+            *rc = MCP_DONE;
+            break;
+        }
+
+        if (mcp_consumer_is_asked(x)) {
+            x->answer.outcome = "input-required";
             *rc = MCP_DONE;
             break;
         }

@@ -43,6 +43,7 @@ const asked = (call, method, params, id = 'question') =>
 beforeEach(() => {
     upstream.requests.length = 0;
     upstream.described.length = 0;
+    upstream.steps.length = 0;
 });
 
 
@@ -206,6 +207,192 @@ describe('questions to a client of 2025-11-25', () => {
 });
 
 
+// The client gets a question as the response to its request, and answers with
+// the next one, while the call goes on at the server.
+
+describe('questions to a client of 2026-07-28', () => {
+    const modern = (options) => new Modern(server, { capabilities: ALL,
+                                                     ...options });
+    const call = (client, params, options) => client.request('tools/call',
+        { name: 'add', arguments: {}, ...params }, options);
+    const ask = async (client, params) =>
+        (await client.follow(await call(client, params))).response;
+    const keyOf = ({ result }) => Object.keys(result.inputRequests)[0];
+
+    // Answers the only question of a response.
+
+    const retry = (client, response, answer) => ask(client, {
+        requestState: response.result.requestState,
+        inputResponses: answer && { [keyOf(response)]: answer },
+    });
+
+    test('elicitation: the server gets the client\'s answer', async () => {
+        asks((call) => asked(call, 'elicitation/create', FORM, 7));
+
+        const client = modern();
+        const first = await ask(client);
+
+        assert.equal(first.result.resultType, 'input_required');
+        assert.deepEqual(first.result.inputRequests[keyOf(first)],
+                         { method: 'elicitation/create', params: FORM });
+
+        const second = await retry(client, first, { action: 'accept',
+                                                    content: { a: 1 } });
+
+        assert.equal(second.id, first.id + 1);
+        assert.equal(second.result.resultType, 'complete');
+        assert.deepEqual(valueOf(second), { jsonrpc: '2.0', id: 7,
+            result: { action: 'accept', content: { a: 1 } } });
+        assert.equal(upstream.steps.filter((step) => step === 'tools/call')
+            .length, 1);
+    });
+
+    test('session: declares the capabilities of the client', async () => {
+        upstream.described.length = 0;
+        upstream.answer = () => ({ content: [] });
+        await modern().tool('add');
+        assert.deepEqual(upstream.described[0].body.params.capabilities, {
+            sampling: { tools: {} }, elicitation: { form: {}, url: {} },
+            roots: {} });
+    });
+
+    test('three questions, one after the other: each gets its answer',
+         async () => {
+        asks(async (call) => [
+            (await asked(call, 'roots/list', undefined, 1)).result,
+            (await asked(call, 'elicitation/create', FORM, 2)).result,
+            (await asked(call, 'sampling/createMessage',
+                         { messages: [], maxTokens: 9 }, 3)).result]);
+
+        const client = modern();
+        let response = await ask(client);
+
+        for (const answer of [{ roots: [] }, { action: 'decline' },
+            { role: 'assistant', model: 'm',
+              content: { type: 'text', text: 'x' } }]) {
+            assert.equal(response.result.resultType, 'input_required');
+            response = await retry(client, response, answer);
+        }
+
+        assert.deepEqual(valueOf(response).map((one) => Object.keys(one)[0]),
+                         ['roots', 'action', 'role']);
+    });
+
+    test('two questions at once: each gets its answer', async () => {
+        asks((call) => Promise.all([
+            asked(call, 'roots/list', undefined, 1),
+            asked(call, 'elicitation/create', FORM, 2)]));
+
+        const client = modern();
+        let response = await ask(client);
+
+        for (let i = 0; i < 2; i++) {
+            const { method } = response.result.inputRequests[keyOf(response)];
+
+            response = await retry(client, response,
+                method === 'roots/list' ? { roots: [] } : { action: 'decline' });
+        }
+
+        assert.deepEqual(valueOf(response).map(({ result }) => result),
+                         [{ roots: [] }, { action: 'decline' }]);
+    });
+
+    test('reload before the answer: any process takes it', async () => {
+        asks((call) => asked(call, 'elicitation/create', FORM));
+
+        const client = modern();
+        const first = await ask(client);
+
+        await reload(server);
+        assert.deepEqual(valueOf(await retry(client, first,
+            { action: 'decline' })).result, { action: 'decline' });
+    });
+
+    test('answer is repeated: the response is, too', async () => {
+        asks((call) => asked(call, 'roots/list'));
+
+        const client = modern();
+        const first = await ask(client);
+        const answers = await Promise.all([1, 2].map(() =>
+            retry(client, first, { roots: [] }).catch(() => undefined)));
+        const last = await retry(client, first, { roots: [] });
+
+        assert.deepEqual(valueOf(last).result, { roots: [] });
+        assert.ok(answers.some((one) => one?.result));
+    });
+
+    test('progress after the answer: reaches the second request', async () => {
+        upstream.answer = async (call) => {
+            call.res.writeHead(200, { 'Content-Type': 'text/event-stream' });
+            await asked(call, 'roots/list');
+            call.res.write(event({ jsonrpc: '2.0',
+                method: 'notifications/progress', params: { progress: 1,
+                    progressToken: call.body.params._meta.progressToken } }));
+            call.res.end(event(done(call.body)));
+        };
+
+        const client = modern();
+        const first = (await client.follow(await call(client, {},
+            { meta: { progressToken: 'one' } }))).response;
+        const { messages } = await client.follow(await call(client, {
+            requestState: first.result.requestState,
+            inputResponses: { [keyOf(first)]: { roots: [] } },
+        }, { meta: { progressToken: 'two' } }));
+
+        assert.deepEqual(messages.map(({ params }) => params),
+                         [{ progress: 1, progressToken: 'two' }]);
+    });
+
+    test('client disconnects during its second request: the call is cancelled',
+         async () => {
+        const closed = Promise.withResolvers();
+
+        upstream.answer = async (call) => {
+            call.res.writeHead(200, { 'Content-Type': 'text/event-stream' });
+            call.res.on('close', closed.resolve);
+            await asked(call, 'roots/list');
+            call.res.write(event({ jsonrpc: '2.0',
+                method: 'notifications/message',
+                params: { level: 'error', data: 'works' } }));
+        };
+
+        const client = modern({ meta: {
+            'io.modelcontextprotocol/logLevel': 'debug' } });
+        const first = await ask(client);
+        const answer = await call(client, {
+            requestState: first.result.requestState,
+            inputResponses: { [keyOf(first)]: { roots: [] } } });
+
+        assert.equal((await answer.message()).params.data, 'works');
+        answer.close();
+        await closed.promise;
+        assert.equal((await retry(client, first, { roots: [] })).error.code,
+                     -32602);
+    });
+
+    test('request state of another request: -32602', async () => {
+        asks((call) => asked(call, 'roots/list'));
+
+        const client = modern();
+        const first = await ask(client);
+        const other = (await client.follow(await call(client, { name: 'other',
+            requestState: first.result.requestState }))).response;
+
+        assert.equal(other.error.code, -32602);
+        await retry(client, first, { roots: [] });
+    });
+
+    test('capability that the client has not declared: the server gets an error',
+         async () => {
+        asks((call) => asked(call, 'elicitation/create', FORM));
+
+        const client = modern({ capabilities: { roots: {} } });
+
+        assert.equal(valueOf(await ask(client)).error.code, -32601);
+    });
+});
+
+
 describe('requests that the client does not get', () => {
     const cases = [
         ['ping', ALL, 'ping', ({ result }) => assert.deepEqual(result, {})],
@@ -228,14 +415,6 @@ describe('requests that the client does not get', () => {
             check(valueOf(response));
         });
     }
-
-    test('client of 2026-07-28: the server gets an error', async () => {
-        const client = new Modern(server, { capabilities: ALL });
-
-        asks((call) => asked(call, 'elicitation/create', FORM));
-        assert.equal(JSON.parse(textOf(await client.tool('add'))).error.code,
-                     -32601);
-    });
 
     test('id is null: the call fails', async () => {
         const it = await server.session({ capabilities: ALL });
@@ -270,5 +449,32 @@ describe('client that does not answer within mcp_input_timeout', () => {
 
         assert.deepEqual(form.result, { action: 'cancel' });
         assert.equal(roots.error.code, -32000);
+    });
+
+    test('client of 2026-07-28 does not come back within mcp_state_lifetime: cancelled',
+         async () => {
+        const hasty = await Fixture.use({
+            without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
+            location: { mcp_stream_after: '0', mcp_backend: 'sessions',
+                        mcp_state_lifetime: '1s' },
+            backends: { sessions: { http: upstream.port,
+                                    upstream: 'session' } },
+        });
+        const client = new Modern(hasty, { capabilities: ALL });
+        const answered = Promise.withResolvers();
+        const closed = Promise.withResolvers();
+
+        upstream.answer = (call) => {
+            call.res.writeHead(200, { 'Content-Type': 'text/event-stream' });
+            call.res.on('close', closed.resolve);
+            asked(call, 'elicitation/create', FORM).then(answered.resolve);
+        };
+
+        const { response } = await client.follow(await client.call('add'));
+
+        assert.equal(response.result.resultType, 'input_required');
+        assert.deepEqual((await answered.promise).result,
+                         { action: 'cancel' });
+        await closed.promise;
     });
 });
