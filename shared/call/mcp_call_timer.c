@@ -12,8 +12,8 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* Returns when a call ends that has no consumer, ms. A question of its server
- * has a deadline of its own. */
+/* Returns when a call ends that has no consumer, ms. While its server asks, the
+ * deadline of the question counts instead. */
 static uint64_t
 mcp_call_unattended_until(const mcp_call_t *call)
 {

@@ -46,6 +46,12 @@ mcp_fault_e mcp_input_state_replace(mcp_exchange_t *x, mcp_str_t state);
 int mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
     mcp_str_t text, uint32_t generation);
 
+/* Passes responses in text to the call of a stream, which may be at any node
+ * and must have the session of x. Returns the values of mcp_input_deliver().
+ * Runs again after MCP_AGAIN. */
+int mcp_input_deliver_to(mcp_exchange_t *x,
+    const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text);
+
 /*
  * Passes the responses among the n messages of one POST to the calls that have
  * sent the questions, which may run at any node; responses without a question

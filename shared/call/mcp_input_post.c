@@ -146,6 +146,27 @@ mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
+/* Runs again after MCP_AGAIN. */
+int
+mcp_input_deliver_to(mcp_exchange_t *x,
+    const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text)
+{
+    int                rc;
+    mcp_stream_info_t  info;
+
+    rc = mcp_store_find(x->worker->store, stream, mcp_worker_now(x->worker),
+                        &info);
+
+    if (rc == MCP_OK) {
+        return mcp_input_deliver(x, &info, text, 0);
+    }
+
+    return rc == MCP_ERR_NOT_FOUND
+               ? mcp_input_deliver_unreachable(x, stream, text, 0)
+               : rc;
+}
+
+
 /* Passes responses in text to the call of a stream, here or at another node.
  * msgs are the messages of the POST. Runs again after MCP_AGAIN. */
 static int
@@ -166,12 +187,9 @@ mcp_input_bring(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
 
     if (rc == MCP_OK) {
         mcp_input_confirm(x, &info, msgs, n);
-        return mcp_input_deliver(x, &info, text, 0);
     }
 
-    return rc == MCP_ERR_NOT_FOUND
-               ? mcp_input_deliver_unreachable(x, stream, text, 0)
-               : rc;
+    return mcp_input_deliver_to(x, stream, text);
 }
 
 

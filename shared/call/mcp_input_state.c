@@ -34,7 +34,7 @@ static void
 mcp_input_state_of(const mcp_endpoint_t *endpoint, const mcp_client_t *client,
     unsigned target, mcp_request_state_t *of)
 {
-    of->server = endpoint->name;
+    of->server = endpoint->identity;
     of->target = mcp_input_state_target(endpoint, target);
     of->principal = client->principal;
     of->max_depth = endpoint->max_depth;

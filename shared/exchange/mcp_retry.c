@@ -155,23 +155,22 @@ mcp_retry_find(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
 /* Passes the answers to the call. Without answers, the request only waits for
  * the response. Runs again after MCP_AGAIN. */
 static int
-mcp_retry_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info)
+mcp_retry_deliver(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN])
 {
     int        rc;
     mcp_buf_t  text;
 
     mcp_buf_init(&text, &x->worker->env->mem, SIZE_MAX / 2);
 
-    rc = mcp_upstream_round_answers(&x->msg->input_responses, info->ref.id,
-                                    &text);
+    rc = mcp_upstream_round_answers(&x->msg->input_responses, id, &text);
 
     if (rc == MCP_OK && text.len) {
-        rc = mcp_input_deliver(x, info, mcp_buf_text(&text), 0);
+        rc = mcp_input_deliver_to(x, id, mcp_buf_text(&text));
     }
 
     mcp_buf_free(&text);
 
-    /* the call is over, and its response is in the stream */
+    /* the call is over; its response may be in the stream */
 
     return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
 }
@@ -221,10 +220,13 @@ mcp_retry(mcp_exchange_t *x, mcp_str_t state)
         return mcp_retry_refuse(x, MCP_ERR_NOT_FOUND);
     }
 
-    rc = mcp_retry_find(x, id, after, &info);
+    /* the answers first: x has to become the reader as soon as the stream is
+     * available, because otherwise this node reports that it has none */
+
+    rc = mcp_retry_deliver(x, id);
 
     if (rc == MCP_OK) {
-        rc = mcp_retry_deliver(x, &info);
+        rc = mcp_retry_find(x, id, after, &info);
     }
 
     if (rc == MCP_OK) {

@@ -18,7 +18,7 @@
 
 /* The request to which a state is bound. */
 typedef struct {
-    mcp_str_t             server;      /* the endpoint's name */
+    mcp_str_t             server;      /* the endpoint's identity */
     mcp_str_t             target;      /* the backend */
     const unsigned char  *principal;   /* MCP_DIGEST_LEN bytes */
     mcp_str_t             method;

@@ -111,7 +111,7 @@ for (const upstream of ['session', 'auto']) {
                 ['trigger-sampling-request', { prompt: 'p' }, /a sample/],
             ];
 
-            for (const [tool, args, pattern] of modern ? [] : questions) {
+            for (const [tool, args, pattern] of questions) {
                 test(`${tool}: the server gets the client's response`,
                      async () => {
                     const { content } = await client.call(tool, args);

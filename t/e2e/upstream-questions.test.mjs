@@ -5,9 +5,11 @@
 // resume, and the server gets the responses while the call goes on.
 
 import assert from 'node:assert/strict';
-import { beforeEach, describe, test } from 'node:test';
-import { Fixture } from './lib/fixture.mjs';
+import { after, beforeEach, describe, test } from 'node:test';
+import { OTHER, kill, node } from './lib/cluster.mjs';
+import { Fixture, SERVER } from './lib/fixture.mjs';
 import { Modern } from './lib/modern.mjs';
+import { Redis, until } from './lib/redis.mjs';
 import { textOf } from './lib/session.mjs';
 import { done, event, reload, withSessions } from './lib/upstream.mjs';
 
@@ -393,6 +395,69 @@ describe('questions to a client of 2026-07-28', () => {
 });
 
 
+describe('question at one node of a cluster, client of 2026-07-28', async () => {
+    const redis = await Redis.start();
+
+    after(() => redis.stop());
+
+    const nodes = await Promise.all([SERVER, OTHER].map((kind) =>
+        node(redis.url, {
+            kind, without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
+            http: { mcp_cluster_node_timeout: '2s' },
+            location: { mcp_stream_after: '0', mcp_backend: 'sessions' },
+            backends: { sessions: { http: upstream.port,
+                                    upstream: 'session' } },
+        })));
+
+    after(() => Promise.all(nodes.map((fixture) => fixture.stop())));
+
+    const call = async (at, params) => {
+        const client = new Modern(nodes[at], { capabilities: ALL });
+        const answer = await client.request('tools/call',
+            { name: 'add', arguments: {}, ...params });
+
+        return { status: answer.status,
+                 ...(await client.follow(answer)).response };
+    };
+    const retry = (at, { result }) => call(at, {
+        requestState: result.requestState,
+        inputResponses: { [Object.keys(result.inputRequests)[0]]:
+                          { roots: [] } },
+    });
+
+    for (const [first, second] of [[0, 1], [1, 0]]) {
+        test(`first at node ${first}: the other node takes the answer`,
+             async () => {
+            asks(async (one) => [await asked(one, 'roots/list', undefined, 1),
+                                 await asked(one, 'roots/list', undefined, 2)]);
+
+            const question = await call(first);
+            const next = await retry(second, question);
+
+            assert.equal(next.result.resultType, 'input_required');
+            assert.deepEqual(valueOf(await retry(first, next))
+                .map(({ result }) => result), [{ roots: [] }, { roots: [] }]);
+        });
+    }
+
+    test('node of the call dies: the answer gets -32603', async () => {
+        asks((one) => asked(one, 'roots/list'));
+
+        const question = await call(1);
+
+        await kill(nodes[1]);
+
+        const { error } = await until(async () => {
+            const answer = await retry(0, question);
+
+            return answer.status !== 503 && answer;
+        });
+
+        assert.equal(error.code, -32603);
+    });
+});
+
+
 describe('requests that the client does not get', () => {
     const cases = [
         ['ping', ALL, 'ping', ({ result }) => assert.deepEqual(result, {})],
@@ -451,7 +516,7 @@ describe('client that does not answer within mcp_input_timeout', () => {
         assert.equal(roots.error.code, -32000);
     });
 
-    test('client of 2026-07-28 does not come back within mcp_state_lifetime: cancelled',
+    test('client of 2026-07-28 without a second request in mcp_state_lifetime: cancelled',
          async () => {
         const hasty = await Fixture.use({
             without: ['mcp_catalog', 'mcp_route', 'mcp_server'],

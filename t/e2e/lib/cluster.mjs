@@ -48,13 +48,14 @@ export const joined = (fixture, workers = WORKERS) =>
 // Starts a node and returns once all its processes have joined.
 
 export async function node(words, { kind = SERVER, port, sync = 'on', http = {},
-                                    location = {}, server, backends } = {}) {
+                                    location = {}, server, backends,
+                                    without } = {}) {
     const { http: all, server: key } = common(words);
     const fixture = await Fixture.start({
         kind, port, workers: WORKERS, server: { ...key, ...server },
         http: { ...all, mcp_cluster_sync: sync, ...http },
         location: { mcp_close_after: 'off', ...location },
-        backends,
+        backends, without,
     });
 
     await joined(fixture);
