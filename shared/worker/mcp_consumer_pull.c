@@ -323,18 +323,25 @@ mcp_consumer_idle(mcp_exchange_t *x, char *p)
 }
 
 
-/* Returns 1 if the last event that x has written was an InputRequiredResult,
- * which ends the request of its client, while the call waits for the answers
- * (call/mcp_upstream_round.h). */
+/* Returns 1 and sets the outcome if the last event that x has written was an
+ * InputRequiredResult, which ends the request of its client, while the call
+ * waits for the answers (call/mcp_upstream_round.h). */
 static int
-mcp_consumer_is_asked(const mcp_exchange_t *x)
+mcp_consumer_is_asked(mcp_exchange_t *x)
 {
     mcp_stream_info_t  info;
 
-    return mcp_client_is_stateless(&x->client) && x->resumption->reader == NULL
-           && mcp_store_info(x->worker->store, &x->reader.ref, &info) == MCP_OK
-           && info.kind == MCP_STREAM_CALL && info.expires == 0
-           && info.state == MCP_STATE_INPUT_REQUIRED;
+    if (!mcp_client_is_stateless(&x->client) || x->resumption->reader
+        || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK
+        || info.kind != MCP_STREAM_CALL || info.expires
+        || info.state != MCP_STATE_INPUT_REQUIRED)
+    {
+        return 0;
+    }
+
+    x->answer.outcome = "input-required";
+
+    return 1;
 }
 
 
@@ -434,7 +441,6 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
         }
 
         if (mcp_consumer_is_asked(x)) {
-            x->answer.outcome = "input-required";
             *rc = MCP_DONE;
             break;
         }
