@@ -75,7 +75,7 @@ BENCH       ?=
 	test-nginx e2e e2e-nodes conformance fuzz fuzz-programs \
 	build-asan build-asan-apache build-tsan-apache asan asan-apache tsan-apache \
 	coverage dist deb test-packages graph \
-	soak endurance versions cost check format bench \
+	soak endurance endurance-upstream versions cost check format bench \
 	compdb clean
 
 
@@ -179,6 +179,11 @@ endurance: module module-apache ## an hour of random faults at a cluster, 200 cl
 		E2E_TIMEOUT=$$((($(CLUSTER_SECONDS) + 900) * 1000)) \
 		MCP_SERVER=$${MCP_SERVER:-nginx} SUITE_PREFIX=endurance- \
 		scripts/suite e2e t/e2e/cluster-random.test.mjs
+
+endurance-upstream: module module-apache ## ten minutes of 1,000 sessions before an MCP server
+	@UPSTREAM_SECONDS=600 UPSTREAM_CLIENTS=1000 E2E_TIMEOUT=1500000 \
+		MCP_SERVER=$${MCP_SERVER:-nginx} SUITE_PREFIX=endurance- \
+		scripts/suite e2e t/e2e/upstream-random.test.mjs
 
 # RUN="make test": what to run; REDIS=valkey: with Valkey as the cluster's server
 
