@@ -144,9 +144,9 @@ TEST(test_foreign)
     refused("tools/call", "echo", params);
     round_principal = "ada";
 
-    d.endpoint.name = mcp_str("another");
+    d.endpoint.identity = mcp_str("another");
     refused("tools/call", "echo", params);
-    d.endpoint.name = mcp_str("driver");
+    d.endpoint.identity = mcp_null_str;
 
     targets[0].name = mcp_str("@c");
     refused("tools/call", "echo", params);
