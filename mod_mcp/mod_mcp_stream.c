@@ -140,16 +140,18 @@ static apr_size_t smallest(mod_mcp_client_t *client)
 void mod_mcp_stream_head(mod_mcp_client_t *client)
 {
     request_rec *r = client->r;
-    int lasts;
+    int lasts, ends_first;
 
     mod_mcp_lock();
     lasts = mcp_exchange_lasts(client->exchange);
+    ends_first = mcp_exchange_ends_first(client->exchange);
     mod_mcp_unlock();
 
-    /* the connection will be suspended, and no thread will read its next
-     * request: announce that the server closes it */
+    /* the connection will be suspended, or its thread still runs the backend
+     * request when the response ends: no thread will read its next request, so
+     * announce that the server closes it */
 
-    if (lasts && mod_mcp_connection_can_suspend(client)) {
+    if (ends_first || (lasts && mod_mcp_connection_can_suspend(client))) {
         mod_mcp_connection_announce_close(client);
     }
 

@@ -189,3 +189,10 @@ mcp_exchange_lasts(const mcp_exchange_t *x)
     return x->call == NULL || x->call->n > 1 || x->call->n_breqs == 0
            || mcp_input_possible(&x->call->client);
 }
+
+
+int
+mcp_exchange_ends_first(const mcp_exchange_t *x)
+{
+    return x->call && x->call->rounds;
+}

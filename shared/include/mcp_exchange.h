@@ -174,6 +174,11 @@ void mcp_exchange_close(mcp_exchange_t *x);
  * for answers of the client; or if no backend works for it at present. */
 int mcp_exchange_lasts(const mcp_exchange_t *x);
 
+/* Returns 1 if the stream may end while its call continues with a backend
+ * request: a thread that runs the backend request is then not free for the next
+ * request on the connection. */
+int mcp_exchange_ends_first(const mcp_exchange_t *x);
+
 /* Returns 1 if the request may still lead to a call, or has a call that waits
  * before its first backend request, which may need the server's request. */
 int mcp_exchange_is_open(const mcp_exchange_t *x);

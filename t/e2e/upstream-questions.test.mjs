@@ -372,6 +372,23 @@ describe('questions to a client of 2026-07-28', () => {
                      -32602);
     });
 
+    test('client keeps its connections: the next request on one succeeds',
+         async () => {
+        asks((one) => asked(one, 'roots/list'));
+
+        const client = modern();
+
+        for (let i = 0; i < 4; i++) {
+            const message = client.message('tools/call',
+                                           { name: 'add', arguments: {} });
+            const response = await fetch(server.url, { method: 'POST',
+                headers: client.headers(message),
+                body: JSON.stringify(message) });
+
+            assert.match(await response.text(), /input_required/);
+        }
+    });
+
     test('request state of another request: -32602', async () => {
         asks((call) => asked(call, 'roots/list'));
 
