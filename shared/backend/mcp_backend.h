@@ -77,6 +77,9 @@ typedef struct {
     unsigned            capability:1;  /* 1: an error of an MCP server,
                                           because the client lacks a
                                           capability */
+    unsigned            header:1;      /* 1: a fault, because an MCP server
+                                          reported a header that differs from
+                                          the body; body is its error */
 } mcp_backend_msg_t;
 
 

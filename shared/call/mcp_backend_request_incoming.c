@@ -353,6 +353,33 @@ mcp_backend_request_lacks_output(const mcp_request_t *req,
 }
 
 
+/* Sets text to the message of an MCP server's error. */
+static int
+mcp_backend_request_error_message(mcp_request_t *req,
+    const mcp_backend_msg_t *msg, mcp_str_t *text)
+{
+    mcp_json_value_t  error;
+
+    error.type = MCP_JSON_OBJECT;
+    error.raw = msg->body;
+
+    return mcp_json_unescape(&req->call->arena,
+                             mcp_json_get(&error, mcp_str("message")).raw,
+                             text);
+}
+
+
+/* Returns 1 if an MCP server has reported a header that differs from the body,
+ * and that the client has set. Only clients of revisions without sessions set
+ * such headers: Mcp-Param-*. This server sets all others. */
+static int
+mcp_backend_request_is_mismatch(const mcp_request_t *req,
+    const mcp_backend_msg_t *msg)
+{
+    return msg->header && mcp_client_is_stateless(&req->call->client);
+}
+
+
 /* Logs the failure or the faults of a backend's message for the operator, and
  * stores a failure for the status page. */
 static void
@@ -368,7 +395,9 @@ mcp_backend_request_log_answer(mcp_request_t *req, const mcp_backend_msg_t *msg)
         mcp_request_why(req, text);
 
     } else if (msg->kind == MCP_BACKEND_FAULT && msg->detail) {
-        mcp_backend_request_log(req, MCP_LOG_ERROR, "failed in its backend: ",
+        mcp_backend_request_log(req, mcp_backend_request_is_mismatch(req, msg)
+                                     ? MCP_LOG_WARN : MCP_LOG_ERROR,
+                                "failed in its backend: ",
                                 mcp_backend_request_reason(msg, text));
         mcp_request_why(req, mcp_backend_request_reason(msg, text));
     }
@@ -396,6 +425,12 @@ mcp_backend_request_fault(mcp_request_t *req, const mcp_backend_msg_t *msg)
     char        text[MCP_BACKEND_REQUEST_REASON];
     mcp_str_t   why;
 
+    if (mcp_backend_request_is_mismatch(req, msg)) {
+        return mcp_backend_request_error_message(req, msg, &why) == MCP_OK
+               ? mcp_call_finish_fault(req, MCP_FAULT_HEADER, why)
+               : mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
     why = mcp_null_str;
 
     if (msg->detail) {
@@ -413,8 +448,7 @@ mcp_backend_request_fault(mcp_request_t *req, const mcp_backend_msg_t *msg)
 static int
 mcp_backend_request_capability(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
-    mcp_str_t         text;
-    mcp_json_value_t  error;
+    mcp_str_t  text;
 
     req->reason = MCP_REASON_CAPABILITY;
 
@@ -424,13 +458,7 @@ mcp_backend_request_capability(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return mcp_call_finish(req, msg->body, MCP_OUTCOME_RPC_ERROR);
     }
 
-    error.type = MCP_JSON_OBJECT;
-    error.raw = msg->body;
-
-    if (mcp_json_unescape(&req->call->arena,
-                          mcp_json_get(&error, mcp_str("message")).raw, &text)
-        != MCP_OK)
-    {
+    if (mcp_backend_request_error_message(req, msg, &text) != MCP_OK) {
         return mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
     }
 

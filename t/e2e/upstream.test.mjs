@@ -259,6 +259,22 @@ describe('client and upstream of 2026-07-28', () => {
 
         assert.equal(code, -32021);
     });
+
+    test('Mcp-Param-A differs from the argument, upstream gets both: the client gets its error',
+         async () => {
+        const client = new Modern(server);
+
+        modern.reply = ({ headers, body }) => ({ status: 400, error: {
+            code: -32020, message: `"${headers['mcp-param-a']}" is not `
+                                   + body.params.arguments.a } });
+
+        const error = await client.refused('tools/call', {
+            name: 'add', arguments: { a: 'b' } }, {
+            headers: { 'Mcp-Param-A': 'c' } });
+
+        assert.deepEqual(error, { status: 400, code: -32020,
+            message: 'Header mismatch: "c" is not b' });
+    });
 });
 
 
@@ -474,7 +490,7 @@ const failures = [
     ['revision that an older SDK does not serve', { status: 400, error: {
         code: -32000, message: 'Bad Request: Unsupported protocol version' } },
      /Upstream does not support the protocol version/, 'upstream_version'],
-    ['header that differs from the body', { status: 400, error: {
+    ['header of the module that differs from the body', { status: 400, error: {
         code: -32020, message: 'Header mismatch' } },
      /Upstream failed/, 'backend_status'],
     ['HTTP 202', { status: 202, type: 'text/plain', text: '' },

@@ -420,4 +420,27 @@ TEST(server_may_not_ask_only_ping_is_ignored)
 }
 
 
+TEST(header_that_differs_from_the_body_is_a_fault_with_the_error)
+{
+    mcp_backend_t      *b;
+    mcp_backend_msg_t   msg;
+
+    b = server_message(0, "{\"jsonrpc\":\"2.0\",\"id\":1,"
+                          "\"error\":{\"code\":-32020,\"message\":\"m\"}}",
+                       &msg);
+    assert_int_equal(msg.kind, MCP_BACKEND_FAULT);
+    assert_int_equal(msg.fault, MCP_FAULT_UPSTREAM_STATUS);
+    assert_true(msg.header);
+    assert_str_is(msg.body, "{\"code\":-32020,\"message\":\"m\"}");
+    mcp_backend_free(b);
+
+    b = server_message(0, "{\"jsonrpc\":\"2.0\",\"id\":1,"
+                          "\"error\":{\"code\":-32022,\"message\":\"m\"}}",
+                       &msg);
+    assert_int_equal(msg.kind, MCP_BACKEND_FAULT);
+    assert_false(msg.header);
+    mcp_backend_free(b);
+}
+
+
 RUN_TESTS(NULL, NULL)
