@@ -9,6 +9,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
+import { checksOf } from './lib/conformance.mjs';
 import { root, SERVER } from './lib/fixture.mjs';
 import { lines as directives } from './lib/servers.mjs';
 
@@ -43,20 +44,6 @@ const REVISIONS = {
 const output = fs.mkdtempSync(path.join(os.tmpdir(), 'mcp-conformance-'));
 
 after(() => fs.rmSync(output, { recursive: true, force: true }));
-
-
-// Returns the checks of each scenario from the suite's files; a scenario that
-// broke off has none.
-
-function checksOf(directory) {
-    return new Map(fs.readdirSync(directory)
-        .map((name) => [name, path.join(directory, name, 'checks.json')])
-        .filter(([, file]) => fs.existsSync(file))
-        .map(([name, file]) => [
-            name.replace(/^server-(.*)-\d{4}-\d\d-\d\dT.*$/, '$1'),
-            JSON.parse(fs.readFileSync(file, 'utf8')),
-        ]));
-}
 
 const complaints = (checks, ...statuses) => checks
     .filter(({ status }) => statuses.includes(status))
