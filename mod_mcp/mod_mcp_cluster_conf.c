@@ -249,6 +249,26 @@ static int make_tls(apr_pool_t *pconf, server_rec *s,
 
 /* --- the complete configuration --- */
 
+static void warn(server_rec *s, const mod_mcp_cluster_conf_t *cluster)
+{
+    char text[MCP_SETUP_ERROR_MAX];
+    unsigned position = 0;
+
+    if (mcp_cluster_conf_is_open(cluster->conf)) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: the cluster in %s:%d connects to Redis over the "
+                     "network without a password, so anyone who can connect to "
+                     "Redis can read and forge messages: set "
+                     "password_file=", cluster->file,
+                     cluster->line);
+    }
+
+    while (mcp_cluster_setup_idle(cluster->setup, (int)cluster->conf->tls,
+                                  1 /* Apache */, &position, text)) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s, "mod_mcp: %s", text);
+    }
+}
+
 int mod_mcp_cluster_check(apr_pool_t *pconf, server_rec *s)
 {
     mod_mcp_cluster_conf_t *cluster = mod_mcp_config_global(s)->cluster;
@@ -275,14 +295,7 @@ int mod_mcp_cluster_check(apr_pool_t *pconf, server_rec *s)
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    if (mcp_cluster_conf_is_open(cluster->conf)) {
-        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: the cluster in %s:%d connects to Redis over the "
-                     "network without a password, so anyone who can connect to "
-                     "Redis can read and forge messages: set "
-                     "password_file=", cluster->file,
-                     cluster->line);
-    }
+    warn(s, cluster);
 
     return cluster->conf->tls ? make_tls(pconf, s, cluster) : OK;
 }

@@ -576,9 +576,29 @@ ngx_http_mcp_cluster_endpoints(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
 }
 
 
+/* Warns about directives of the http block that have no effect in any
+ * cluster. */
+static void
+ngx_http_mcp_cluster_warn(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf,
+    int tls)
+{
+    char      text[MCP_SETUP_ERROR_MAX];
+    unsigned  position;
+
+    position = 0;
+
+    while (mcp_cluster_setup_idle(mmcf->cluster, tls, 0 /* nginx */, &position,
+                                  text))
+    {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0, "%s", text);
+    }
+}
+
+
 ngx_int_t
 ngx_http_mcp_cluster_finish(ngx_conf_t *cf)
 {
+    int                         tls;
     ngx_uint_t                  i, n;
     ngx_http_mcp_zone_t       **zones;
     ngx_http_mcp_main_conf_t   *mmcf;
@@ -586,6 +606,7 @@ ngx_http_mcp_cluster_finish(ngx_conf_t *cf)
     mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);
     zones = mmcf->zones.elts;
     n = 0;
+    tls = 0;
 
     for (i = 0; i < mmcf->zones.nelts; i++) {
         if (zones[i]->cluster == NULL) {
@@ -597,6 +618,8 @@ ngx_http_mcp_cluster_finish(ngx_conf_t *cf)
         if (ngx_http_mcp_cluster_finish_zone(cf, mmcf, zones[i]) != NGX_OK) {
             return NGX_ERROR;
         }
+
+        tls |= zones[i]->cluster->conf->tls;
     }
 
     if (mmcf->cluster && n == 0) {
@@ -606,6 +629,10 @@ ngx_http_mcp_cluster_finish(ngx_conf_t *cf)
                       mcp_cluster_setup_warning(mmcf->cluster, 0),
                       &mmcf->cluster_file, mmcf->cluster_line);
         return NGX_ERROR;
+    }
+
+    if (mmcf->cluster) {
+        ngx_http_mcp_cluster_warn(cf, mmcf, tls);
     }
 
     return ngx_http_mcp_cluster_endpoints(cf, mmcf);

@@ -722,6 +722,66 @@ mcp_cluster_setup_warning(const mcp_cluster_setup_t *setup, int apache)
 }
 
 
+/* Returns the reason why an option has no effect, or NULL. */
+static const char *
+mcp_cluster_idle(const mcp_cluster_setup_t *setup, unsigned option, int tls,
+    int apache)
+{
+    switch (option) {
+
+    case MCP_CLUSTER_CA:
+    case MCP_CLUSTER_CERTIFICATE:
+    case MCP_CLUSTER_CERTIFICATE_KEY:
+    case MCP_CLUSTER_VERIFY:
+    case MCP_CLUSTER_SERVER_NAME:
+        break;
+
+    default:
+        return NULL;
+    }
+
+    if (!tls) {
+        return apache ? "no URL of MCPCluster begins with rediss://, so the "
+                        "connection to Redis has no TLS"
+                      : "no URL of \"mcp_cluster\" begins with rediss://, so "
+                        "the connection to Redis has no TLS";
+    }
+
+    if (option == MCP_CLUSTER_CA && !setup->conf.tls_verify) {
+        return apache ? "MCPClusterVerify is off"
+                      : "\"mcp_cluster_verify\" is off";
+    }
+
+    return NULL;
+}
+
+
+int
+mcp_cluster_setup_idle(const mcp_cluster_setup_t *setup, int tls, int apache,
+    unsigned *position, char *text)
+{
+    unsigned     option;
+    const char  *why, *quote;
+
+    apache = apache != 0;
+    quote = apache ? "" : "\"";
+
+    while (*position < MCP_CLUSTER_OPTION_COUNT) {
+        option = (*position)++;
+        why = mcp_cluster_idle(setup, option, tls, apache);
+
+        if (why && (setup->set & mcp_cluster_bit(option))) {
+            (void) mcp_setup_fail(text, "%s%s%s has no effect: %s", quote,
+                                  mcp_cluster_options[option].names[apache],
+                                  quote, why);
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 static void
 mcp_cluster_ports(mcp_cluster_conf_t *conf)
 {

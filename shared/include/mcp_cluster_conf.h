@@ -174,6 +174,15 @@ const char *mcp_cluster_setup_warning(const mcp_cluster_setup_t *setup,
 int mcp_cluster_setup_finish(mcp_cluster_setup_t *setup,
     const mcp_cluster_conf_t **conf, char *error);
 
+/*
+ * Writes the next warning about an option without effect to text
+ * (MCP_SETUP_ERROR_MAX bytes). tls is 1 if a cluster with these options uses
+ * TLS. *position, the state of the iteration, is 0 for the first call. Returns
+ * 0 if no warning is left.
+ */
+int mcp_cluster_setup_idle(const mcp_cluster_setup_t *setup, int tls,
+    int apache, unsigned *position, char *text);
+
 /* Returns 1 if at least one of the configured servers is reached over TCP, not
  * at a loopback address, and no password is set: everybody who can connect to
  * that server can read and forge messages. */

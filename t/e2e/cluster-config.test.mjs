@@ -9,6 +9,7 @@ import path from 'node:path';
 import { after, describe, test } from 'node:test';
 import { certify } from './lib/certificate.mjs';
 import { Fixture, SERVER } from './lib/fixture.mjs';
+import { serverOf } from './lib/servers.mjs';
 import { cluster } from './lib/redis.mjs';
 
 const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-cluster-'));
@@ -107,6 +108,35 @@ for (const [words, warned] of [['redis://192.0.2.1', true], [URL, false],
 
         assert.equal(/without a password/.test(await fixture.log()
                                                + fixture.output), warned);
+        await fixture.stop();
+    });
+}
+
+
+// Settings of TLS without effect.
+
+const TLS = { mcp_cluster_ca: tls.certificate,
+              mcp_cluster_certificate: tls.certificate,
+              mcp_cluster_certificate_key: tls.key,
+              mcp_cluster_server_name: 'localhost',
+              mcp_cluster_verify: 'off' };
+
+for (const [name, url, settings, warned] of [
+    ['all settings of TLS, only redis://', URL, TLS, Object.keys(TLS)],
+    ['mcp_cluster_ca with mcp_cluster_verify off', 'rediss://127.0.0.1', TLS,
+        ['mcp_cluster_ca']],
+    ['all settings of TLS, one of two URLs is rediss://',
+        `${URL} rediss://127.0.0.1`, { ...TLS, mcp_cluster_verify: 'on' }, []],
+]) {
+    test(`${name}: ${warned.length || 'no'} warnings`, async () => {
+        const fixture = await Fixture.start({ http: cluster(url, settings),
+                                              server: KEY });
+        const log = await fixture.log() + fixture.output;
+        const names = Object.keys(settings).filter((directive) =>
+            new RegExp(`${serverOf().directive(directive, '').trim()
+                .replace(';', '').trim()}"? has no effect: `).test(log));
+
+        assert.deepEqual(names.sort(), [...warned].sort());
         await fixture.stop();
     });
 }

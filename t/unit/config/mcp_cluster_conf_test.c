@@ -474,4 +474,46 @@ TEST(prefixes)
 }
 
 
+/* Returns the number of warnings that contain this text. */
+static unsigned
+idle(const mcp_cluster_setup_t *s, int tls, int apache, const char *with)
+{
+    char      text[MCP_SETUP_ERROR_MAX];
+    unsigned  n, position;
+
+    n = 0;
+    position = 0;
+
+    while (mcp_cluster_setup_idle(s, tls, apache, &position, text)) {
+        n += strstr(text, with) != NULL;
+    }
+
+    return n;
+}
+
+
+TEST(options_without_effect_are_found)
+{
+    mcp_cluster_setup_t  *s;
+
+    s = cluster_new();
+    taken(option(s, MCP_CLUSTER_TIMEOUT, "2s"));
+    assert_int_equal(idle(s, 0, 0, ""), 0);
+
+    taken(option(s, MCP_CLUSTER_CA, "/ca"));
+    taken(option(s, MCP_CLUSTER_CERTIFICATE, "/cert"));
+    taken(option(s, MCP_CLUSTER_CERTIFICATE_KEY, "/key"));
+    taken(option(s, MCP_CLUSTER_SERVER_NAME, "a"));
+    assert_int_equal(idle(s, 1, 0, ""), 0);
+    assert_int_equal(idle(s, 0, 1, "no URL of MCPCluster begins with"), 4);
+
+    taken(option(s, MCP_CLUSTER_VERIFY, "off"));
+    assert_int_equal(idle(s, 0, 0, "no URL of"), 5);
+    assert_int_equal(idle(s, 0, 0, "\"mcp_cluster_ca\" has no effect: no"), 1);
+    assert_int_equal(idle(s, 1, 0, "\"mcp_cluster_ca\" has no effect: "
+                                   "\"mcp_cluster_verify\" is off"), 1);
+    assert_int_equal(idle(s, 1, 1, ""), 1);
+}
+
+
 RUN_TESTS(init, done)
