@@ -106,7 +106,8 @@ static void warn_endpoint(server_rec *s, const char *path, mod_mcp_dir_t *dir)
     char text[MCP_SETUP_ERROR_MAX];
     unsigned position = 0;
 
-    while (mcp_setup_warning(dir->setup, 1 /* Apache */, &position, text)) {
+    while (mcp_setup_warning(dir->setup, MCP_SETUP_ENDPOINT, 1 /* Apache */,
+                             &position, text)) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: the endpoint %s %s", path, text);
     }

@@ -201,12 +201,26 @@ static mod_mcp_dir_t *find_merged(mod_mcp_dir_t *base, mod_mcp_dir_t *add)
     return dir;
 }
 
+/* Marks the directives of the section "add" as those that the section of dir
+ * itself sets. */
+static void mark_own(mod_mcp_dir_t *dir, const mod_mcp_dir_t *add)
+{
+    unsigned kept = 0;
+
+    kept |= add->principal ? MCP_SETUP_PRINCIPAL : 0;
+    kept |= add->link_origin ? MCP_SETUP_LINK_ORIGIN : 0;
+    kept |= add->publish_open != -1 ? MCP_SETUP_PUBLISH_OPEN : 0;
+    kept |= add->max_body != -1 ? MCP_SETUP_MAX_BODY : 0;
+
+    mcp_setup_mark_own(dir->setup, kept);
+}
+
 static mod_mcp_dir_t *merge(mod_mcp_dir_t *base, mod_mcp_dir_t *add)
 {
     mod_mcp_dir_t *dir = make_dir();
 
     mcp_setup_merge(dir->setup, add->setup);
-    mcp_setup_mark_own(dir->setup, add->link_origin != NULL);
+    mark_own(dir, add);
     mcp_setup_merge(dir->setup, base->setup);
 
     dir->principal = add->principal ? add->principal : base->principal;

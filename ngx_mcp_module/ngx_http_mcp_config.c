@@ -44,7 +44,7 @@ ngx_http_mcp_config_create_main(ngx_conf_t *cf)
         return NULL;
     }
 
-    if (ngx_array_init(&mmcf->silent, cf->pool, 4,
+    if (ngx_array_init(&mmcf->others, cf->pool, 4,
                        sizeof(ngx_http_mcp_loc_conf_t *))
         != NGX_OK)
     {
@@ -290,7 +290,9 @@ ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
     zone = mlcf->zone;
     position = 0;
 
-    while (mcp_setup_warning(mlcf->setup, 0 /* nginx */, &position, text)) {
+    while (mcp_setup_warning(mlcf->setup, MCP_SETUP_ENDPOINT, 0 /* nginx */,
+                             &position, text))
+    {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0, "\"mcp\" in %V:%ui %s",
                       &mlcf->file, mlcf->line, text);
     }
@@ -585,8 +587,8 @@ ngx_http_mcp_config_check_handler(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 
 
 /*
- * Marks locations that contain a content handler of this module, and lists
- * locations that set directives of this module without such a handler.  Called
+ * Marks the locations around a content handler of this module, and lists
+ * locations that set directives of this module, but are not endpoints.  Called
  * before values are merged.
  */
 static ngx_int_t
@@ -594,7 +596,7 @@ ngx_http_mcp_config_note(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *prev,
     ngx_http_mcp_loc_conf_t *conf)
 {
     ngx_http_mcp_zone_t       *zone;
-    ngx_http_mcp_loc_conf_t   *mlcf, **silent;
+    ngx_http_mcp_loc_conf_t   *mlcf, **other;
     ngx_http_core_loc_conf_t  *clcf;
     ngx_http_mcp_main_conf_t  *mmcf;
 
@@ -607,16 +609,14 @@ ngx_http_mcp_config_note(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *prev,
     if (zone) {
         zone->served = 1;
 
-        for (mlcf = conf; mlcf && !mlcf->is_used; mlcf = mlcf->outer) {
-            mlcf->is_used = 1;
+        for (mlcf = prev; mlcf && !mlcf->has_inner; mlcf = mlcf->outer) {
+            mlcf->has_inner = 1;
         }
-
-        return NGX_OK;
     }
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
-    if (clcf->name.len == 0 || ngx_http_mcp_config_is_block(clcf)
+    if (conf->zone || clcf->name.len == 0 || ngx_http_mcp_config_is_block(clcf)
         || mcp_setup_is_empty_section(conf->setup))
     {
         return NGX_OK;
@@ -624,12 +624,12 @@ ngx_http_mcp_config_note(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *prev,
 
     mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);
 
-    silent = ngx_array_push(&mmcf->silent);
-    if (silent == NULL) {
+    other = ngx_array_push(&mmcf->others);
+    if (other == NULL) {
         return NGX_ERROR;
     }
 
-    *silent = conf;
+    *other = conf;
     conf->name = clcf->name;
 
     return NGX_OK;
@@ -637,11 +637,10 @@ ngx_http_mcp_config_note(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *prev,
 
 
 static void
-ngx_http_mcp_config_warn_silent(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
+ngx_http_mcp_config_warn_zones(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
 {
-    ngx_uint_t                 i;
-    ngx_http_mcp_zone_t      **zone;
-    ngx_http_mcp_loc_conf_t  **mlcf;
+    ngx_uint_t             i;
+    ngx_http_mcp_zone_t  **zone;
 
     zone = mmcf->zones.elts;
 
@@ -654,18 +653,74 @@ ngx_http_mcp_config_warn_silent(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
                           &zone[i]->name, &zone[i]->file, zone[i]->line);
         }
     }
+}
 
-    mlcf = mmcf->silent.elts;
 
-    for (i = 0; i < mmcf->silent.nelts; i++) {
-        if (!mlcf[i]->is_used) {
-            ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                          "location \"%V\" has directives of this module "
-                          "that have no effect, because neither this "
-                          "location nor one nested in it has \"mcp\", "
-                          "\"mcp_publish\" or \"mcp_status\"", &mlcf[i]->name);
+/* Warns about directives without effect in a location that is not an
+ * endpoint. */
+static void
+ngx_http_mcp_config_warn_other(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
+{
+    char                 text[MCP_SETUP_ERROR_MAX];
+    unsigned             position;
+    mcp_setup_section_e  section;
+
+    if (mlcf->handler == NULL && !mlcf->is_backend) {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                      "location \"%V\" has directives of this module "
+                      "that have no effect, because neither this "
+                      "location nor one nested in it has \"mcp\", "
+                      "\"mcp_publish\" or \"mcp_status\"", &mlcf->name);
+        return;
+    }
+
+    section = mlcf->publish_zone ? MCP_SETUP_PUBLISH
+              : mlcf->status_zone ? MCP_SETUP_STATUS : MCP_SETUP_BACKEND;
+    position = 0;
+
+    while (mcp_setup_warning(mlcf->setup, section, 0 /* nginx */, &position,
+                             text))
+    {
+        ngx_log_error(NGX_LOG_WARN, cf->log, 0, "location \"%V\" %s",
+                      &mlcf->name, text);
+    }
+}
+
+
+/* Ignores locations around others, which may inherit their directives. */
+static void
+ngx_http_mcp_config_warn_others(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
+{
+    ngx_uint_t                 i;
+    ngx_http_mcp_loc_conf_t  **mlcf;
+
+    mlcf = mmcf->others.elts;
+
+    for (i = 0; i < mmcf->others.nelts; i++) {
+        if (!mlcf[i]->has_inner) {
+            ngx_http_mcp_config_warn_other(cf, mlcf[i]);
         }
     }
+}
+
+
+/* Marks the directives that the location itself sets. */
+static void
+ngx_http_mcp_config_mark_own(ngx_http_mcp_loc_conf_t *mlcf)
+{
+    unsigned  kept;
+
+    kept = 0;
+
+    if (mlcf->principal_set != NGX_CONF_UNSET) {
+        kept |= MCP_SETUP_PRINCIPAL;
+    }
+
+    if (mlcf->link_origin != NGX_CONF_UNSET_PTR) {
+        kept |= MCP_SETUP_LINK_ORIGIN;
+    }
+
+    mcp_setup_mark_own(mlcf->setup, kept);
 }
 
 
@@ -677,11 +732,11 @@ ngx_http_mcp_config_merge_loc(ngx_conf_t *cf, void *parent, void *child)
 
     ngx_http_mcp_zone_t  *zone;
 
+    ngx_http_mcp_config_mark_own(conf);
+
     if (ngx_http_mcp_config_note(cf, prev, conf) != NGX_OK) {
         return NGX_CONF_ERROR;
     }
-
-    mcp_setup_mark_own(conf->setup, conf->link_origin != NGX_CONF_UNSET_PTR);
 
     ngx_conf_merge_ptr_value(conf->principal, prev->principal, NULL);
     ngx_conf_merge_value(conf->principal_set, prev->principal_set, 0);
@@ -735,7 +790,7 @@ ngx_http_mcp_config_target(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
 
         if (target->zone == NULL) {
             target->is_backend = 1;
-            target->is_used |= mcp_setup_has_upstream(target->setup) != 0;
+            mcp_setup_mark_backend(target->setup, mlcf->setup, name);
             mcp_setup_set_upstream(mlcf->setup, n, target->setup);
             return NGX_OK;
         }
@@ -810,7 +865,8 @@ ngx_http_mcp_config_finish(ngx_conf_t *cf)
         }
     }
 
-    ngx_http_mcp_config_warn_silent(cf, mmcf);
+    ngx_http_mcp_config_warn_zones(cf, mmcf);
+    ngx_http_mcp_config_warn_others(cf, mmcf);
 
     if (ngx_http_mcp_secret_init(cf) != NGX_OK
         || ngx_http_mcp_redirect_init(cf) != NGX_OK

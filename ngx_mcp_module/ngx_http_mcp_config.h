@@ -22,9 +22,8 @@ typedef struct {
     ngx_array_t           endpoints;   /* ngx_http_mcp_loc_conf_t *: the
                                           locations with "mcp" */
     /* ngx_http_mcp_loc_conf_t *: locations that set directives of this module,
-     * but lack its content handlers themselves; a warning follows if no
-     * location inside has one either */
-    ngx_array_t           silent;
+     * but are not endpoints */
+    ngx_array_t           others;
     ngx_array_t           variables;   /* ngx_http_mcp_used_t: the variables
                                           of this module that the
                                           configuration uses */
@@ -78,14 +77,14 @@ typedef struct {
                                           enclosing block or server */
     unsigned              is_backend:1;        /* 1 if an endpoint uses this
                                                   location as a backend */
-    unsigned              is_used:1;   /* 1 if this location or one inside has
-                                          a content handler of this module */
+    unsigned              has_inner:1; /* 1 if a location inside has a content
+                                          handler of this module */
     unsigned              guarded:1;   /* 1 if error responses get headers,
                                           see ngx_http_mcp_error_headers.h */
 
     ngx_http_core_srv_conf_t  *cscf;   /* server of the endpoint */
     ngx_str_t             name;        /* name of the location if it is in
-                                          mmcf->silent */
+                                          mmcf->others */
     ngx_str_t             file;
     ngx_uint_t            line;
 } ngx_http_mcp_loc_conf_t;

@@ -12,6 +12,7 @@
 
 #include "base/mcp_arena.h"
 #include "config/mcp_allow.h"
+#include "mcp_directive.h"
 #include "mcp_setup.h"
 #include "rpc/mcp_revision.h"
 
@@ -73,6 +74,24 @@ typedef struct {
 } mcp_setup_allows_t;
 
 
+/*
+ * Numbers of the directives that are not options. They follow the numbers of
+ * options (mcp_option_e).
+ */
+#define MCP_SETUP_NUMBER(id, nginx, apache, args, help)  MCP_SETUP_NUMBER_##id,
+
+enum {
+    MCP_SETUP_NUMBER_first = MCP_OPTION_COUNT - 1,
+    MCP_DIRECTIVES(MCP_SETUP_NUMBER, MCP_SETUP_NUMBER)
+    MCP_CLUSTER_DIRECTIVES(MCP_SETUP_NUMBER)
+    MCP_SETUP_NUMBER_principal,
+    MCP_SETUP_NUMBER_link_origin,
+    MCP_SETUP_NUMBER_publish_open,
+    MCP_SETUP_NUMBER_max_body,
+    MCP_SETUP_NUMBERS
+};
+
+
 struct mcp_setup_s {
     const mcp_mem_t       *mem;
     mcp_arena_t            arena;
@@ -80,14 +99,13 @@ struct mcp_setup_s {
     mcp_options_t          options;
     uint64_t               own;        /* bits of the options that the
                                           section itself sets */
-    unsigned               own_scopes:1;       /* 1: the section itself sets
-                                                  mcp_granted_scopes */
-    unsigned               own_routes:1;       /* 1: the section itself sets
-                                                  mcp_route */
-    unsigned               own_origin:1;       /* 1: the section itself sets
-                                                  mcp_link_origin */
-    unsigned               own_auth:1; /* 1: the section itself sets
-                                          mcp_auth_server or mcp_auth_scopes */
+    uint32_t               own_others; /* bits of its other directives, from
+                                          MCP_OPTION_COUNT on */
+    unsigned               is_backend:1;       /* 1: mcp_backend or mcp_route
+                                                  names the section */
+    unsigned               is_described:1;     /* 1: mcp_backend of a section
+                                                  without a catalog names the
+                                                  section */
 
     /* texts that are not set have .data NULL */
     mcp_str_t              name;
@@ -148,6 +166,24 @@ int mcp_setup_fail(char *error, const char *fmt, ...)
  * have.
  */
 void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);
+
+
+/* --- mcp_setup_section.c --- */
+
+/* Returns 1 if the section itself sets the directive with this number. */
+int mcp_setup_has_own(const mcp_setup_t *setup, unsigned directive);
+
+/*
+ * Writes the text about a directive without effect; why is the reason, for
+ * nginx and for Apache.
+ */
+void mcp_setup_say_idle(char *text, unsigned directive, int apache,
+    const char *const why[2]);
+
+/* Writes the next warning about a directive that has no effect in this kind of
+ * section. Returns the same values as mcp_setup_warning(). */
+int mcp_setup_section_warning(const mcp_setup_t *setup,
+    mcp_setup_section_e section, int apache, unsigned *position, char *text);
 
 
 /* --- mcp_allow.c --- */

@@ -13,32 +13,6 @@
 #include "config/mcp_setup_internal.h"
 
 
-void
-mcp_setup_mark_own(mcp_setup_t *setup, int link_origin)
-{
-    setup->own_origin = link_origin != 0;
-    setup->own_routes = setup->routes.n != 0;
-    setup->own = setup->options.set;
-    setup->own_scopes = setup->granted_scopes != NULL;
-    setup->own_auth = setup->auth_servers.n != 0 || setup->auth_scopes.n != 0;
-}
-
-
-int
-mcp_setup_is_empty_section(const mcp_setup_t *setup)
-{
-    return setup->options.set == 0 && setup->name.data == NULL
-           && setup->backend.data == NULL && setup->publish_token.data == NULL
-           && setup->publish_url.data == NULL
-           && setup->auth_resource.data == NULL && setup->auth_servers.n == 0
-           && setup->auth_scopes.n == 0 && setup->keys == NULL
-           && setup->catalog == NULL && setup->routes.n == 0
-           && setup->origins.n == 0 && !setup->any_origin
-           && setup->allows.n == 0 && setup->granted_scopes == NULL
-           && setup->revisions == 0;
-}
-
-
 uint64_t
 mcp_setup_connections(const mcp_setup_t *setup)
 {
@@ -146,7 +120,9 @@ mcp_setup_route_nothing(const mcp_setup_t *setup)
 {
     const mcp_setup_pattern_t  *route;
 
-    route = setup->catalog && setup->own_routes ? setup->routes.first : NULL;
+    route = setup->catalog
+            && mcp_setup_has_own(setup, MCP_SETUP_NUMBER_route)
+            ? setup->routes.first : NULL;
 
     for ( /* void */ ; route; route = route->next) {
         if (mcp_match_is_exact(route->match)
@@ -239,10 +215,12 @@ typedef enum {
     MCP_SETUP_NO_BATCH,
     MCP_SETUP_NO_QUOTA,
     MCP_SETUP_STREAMS_FIRST,
+    MCP_SETUP_ENDS_FIRST,
     MCP_SETUP_NO_SCOPE,
     MCP_SETUP_NO_RESOURCE,
     MCP_SETUP_NO_LINK,
-    MCP_SETUP_NO_TARGET
+    MCP_SETUP_NO_RECONNECT,
+    MCP_SETUP_NO_BACKEND
 } mcp_setup_lack_e;
 
 
@@ -271,44 +249,27 @@ static const char *const  mcp_setup_lacks[][2] = {
     [MCP_SETUP_STREAMS_FIRST] =
       { "calls get a stream before that time, because of \"mcp_stream_after\"",
         "calls get a stream before that time, because of MCPStreamAfter" },
+    [MCP_SETUP_ENDS_FIRST] =
+      { "calls end before that time, because of \"mcp_call_timeout\"",
+        "calls end before that time, because of MCPCallTimeout" },
     [MCP_SETUP_NO_SCOPE] =
       { "no item of a catalog has \"x-mcp-scope\"",
         "no item of a catalog has \"x-mcp-scope\"" },
     [MCP_SETUP_NO_RESOURCE] =
       { "there is no \"mcp_auth_resource\"", "there is no MCPAuthResource" },
     [MCP_SETUP_NO_LINK] = { "\"mcp_link\" is off", "MCPLink is off" },
-    [MCP_SETUP_NO_TARGET] =
-      { "move the directive into the location that \"mcp_backend\" or "
-        "\"mcp_route\" names",
-        "move the directive into the <Location> of the path that MCPBackend "
-        "or MCPRoute names" }
-};
-
-
-/* Values of mcp_setup_idle_t.option for directives that are not options. */
-enum {
-    MCP_SETUP_IDLE_SCOPES = MCP_OPTION_COUNT,
-    MCP_SETUP_IDLE_AUTH,
-    MCP_SETUP_IDLE_ORIGIN
-};
-
-
-#define MCP_SETUP_NAME(id, member, nginx, apache, kind, off, min, max, def)   \
-    [MCP_OPTION_##id] = { "\"" nginx "\"", apache },
-
-static const char  *const mcp_setup_idle_names[][2] = {
-    MCP_OPTIONS(MCP_SETUP_NAME)
-    [MCP_SETUP_IDLE_SCOPES] = { "\"mcp_granted_scopes\"", "MCPGrantedScopes" },
-    [MCP_SETUP_IDLE_AUTH] =
-        { "\"mcp_auth_server\" or \"mcp_auth_scopes\"",
-          "MCPAuthServer or MCPAuthScopes" },
-    [MCP_SETUP_IDLE_ORIGIN] = { "\"mcp_link_origin\"", "MCPLinkOrigin" }
+    [MCP_SETUP_NO_RECONNECT] =
+      { "\"mcp_resume_stateless\" is not \"all\"",
+        "MCPResumeStateless is not \"all\"" },
+    [MCP_SETUP_NO_BACKEND] =
+      { "there is neither \"mcp_backend\" nor \"mcp_route\"",
+        "there is neither MCPBackend nor MCPRoute" }
 };
 
 
 typedef struct {
-    unsigned          option;          /* mcp_option_e, or
-                                          MCP_SETUP_IDLE_... */
+    unsigned          directive;       /* MCP_OPTION_... or
+                                          MCP_SETUP_NUMBER_... */
     mcp_setup_lack_e  lack;
 } mcp_setup_idle_t;
 
@@ -318,20 +279,29 @@ static const mcp_setup_idle_t  mcp_setup_idle[] = {
     { MCP_OPTION_JOIN_WAIT, MCP_SETUP_NO_JOIN },
     { MCP_OPTION_CACHE_TTL, MCP_SETUP_NO_STATELESS },
     { MCP_OPTION_STATE_LIFETIME, MCP_SETUP_NO_STATELESS },
+    { MCP_OPTION_STREAM_AFTER, MCP_SETUP_ENDS_FIRST },
     { MCP_OPTION_TASK_AFTER, MCP_SETUP_NO_STATELESS },
+    { MCP_OPTION_TASK_AFTER, MCP_SETUP_ENDS_FIRST },
     { MCP_OPTION_TASK_TTL, MCP_SETUP_NO_STATELESS },
     { MCP_OPTION_TASK_TTL, MCP_SETUP_NO_TASK },
+    { MCP_OPTION_RESUME_STATELESS, MCP_SETUP_NO_STATELESS },
+    { MCP_OPTION_RECONNECT_WAIT, MCP_SETUP_NO_STATELESS },
+    { MCP_OPTION_RECONNECT_WAIT, MCP_SETUP_NO_RECONNECT },
+    { MCP_OPTION_RESUME_AFTER, MCP_SETUP_ENDS_FIRST },
     { MCP_OPTION_SESSION_LIFETIME, MCP_SETUP_NO_SESSION },
+    { MCP_OPTION_MAX_SESSION_STREAMS, MCP_SETUP_NO_SESSION },
+    { MCP_OPTION_LINK, MCP_SETUP_NO_SESSION },
     { MCP_OPTION_MAX_BATCH, MCP_SETUP_NO_BATCH },
     { MCP_OPTION_QUOTA_STREAMS, MCP_SETUP_NO_QUOTA },
     { MCP_OPTION_QUOTA_LISTENERS, MCP_SETUP_NO_QUOTA },
     { MCP_OPTION_QUOTA_VALUES, MCP_SETUP_NO_QUOTA },
     { MCP_OPTION_QUOTA_BYTES, MCP_SETUP_NO_QUOTA },
     { MCP_OPTION_POLICY_AFTER, MCP_SETUP_STREAMS_FIRST },
-    { MCP_SETUP_IDLE_SCOPES, MCP_SETUP_NO_SCOPE },
-    { MCP_SETUP_IDLE_AUTH, MCP_SETUP_NO_RESOURCE },
-    { MCP_SETUP_IDLE_ORIGIN, MCP_SETUP_NO_LINK },
-    { MCP_OPTION_UPSTREAM, MCP_SETUP_NO_TARGET }
+    { MCP_SETUP_NUMBER_granted_scopes, MCP_SETUP_NO_SCOPE },
+    { MCP_SETUP_NUMBER_auth_server, MCP_SETUP_NO_RESOURCE },
+    { MCP_SETUP_NUMBER_auth_scope, MCP_SETUP_NO_RESOURCE },
+    { MCP_SETUP_NUMBER_link_origin, MCP_SETUP_NO_LINK },
+    { MCP_SETUP_NUMBER_publish_url, MCP_SETUP_NO_BACKEND }
 };
 
 #define MCP_SETUP_IDLE  (sizeof(mcp_setup_idle) / sizeof(mcp_setup_idle[0]))
@@ -356,15 +326,36 @@ mcp_setup_lacks_batches(const mcp_setup_t *setup)
 }
 
 
+/*
+ * Returns the time of an option after which it applies to a call, ms, or 0 if
+ * it never does.
+ */
+static uint64_t
+mcp_setup_after(const mcp_endpoint_t *endpoint, unsigned option)
+{
+    switch (option) {
+
+    case MCP_OPTION_TASK_AFTER:
+        return endpoint->task_after;
+
+    case MCP_OPTION_RESUME_AFTER:
+        return endpoint->resume_after;
+
+    default: /* MCP_OPTION_STREAM_AFTER */
+        return endpoint->stream_after;
+    }
+}
+
+
 static int
 mcp_setup_has_lack(const mcp_setup_t *setup, const mcp_endpoint_t *endpoint,
-    mcp_setup_lack_e lack)
+    const mcp_setup_idle_t *idle)
 {
     const mcp_catalog_t  *catalog;
 
     catalog = setup->catalog;
 
-    switch (lack) {
+    switch (idle->lack) {
 
     case MCP_SETUP_NO_CATALOG:
         return catalog == NULL;
@@ -375,7 +366,7 @@ mcp_setup_has_lack(const mcp_setup_t *setup, const mcp_endpoint_t *endpoint,
     case MCP_SETUP_NO_STATELESS:
     case MCP_SETUP_NO_SESSION:
         return mcp_revision_latest(mcp_setup_revisions(setup),
-                                   lack == MCP_SETUP_NO_STATELESS)
+                                   idle->lack == MCP_SETUP_NO_STATELESS)
                == MCP_REVISION_NONE;
 
     case MCP_SETUP_NO_TASK:
@@ -394,6 +385,10 @@ mcp_setup_has_lack(const mcp_setup_t *setup, const mcp_endpoint_t *endpoint,
                    || endpoint->policy_after
                       >= mcp_catalog_info(catalog)->stream_after);
 
+    case MCP_SETUP_ENDS_FIRST:
+        return mcp_setup_after(endpoint, idle->directive)
+               > endpoint->call_timeout;
+
     case MCP_SETUP_NO_SCOPE:
         return catalog == NULL || !mcp_catalog_info(catalog)->scoped;
 
@@ -403,42 +398,25 @@ mcp_setup_has_lack(const mcp_setup_t *setup, const mcp_endpoint_t *endpoint,
     case MCP_SETUP_NO_LINK:
         return !endpoint->link;
 
-    default: /* MCP_SETUP_NO_TARGET: an endpoint is not a backend */
-        return 1;
+    case MCP_SETUP_NO_RECONNECT:
+        return endpoint->resume_stateless != MCP_RESUME_STATELESS_ALL;
+
+    default: /* MCP_SETUP_NO_BACKEND */
+        return setup->backend.len == 0 && setup->routes.n == 0;
     }
 }
 
 
+/* Writes the next warning about an endpoint, see mcp_setup_warning(). */
 static int
-mcp_setup_has_own(const mcp_setup_t *setup, unsigned option)
-{
-    switch (option) {
-
-    case MCP_SETUP_IDLE_SCOPES:
-        return setup->own_scopes;
-
-    case MCP_SETUP_IDLE_AUTH:
-        return setup->own_auth;
-
-    case MCP_SETUP_IDLE_ORIGIN:
-        return setup->own_origin;
-
-    default:
-        return (setup->own >> option & 1) != 0;
-    }
-}
-
-
-int
-mcp_setup_warning(const mcp_setup_t *setup, int apache, unsigned *position,
-    char *text)
+mcp_setup_endpoint_warning(const mcp_setup_t *setup, int apache,
+    unsigned *position, char *text)
 {
     unsigned                 n;
     mcp_str_t                name;
     mcp_endpoint_t           endpoint;
     const mcp_setup_idle_t  *idle;
 
-    apache = apache != 0;
     memset(&endpoint, 0, sizeof(mcp_endpoint_t));
     mcp_options_apply(&setup->options, &endpoint);
 
@@ -456,16 +434,40 @@ mcp_setup_warning(const mcp_setup_t *setup, int apache, unsigned *position,
     while (*position < MCP_SETUP_MISTAKES + MCP_SETUP_IDLE) {
         idle = &mcp_setup_idle[(*position)++ - MCP_SETUP_MISTAKES];
 
-        if (mcp_setup_has_own(setup, idle->option)
-            && mcp_setup_has_lack(setup, &endpoint, idle->lack))
+        if (mcp_setup_has_own(setup, idle->directive)
+            && mcp_setup_has_lack(setup, &endpoint, idle))
         {
-            (void) snprintf(text, MCP_SETUP_ERROR_MAX,
-                            "has %s, which has no effect: %s",
-                            mcp_setup_idle_names[idle->option][apache],
-                            mcp_setup_lacks[idle->lack][apache]);
+            mcp_setup_say_idle(text, idle->directive, apache,
+                               mcp_setup_lacks[idle->lack]);
             return 1;
         }
     }
 
     return 0;
+}
+
+
+int
+mcp_setup_warning(const mcp_setup_t *setup, mcp_setup_section_e section,
+    int apache, unsigned *position, char *text)
+{
+    int  found;
+
+    apache = apache != 0;
+
+    if (mcp_setup_section_warning(setup, section, apache, position, text)) {
+        return 1;
+    }
+
+    if (section != MCP_SETUP_ENDPOINT) {
+        return 0;
+    }
+
+    /* the endpoint's own warnings follow those that all sections can have */
+
+    *position -= MCP_SETUP_NUMBERS;
+    found = mcp_setup_endpoint_warning(setup, apache, position, text);
+    *position += MCP_SETUP_NUMBERS;
+
+    return found;
 }

@@ -141,22 +141,43 @@ int mcp_setup_has_cluster_endpoint(const mcp_setup_t *setup);
  * called. */
 const unsigned char *mcp_setup_catalog_key(const mcp_setup_t *setup);
 
+/* Directives whose values the glue keeps, as bits for mcp_setup_mark_own(). */
+#define MCP_SETUP_PRINCIPAL     0x1
+#define MCP_SETUP_LINK_ORIGIN   0x2
+#define MCP_SETUP_PUBLISH_OPEN  0x4
+#define MCP_SETUP_MAX_BODY      0x8
+
 /*
  * Marks every value that is set at this time as the section's own, so that
- * mcp_setup_warning() can distinguish it from inherited values. link_origin is
- * 1 if the section also sets mcp_link_origin, whose value the glue keeps. To be
- * called before the first parent is merged.
+ * mcp_setup_warning() can distinguish it from inherited values. "kept" has the
+ * bits of the directives that the section sets and whose values the glue keeps.
+ * To be called before the first parent is merged.
  */
-void mcp_setup_mark_own(mcp_setup_t *setup, int link_origin);
+void mcp_setup_mark_own(mcp_setup_t *setup, unsigned kept);
 
-/* Returns 1 if no value is set. */
+/* Returns 1 if the section itself sets no value, according to
+ * mcp_setup_mark_own(). */
 int mcp_setup_is_empty_section(const mcp_setup_t *setup);
+
+/* Returns the name of the backend number n (from 0) that mcp_backend or
+ * mcp_route names; .data is NULL if there are fewer. The setup need not have an
+ * endpoint. */
+mcp_str_t mcp_setup_backend_name(const mcp_setup_t *setup, size_t n);
+
+/* Notes that mcp_backend or mcp_route of "setup" names the section of "backend"
+ * by this name, so that mcp_setup_warning() does not warn about its
+ * directives. */
+void mcp_setup_mark_backend(mcp_setup_t *backend, const mcp_setup_t *setup,
+    mcp_str_t name);
 
 /*
  * Returns the number of connections that the quotas let one caller hold: one
  * for each listener, and two for each call (the client's and the backend's).
  * mcp_quota_streams and mcp_quota_listeners count as 0 if they are "share" or
- * "off". Returns 0 if mcp_quota_key is "off".
+ * "off": the defaults would exceed the worker_connections of most servers.
+ * mcp_max_session_streams does not count, because it also limits streams that
+ * hold no connection: those of tasks, and those that are over and wait for
+ * their client. Returns 0 if mcp_quota_key is "off".
  */
 uint64_t mcp_setup_connections(const mcp_setup_t *setup);
 
@@ -207,15 +228,25 @@ mcp_str_t mcp_setup_allow_nothing(const mcp_setup_t *setup);
 int mcp_setup_check_headers(const mcp_setup_t *setup,
     int (*drops)(void *ctx, mcp_str_t name), void *ctx, char *error);
 
+/* The kinds of sections. */
+typedef enum {
+    MCP_SETUP_ENDPOINT = 0,
+    MCP_SETUP_PUBLISH,
+    MCP_SETUP_STATUS,
+    MCP_SETUP_BACKEND,                 /* without a handler of the module */
+    MCP_SETUP_OUTER                    /* sections of other kinds may inherit
+                                          its directives */
+} mcp_setup_section_e;
+
 /*
  * Writes the next warning about a setting that has no effect, or that is
  * probably a mistake, to text (MCP_SETUP_ERROR_MAX bytes); the text continues
- * the endpoint's name. *position, the state of the iteration, is 0 for the
+ * the name of the section. *position, the state of the iteration, is 0 for the
  * first call. The setup must be merged; it need not have an endpoint. Returns
  * 0 if no warning is left.
  */
-int mcp_setup_warning(const mcp_setup_t *setup, int apache, unsigned *position,
-    char *text);
+int mcp_setup_warning(const mcp_setup_t *setup, mcp_setup_section_e section,
+    int apache, unsigned *position, char *text);
 
 /* Lowers the default of mcp_stream_buffer to an eighth of a zone of size bytes,
  * if the setup does not set the option. */

@@ -21,7 +21,7 @@ warnings(const mcp_setup_t *s, int apache, const char *with)
     n = 0;
     position = 0;
 
-    while (mcp_setup_warning(s, apache, &position, text)) {
+    while (mcp_setup_warning(s, MCP_SETUP_ENDPOINT, apache, &position, text)) {
         n += strstr(text, with) != NULL;
     }
 
@@ -47,7 +47,7 @@ TEST(directives_of_the_own_section_are_found)
     option(s, MCP_OPTION_POLICY_AFTER, "5s");
     option(s, MCP_OPTION_QUOTA_KEY, "off");
     option(s, MCP_OPTION_QUOTA_STREAMS, "5");
-    mcp_setup_mark_own(s, 1);
+    mcp_setup_mark_own(s, MCP_SETUP_LINK_ORIGIN);
 
     assert_int_equal(warnings(s, 0, "no effect"), 5);
     assert_int_equal(warnings(s, 0, "has \"mcp_page_size\", which has no "
@@ -66,7 +66,6 @@ TEST(inherited_directives_are_not_meant)
     parent = setup_new();
     taken(mcp_setup_backend(s, mcp_str("b"), error));
     option(parent, MCP_OPTION_PAGE_SIZE, "10");
-    assert_int_equal(mcp_setup_is_empty_section(parent), 0);
     mcp_setup_mark_own(s, 0);
     mcp_setup_merge(s, parent);
     assert_int_equal(warnings(s, 0, "no effect"), 0);
@@ -78,9 +77,9 @@ TEST(directives_with_an_effect_are_not_found)
     mcp_setup_t  *s;
 
     s = setup_new();
-    assert_int_equal(mcp_setup_is_empty_section(s), 1);
     taken(mcp_setup_backend(s, mcp_str("b"), error));
     taken(mcp_setup_catalog(s, mcp_str("/c"), mcp_str(JOINS), error));
+    taken(mcp_setup_publish_url(s, mcp_str("http://a/publish"), error));
     option(s, MCP_OPTION_PAGE_SIZE, "10");
     option(s, MCP_OPTION_JOIN_WAIT, "5s");
     option(s, MCP_OPTION_LINK, "on");
@@ -91,8 +90,64 @@ TEST(directives_with_an_effect_are_not_found)
     option(s, MCP_OPTION_CACHE_TTL, "5s");
     option(s, MCP_OPTION_QUOTA_STREAMS, "5");
     option(s, MCP_OPTION_POLICY_AFTER, "500ms");
-    mcp_setup_mark_own(s, 1);
+    option(s, MCP_OPTION_CALL_TIMEOUT, "5s");
+    option(s, MCP_OPTION_STREAM_AFTER, "5s");
+    option(s, MCP_OPTION_RESUME_AFTER, "off");
+    option(s, MCP_OPTION_RESUME_STATELESS, "all");
+    option(s, MCP_OPTION_RECONNECT_WAIT, "5s");
+    option(s, MCP_OPTION_MAX_SESSION_STREAMS, "5");
+    mcp_setup_mark_own(s, MCP_SETUP_LINK_ORIGIN);
     assert_int_equal(warnings(s, 0, "no effect"), 0);
+}
+
+
+TEST(times_beyond_the_end_of_calls_are_found)
+{
+    mcp_setup_t  *s;
+
+    s = setup_new();
+    taken(mcp_setup_backend(s, mcp_str("b"), error));
+    option(s, MCP_OPTION_CALL_TIMEOUT, "5s");
+    option(s, MCP_OPTION_STREAM_AFTER, "6s");
+    mcp_setup_mark_own(s, 0);
+    assert_int_equal(warnings(s, 0, "has \"mcp_stream_after\", which has no "
+                                    "effect: calls end before that time, "
+                                    "because of \"mcp_call_timeout\""), 1);
+
+    /* the default of mcp_task_after is not the section's own */
+
+    assert_int_equal(warnings(s, 0, "no effect"), 1);
+
+    option(s, MCP_OPTION_TASK_AFTER, "6s");
+    option(s, MCP_OPTION_RESUME_AFTER, "6s");
+    mcp_setup_mark_own(s, 0);
+    assert_int_equal(warnings(s, 1, "because of MCPCallTimeout"), 3);
+}
+
+
+TEST(directives_for_other_revisions_are_found)
+{
+    mcp_setup_t  *s;
+
+    s = setup_new();
+    taken(mcp_setup_backend(s, mcp_str("b"), error));
+    taken(mcp_setup_revision(s, mcp_str("2025-11-25"), error));
+    option(s, MCP_OPTION_RESUME_STATELESS, "all");
+    option(s, MCP_OPTION_RECONNECT_WAIT, "5s");
+    mcp_setup_mark_own(s, 0);
+    assert_int_equal(warnings(s, 0, "has only revisions with sessions"), 2);
+    assert_int_equal(warnings(s, 0, "no effect"), 2);
+
+    s = setup_new();
+    taken(mcp_setup_backend(s, mcp_str("b"), error));
+    taken(mcp_setup_revision(s, mcp_str("2026-07-28"), error));
+    option(s, MCP_OPTION_RECONNECT_WAIT, "5s");
+    option(s, MCP_OPTION_LINK, "on");
+    option(s, MCP_OPTION_MAX_SESSION_STREAMS, "5");
+    mcp_setup_mark_own(s, 0);
+    assert_int_equal(warnings(s, 0, "has only revisions without sessions"), 2);
+    assert_int_equal(warnings(s, 1, "MCPReconnectWait, which has no effect: "
+                                    "MCPResumeStateless is not \"all\""), 1);
 }
 
 
