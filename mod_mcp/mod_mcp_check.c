@@ -14,10 +14,14 @@
 
 #include "ap_mpm.h"
 
+#include "apr_fnmatch.h"
+
 /* a warning is logged below these values: number of connections that a child
  * of the event MPM accepts while calls run, ThreadsPerChild */
 #define BUSY_MIN     256
 #define THREADS_MIN  8
+
+#define KIND(section)  (1U << (section))
 
 /* --- locations --- */
 
@@ -57,23 +61,108 @@ static int is_location(apr_pool_t *p, const ap_directive_t *d,
     return strcmp(strcmp(args, "~") ? args : argument(p, d, 1), path) == 0;
 }
 
-/*
- * Returns 1 if <Location path> sets the endpoint handler.  This searches the
- * configuration tree, because httpd turns the argument of SetHandler into an
- * expression, which can be evaluated only for a request.
- */
-static int is_endpoint(apr_pool_t *p, const ap_directive_t *d,
-                       const char *path, int inside)
+/* Returns the bit of the kind of section (mcp_setup_section_e) that a directive
+ * makes by SetHandler, or 0. */
+static unsigned kind_of(apr_pool_t *p, const ap_directive_t *d)
 {
+    const char *handler;
+
+    if (strcasecmp(d->directive, "SetHandler") != 0) {
+        return 0;
+    }
+
+    handler = argument(p, d, 0);
+
+    if (strcmp(handler, MOD_MCP_HANDLER) == 0) {
+        return KIND(MCP_SETUP_ENDPOINT);
+    }
+
+    if (strcmp(handler, MOD_MCP_PUBLISH_HANDLER) == 0) {
+        return KIND(MCP_SETUP_PUBLISH);
+    }
+
+    return strcmp(handler, MOD_MCP_STATUS_HANDLER) == 0
+           || strcmp(handler, MOD_MCP_DETAILS_HANDLER) == 0
+           ? KIND(MCP_SETUP_STATUS) : 0;
+}
+
+/*
+ * Returns the kinds of sections that <Location path> is, as bits.  This
+ * searches the configuration tree, because httpd turns the argument of
+ * SetHandler into an expression, which can be evaluated only for a request.
+ */
+static unsigned kinds_of(apr_pool_t *p, const ap_directive_t *d,
+                         const char *path, int inside)
+{
+    unsigned kinds = 0;
+
     for ( ; d; d = d->next) {
-        if (inside && strcasecmp(d->directive, "SetHandler") == 0
-            && strcmp(argument(p, d, 0), MOD_MCP_HANDLER) == 0) {
+        kinds |= inside ? kind_of(p, d) : 0;
+
+        if (d->first_child) {
+            kinds |= kinds_of(p, d->first_child, path,
+                              inside || is_location(p, d, path));
+        }
+    }
+
+    return kinds;
+}
+
+/* Returns 1 if a directive may set a handler of this module. */
+static int may_handle(apr_pool_t *p, const ap_directive_t *d)
+{
+    if (strcasecmp(d->directive, "SetHandler") == 0) {
+        return kind_of(p, d) || strstr(d->args, "%{");
+    }
+
+    return (strcasecmp(d->directive, "AddHandler") == 0
+            && strncmp(argument(p, d, 0), MOD_MCP_HANDLER,
+                       strlen(MOD_MCP_HANDLER)) == 0)
+           || (strcasecmp(d->directive, "RewriteRule") == 0
+               && (ap_strcasestr(d->args, "H=" MOD_MCP_HANDLER)
+                   || ap_strcasestr(d->args, "handler=" MOD_MCP_HANDLER)));
+}
+
+/* Returns 1 if a directive allows .htaccess files, which can set a handler. */
+static int allows_override(const ap_directive_t *d)
+{
+    return (strcasecmp(d->directive, "AllowOverride") == 0
+            || strcasecmp(d->directive, "AllowOverrideList") == 0)
+           && strcasecmp(d->args, "None") != 0;
+}
+
+/*
+ * Returns 1 if another section with a handler of this module may inherit from
+ * <Location path>, which has the handlers of "kinds": its <Location> is above
+ * or below, or has a pattern, or it is another kind of section.  "location" is
+ * the path of the <Location> that has the directives d, or NULL.
+ */
+static int is_outer(apr_pool_t *p, const ap_directive_t *d,
+                    const char *location, const char *path, unsigned kinds)
+{
+    const char *inner;
+
+    for ( ; d; d = d->next) {
+        inner = location;
+
+        if (strcasecmp(d->directive, "<Location") == 0) {
+            inner = argument(p, d, 0);
+            inner = inner[0] == '~' || apr_fnmatch_test(inner) ? NULL : inner;
+        }
+
+        if (is_outer(p, d->first_child, inner, path, kinds)
+            || (kinds == 0 && allows_override(d))) {
             return 1;
         }
 
-        if (d->first_child
-            && is_endpoint(p, d->first_child, path,
-                           inside || is_location(p, d, path))) {
+        if (!may_handle(p, d)) {
+            continue;
+        }
+
+        if (location == NULL
+            || ((kinds == 0 || strcmp(location, path) != 0)
+                && (mod_mcp_path_is_below(location, path)
+                    || mod_mcp_path_is_below(path, location)))) {
             return 1;
         }
     }
@@ -101,17 +190,29 @@ static void warn_rules(server_rec *s, const char *path, mod_mcp_dir_t *dir)
     }
 }
 
-static void warn_endpoint(server_rec *s, const char *path, mod_mcp_dir_t *dir)
+static void warn_section(server_rec *s, const char *path,
+                         const mcp_setup_t *setup, mcp_setup_section_e section)
 {
+    static const char *const names[] = {
+        [MCP_SETUP_ENDPOINT] = "endpoint",
+        [MCP_SETUP_PUBLISH] = "publish endpoint",
+        [MCP_SETUP_STATUS] = "status page",
+        [MCP_SETUP_BACKEND] = "backend",
+        [MCP_SETUP_OUTER] = "section"
+    };
     char text[MCP_SETUP_ERROR_MAX];
     unsigned position = 0;
 
-    while (mcp_setup_warning(dir->setup, MCP_SETUP_ENDPOINT, 1 /* Apache */,
-                             &position, text)) {
+    while (mcp_setup_warning(setup, section, 1 /* Apache */, &position,
+                             text)) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: the endpoint %s %s", path, text);
+                     "mod_mcp: the %s %s %s", names[section], path, text);
     }
+}
 
+static void warn_endpoint(server_rec *s, const char *path, mod_mcp_dir_t *dir)
+{
+    warn_section(s, path, dir->setup, MCP_SETUP_ENDPOINT);
     warn_rules(s, path, dir);
 
     if (mcp_setup_lacks_backend(dir->setup)) {
@@ -165,20 +266,72 @@ static int add_document(server_rec *s, const char *path, mod_mcp_dir_t *dir)
     return 1;
 }
 
+/* Returns 1 if a path of MCPBackend or MCPRoute is that of the section, or is
+ * below. */
+static int has_backend(const char *path)
+{
+    const char **backends;
+    int i, n;
+
+    backends = mod_mcp_path_backends(&n);
+
+    for (i = 0; i < n; i++) {
+        if (mod_mcp_path_is_below(backends[i], path)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+/* Warns about directives without effect in a <Location> that has the handlers
+ * of "kinds", but not that of an endpoint. */
+static void check_other(apr_pool_t *p, server_rec *s,
+                        const core_dir_config *core, const mod_mcp_dir_t *dir,
+                        unsigned kinds)
+{
+    int outer;
+
+    if (dir == NULL || mcp_setup_is_empty_section(dir->setup)
+        || mod_mcp_path_is_pattern(core)) {
+        return;
+    }
+
+    outer = is_outer(p, ap_conftree, NULL, core->d, kinds);
+
+    if (kinds == KIND(MCP_SETUP_PUBLISH) && !outer) {
+        warn_section(s, core->d, dir->setup, MCP_SETUP_PUBLISH);
+    }
+    else if (kinds == KIND(MCP_SETUP_STATUS) && !outer) {
+        warn_section(s, core->d, dir->setup, MCP_SETUP_STATUS);
+    }
+    else if (kinds || outer) {
+        warn_section(s, core->d, dir->setup, MCP_SETUP_OUTER);
+    }
+    else if (has_backend(core->d) || mcp_setup_has_upstream(dir->setup)) {
+        warn_section(s, core->d, dir->setup, MCP_SETUP_BACKEND);
+    }
+    else {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
+                     "mod_mcp: <Location \"%s\"> has directives of this "
+                     "module that have no effect, because neither this "
+                     "section nor another one for its paths has "
+                     "\"SetHandler mcp\", \"SetHandler mcp-publish\" or "
+                     "\"SetHandler mcp-status\"", core->d);
+    }
+}
+
 /*
- * Checks a <Location> of the server s and adds its endpoint; conf is its
- * configuration.  Returns OK, or an HTTP error after an error in the log.
+ * Checks the <Location> of an endpoint of the server s, and adds the endpoint;
+ * conf is its configuration.  Returns OK, or an HTTP error after an error in
+ * the log.
  */
-static int check_location(apr_pool_t *pconf, apr_pool_t *p, server_rec *s,
+static int check_endpoint(apr_pool_t *pconf, server_rec *s,
                           ap_conf_vector_t *conf)
 {
     const core_dir_config *core = ap_get_core_module_config(conf);
     mod_mcp_dir_t *add = ap_get_module_config(conf, &mcp_module);
     mod_mcp_dir_t *dir = ap_get_module_config(s->lookup_defaults, &mcp_module);
-
-    if (core->d == NULL || !is_endpoint(p, ap_conftree, core->d, 0)) {
-        return OK;
-    }
 
     if (!mod_mcp_path_is_pattern(core) && mod_mcp_path_is_backend(core->d)) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
@@ -228,6 +381,29 @@ static int check_location(apr_pool_t *pconf, apr_pool_t *p, server_rec *s,
             return HTTP_INTERNAL_SERVER_ERROR;
         }
     }
+
+    return OK;
+}
+
+/* Checks a <Location> of the server s; conf is its configuration.  Returns the
+ * same values as check_endpoint(). */
+static int check_location(apr_pool_t *pconf, apr_pool_t *p, server_rec *s,
+                          ap_conf_vector_t *conf)
+{
+    const core_dir_config *core = ap_get_core_module_config(conf);
+    unsigned kinds;
+
+    if (core->d == NULL) {
+        return OK;
+    }
+
+    kinds = kinds_of(p, ap_conftree, core->d, 0);
+
+    if (kinds & KIND(MCP_SETUP_ENDPOINT)) {
+        return check_endpoint(pconf, s, conf);
+    }
+
+    check_other(p, s, core, ap_get_module_config(conf, &mcp_module), kinds);
 
     return OK;
 }
@@ -337,6 +513,7 @@ int mod_mcp_check_config(apr_pool_t *pconf, apr_pool_t *plog,
 
     check_tls(ptemp, s, ap_conftree, NULL);
     warn_directives(s);
+    mod_mcp_config_mark();
 
 #ifdef MCP_CLUSTER
     rc = mod_mcp_cluster_check(pconf, s);

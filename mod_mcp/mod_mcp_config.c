@@ -320,11 +320,11 @@ static int is_upstream_of(const section_t *section, const char *target)
     return below;
 }
 
-/* Applies MCPUpstream of the <Location> with the longest path, if there is
- * one, to a target of the endpoint. */
-static void set_upstream(mod_mcp_dir_t *dir, unsigned target)
+/* Returns the <Location> with the longest path that sets MCPUpstream for a
+ * backend, or NULL if there is none. */
+static const section_t *find_upstream(mcp_str_t backend)
 {
-    char *path = text_of(mcp_setup_target(dir->setup, target));
+    char *path = text_of(backend);
     const section_t *section, *best = NULL;
     apr_size_t length = 0;
 
@@ -338,8 +338,59 @@ static void set_upstream(mod_mcp_dir_t *dir, unsigned target)
 
     free(path);
 
+    return best;
+}
+
+/* Applies MCPUpstream, if it is set for the backend, to a target of the
+ * endpoint. */
+static void set_upstream(mod_mcp_dir_t *dir, unsigned target)
+{
+    const section_t *best = find_upstream(mcp_setup_target(dir->setup,
+                                                           target));
+
     if (best) {
         mcp_setup_set_upstream(dir->setup, target, best->dir.setup);
+    }
+}
+
+/* Marks all sections, one for each virtual host, that set MCPUpstream for a
+ * backend of the setup. */
+static void mark_backend(const mcp_setup_t *setup, mcp_str_t backend)
+{
+    const section_t *best = find_upstream(backend);
+    section_t *section;
+
+    for (section = current.sections; best && section;
+         section = section->next) {
+        if (has_upstream(section)
+            && mcp_str_eq(mcp_setup_section_path(section->dir.setup),
+                          mcp_setup_section_path(best->dir.setup))) {
+            mcp_setup_mark_backend(section->dir.setup, setup, backend);
+        }
+    }
+}
+
+void mod_mcp_config_mark(void)
+{
+    section_t *section;
+    mcp_str_t backend;
+    apr_size_t i;
+
+    for (section = current.sections; section; section = section->next) {
+        if (section->dir.add) {
+            continue;
+        }
+
+        mark_own(&section->dir, &section->dir);
+
+        for (i = 0;; i++) {
+            backend = mcp_setup_backend_name(section->dir.setup, i);
+            if (backend.data == NULL) {
+                break;
+            }
+
+            mark_backend(section->dir.setup, backend);
+        }
     }
 }
 

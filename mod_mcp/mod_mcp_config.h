@@ -94,6 +94,12 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
 int mod_mcp_config_upstream_differs(const mod_mcp_dir_t *dir);
 
 /*
+ * Marks the directives that each section itself sets, and the sections of
+ * backends, for mcp_setup_warning().
+ */
+void mod_mcp_config_mark(void);
+
+/*
  * Identifies the section's catalog by its server and path, so that the next
  * configuration finds the same catalog.  Returns the result of
  * mcp_setup_set_catalog_key().

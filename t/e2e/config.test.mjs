@@ -32,17 +32,28 @@ const YES = NGINX ? '1' : 'true';
 
 const directive = (name) => (NGINX ? name
     : `MCP${name.slice(4).split('_').map((word) =>
-        ({ ttl: 'TTL' })[word] ?? word[0].toUpperCase() + word.slice(1))
+        ({ ttl: 'TTL', url: 'URL' })[word] ?? word[0].toUpperCase() + word.slice(1))
         .join('')}`);
 
-function endpoint(at, settings) {
+// Returns a section with these settings; begin is its handler.
+
+function section(at, begin, settings) {
     const lines = Object.entries(settings).flatMap(([name, values]) =>
         [values].flat().map((value) => `${directive(name)} ${value}`));
 
     return NGINX
-        ? `location = /${at} { mcp mcp; ${lines.map((l) => `${l};`).join(' ')} }`
-        : `<Location "/${at}">\nSetHandler mcp\n${lines.join('\n')}\n</Location>`;
+        ? `location ${at} { ${begin} ${lines.map((l) => `${l};`).join(' ')} }`
+        : `<Location "${at}">\n${begin}\n${lines.join('\n')}\n</Location>\n`;
 }
+
+const endpoint = (at, settings) => (NGINX
+    ? section(`= /${at}`, 'mcp mcp;', settings)
+    : section(`/${at}`, 'SetHandler mcp', settings));
+
+const nameOf = (at) => (NGINX ? `@${at}` : `/mcp-backend/${at}`);
+
+const backendSection = (at, settings) =>
+    section(nameOf(at), NGINX ? 'return 404;' : '', settings);
 
 
 describe('rejected settings', { concurrency: 2 }, () => {
@@ -156,11 +167,27 @@ test('settings that have an effect: no error, no warning', async () => {
                            '~^https://.*/', 'app://x'],
         mcp_allow: [`prompts/* ${YES}`, `tools/read ${YES}`, `* ${NO}`],
         mcp_max_message: '1k', mcp_stream_buffer: '64k',
-        mcp_quota_bytes: 'off', mcp_min_wait: '1s' }) });
+        mcp_quota_bytes: 'off', mcp_min_wait: '1s',
+        mcp_publish_url: 'http://127.0.0.1/publish',
+        mcp_call_timeout: '5s', mcp_stream_after: '5s', mcp_task_after: '1s',
+        mcp_resume_after: 'off', mcp_link: 'on', mcp_max_session_streams: '5',
+        mcp_resume_stateless: 'all', mcp_reconnect_wait: '1s' })
+        + endpoint('good-2', { mcp_backend: nameOf('server'),
+                               mcp_route: `a ${nameOf('part')}` })
+        + backendSection('server', { mcp_upstream: 'auto',
+            mcp_upstream_check: '5s', mcp_upstream_stale: '5s',
+            mcp_upstream_session: 'call' })
+        + backendSection('part', { mcp_upstream: 'auto',
+            mcp_upstream_check: '5s', mcp_upstream_session: 'call' })
+        + section('/good-publish', NGINX ? 'mcp_publish mcp;'
+            : 'SetHandler mcp-publish\nMCPPublishOpen On\nMCPMaxBody 1m',
+        { mcp_publish_token: 'a-long-secret', mcp_max_depth: '10',
+          mcp_max_message: '1m', mcp_stream_after: '2s' }) });
     const log = await fixture.log();
 
     await fixture.stop();
-    assert.doesNotMatch(log, /\[(?:\w+:)?(?:warn|emerg)\].*(?:\bmcp\b|\/good)/);
+    assert.doesNotMatch(log,
+        /\[(?:\w+:)?(?:warn|emerg)\].*(?:\bmcp\b|\/good|mod_mcp)/);
 });
 
 
@@ -175,10 +202,20 @@ test('settings without effect: a warning for each', async (t) => {
         join: { ...backend, mcp_catalog: tools, mcp_join_wait: '5s' },
         sessions: { ...backend, mcp_revisions: '2025-11-25',
                     mcp_cache_ttl: '1m', mcp_state_lifetime: '1m',
-                    mcp_task_after: '2s' },
+                    mcp_task_after: '2s', mcp_resume_stateless: 'all' },
+        reconnect: { ...backend, mcp_reconnect_wait: '5s' },
+        ends: { ...backend, mcp_call_timeout: '5s', mcp_stream_after: '6s',
+                mcp_task_after: '7s', mcp_resume_after: '8s' },
+        url: { mcp_catalog: tools, mcp_publish_url: 'http://127.0.0.1/' },
+        token: { ...backend, mcp_publish_token: 'a-long-secret',
+                 ...!NGINX && { mcp_publish_open: 'on' } },
+        targets: { mcp_backend: nameOf('without'),
+                   mcp_route: ['modern', 'passes', 'routed'].map((at) =>
+                       `${at} ${nameOf(at)}`) },
         tasks: { ...backend, mcp_task_after: 'off', mcp_task_ttl: '1h' },
         stateless: { ...backend, mcp_revisions: '2026-07-28',
-                     mcp_session_lifetime: '1h' },
+                     mcp_session_lifetime: '1h', mcp_link: 'on',
+                     mcp_max_session_streams: '10' },
         batches: { ...backend, mcp_revisions: '2025-11-25',
                    mcp_max_batch: '10' },
         shares: { ...backend, mcp_quota_key: 'off',
@@ -190,7 +227,8 @@ test('settings without effect: a warning for each', async (t) => {
         scopes: { ...backend, mcp_catalog: tools,
                   mcp_granted_scopes: NGINX ? '$http_x_scopes'
                       : '"%{HTTP:X-Scopes}"' },
-        auth: { ...backend, mcp_auth_scopes: 'read' },
+        auth: { ...backend, mcp_auth_scopes: 'read',
+                mcp_auth_server: 'https://example.com' },
         misspelt: { ...backend, mcp_catalog: tools,
                     mcp_route: [`read ${backend.mcp_backend}`,
                                 `raed ${backend.mcp_backend}`] },
@@ -200,20 +238,61 @@ test('settings without effect: a warning for each', async (t) => {
     };
     const idle = (name, why) => [`${name} without effect`, new RegExp(
         `has "?${directive(name)}\\b.*, which has no effect: .*${why}`)];
+    const at = (path, name, why) => [`${name} in ${path}`, new RegExp(
+        `${path}"? has "?${directive(name)}\\b.*, which has no effect: ${why}`)];
+    const others = [
+        backendSection('without', { mcp_upstream_check: '5s',
+            mcp_upstream_stale: '5s', mcp_upstream_session: 'call' }),
+        backendSection('modern', { mcp_upstream: 'modern',
+            mcp_upstream_session: 'call' }),
+        backendSection('routed', { mcp_upstream: 'modern',
+            mcp_upstream_check: '5s', mcp_upstream_stale: '5s' }),
+        backendSection('passes', { mcp_upstream: 'auto',
+                                       mcp_pass_cookie: 'on' }),
+        backendSection('nobody', { mcp_upstream: 'auto' }),
+        section('/messages', NGINX ? 'mcp_publish mcp;'
+            : 'SetHandler mcp-publish', { mcp_backend: nameOf('modern'),
+                                          mcp_linger: '5s' }),
+        section('/state', NGINX ? 'mcp_status mcp;' : 'SetHandler mcp-status',
+            { mcp_publish_token: 'a-long-secret', mcp_retry: '5s' }),
+        section('/silent', '', { mcp_debug: 'on' }),
+        NGINX
+            ? `location /around { mcp_debug on;
+                   location = /around/a { mcp mcp; mcp_backend @tools; } }
+               location /status-around { mcp_status mcp; mcp_debug on;
+                   location = /status-around/a { mcp mcp;
+                                                 mcp_backend @tools; } }
+               location = /only-principal { mcp_principal $remote_user; }`
+            : `<Location "/around">
+                   MCPDebug on
+               </Location>
+               <Location "/around/a">
+                   SetHandler mcp
+                   MCPBackend /mcp-backend/tools
+               </Location>
+               <Location "/only-principal">
+                   MCPPrincipal "%{REMOTE_USER}"
+               </Location>`,
+    ];
+    const same = (file) => `<VirtualHost 127.0.0.1:${file}>
+        ServerName same.example
+        <Location "/same">
+            SetHandler mcp
+            MCPCatalog ${tools}
+            MCPBackend /mcp-backend/tools
+        </Location>
+    </VirtualHost>\n`;
     const fixture = await Fixture.start({ server:
         Object.entries(settings).map(([at, s]) => endpoint(at, s)).join('\n')
-        + (NGINX ? `location /silent { mcp_debug on; }
-                    location /around { mcp_debug on;
-                        location = /around/a { mcp mcp; mcp_backend @tools; } }`
-            : ''),
-    ...NGINX && { http: `mcp_zone unused 1m;
+        + others.join('\n'),
+    http: !NGINX ? same(1) + same(2) : `mcp_zone unused 1m;
         server { listen unix:${directory}/a; server_name a;
                  location = /same { mcp mcp; mcp_backend @b; }
                  location @b { return 404; } }
         server { listen unix:${directory}/b; server_name a;
                  location = /same { mcp mcp; mcp_backend @b;
                                     if ($arg_x) { set $x 1; } }
-                 location @b { return 404; } }` } });
+                 location @b { return 404; } }` });
     const log = await fixture.log();
 
     await fixture.stop();
@@ -227,11 +306,37 @@ test('settings without effect: a warning for each', async (t) => {
             /has an .* that exceeds .*, so clients that wait so long/],
         idle('mcp_page_size', 'there is no'),
         idle('mcp_upstream', 'move the directive into the'),
+        idle('mcp_resume_stateless', 'has only revisions with sessions'),
+        idle('mcp_reconnect_wait', 'is not "all"'),
+        ...['mcp_stream_after', 'mcp_task_after', 'mcp_resume_after'].map((d) =>
+            idle(d, 'calls end before that time')),
+        idle('mcp_publish_url', 'there is neither'),
+        at(NGINX ? '"mcp" in .*' : '/token', 'mcp_publish_token',
+           'only .* use it'),
+        ...['mcp_upstream_check', 'mcp_upstream_stale', 'mcp_upstream_session']
+            .map((d) => at(nameOf('without'), d,
+                           '"?(?:mcp_upstream|MCPUpstream)"? is off')),
+        at(nameOf('modern'), 'mcp_upstream_session', '.*is neither "session"'),
+        ...['mcp_upstream_check', 'mcp_upstream_stale'].map((d) =>
+            at(nameOf('routed'), d, 'no endpoint without')),
+        at(nameOf('passes'), 'mcp_pass_cookie', 'only .* use it'),
+        NGINX ? ['mcp_upstream in a location that is no backend',
+                 /location "@nobody" has directives of this module/]
+            : at('/mcp-backend/nobody', 'mcp_upstream', 'neither MCPBackend'),
+        ...['mcp_backend', 'mcp_linger'].map((d) =>
+            at('/messages', d, '.*publish"? do not use it')),
+        at('/state', 'mcp_publish_token', 'only .* use it'),
+        at('/state', 'mcp_retry', '.*status"? do not use it'),
+        ['section with MCP directives, but no handler of the module',
+            /ocation "\/silent"?.* has directives of this module/],
+        ['section with mcp_principal only, but no handler of the module',
+            /ocation "\/only-principal"?.* has directives of this module/],
         idle('mcp_join_wait', 'no item of a catalog has "x-mcp-join"'),
         ...['mcp_cache_ttl', 'mcp_state_lifetime', 'mcp_task_after'].map((d) =>
             idle(d, 'has only revisions with sessions')),
         idle('mcp_task_ttl', 'is off, and no item'),
-        idle('mcp_session_lifetime', 'has only revisions without sessions'),
+        ...['mcp_session_lifetime', 'mcp_link', 'mcp_max_session_streams']
+            .map((d) => idle(d, 'has only revisions without sessions')),
         idle('mcp_max_batch', 'has no revision with batches'),
         ...['mcp_quota_streams', 'mcp_quota_listeners',
             'mcp_quota_values', 'mcp_quota_bytes'].map((d) =>
@@ -241,15 +346,17 @@ test('settings without effect: a warning for each', async (t) => {
         ['mcp_route for a name that the catalog lacks',
             /has "?(?:mcp_route|MCPRoute)"? for "raed", which is not a name/],
         idle('mcp_link_origin', 'is off'),
-        idle('mcp_auth_scopes', 'there is no'),
+        ...['mcp_auth_scopes', 'mcp_auth_server'].map((d) =>
+            idle(d, 'there is no')),
         ...NGINX ? [['endpoints with one path in two servers with one name',
             /has the path "\/same" of another endpoint.*server_name" "a"/],
         ['zone that no location uses', /zone "unused" in .* has no effect/],
-        ['location with MCP directives, but no mcp',
-            /location "\/silent" has directives of this module/],
         ['quotas beyond worker_connections',
             /let one caller hold 120000 connections, but the "worker_connections"/]]
-            : [],
+            : [['endpoints with one path in two servers with one name',
+                /\/same has the path of another one whose server has the same ServerName "same\.example"/],
+            ['MCPPublishOpen in the section of an endpoint',
+             /\/token has MCPPublishOpen, which has no effect: only/]],
     ]) {
         await t.test(`${name}: a warning`, () => {
             const found = new Set(log.split('\n').filter((l) => why.test(l))
@@ -260,7 +367,7 @@ test('settings without effect: a warning for each', async (t) => {
     }
 
     await t.test('location with MCP directives around an endpoint: no warning', () => {
-        assert.doesNotMatch(log, /location "\/around/);
+        assert.doesNotMatch(log, /["/ ](?:status-)?around/);
     });
 
     await t.test('endpoint inherits a directive without effect: no warning', async () => {
@@ -273,4 +380,24 @@ test('settings without effect: a warning for each', async (t) => {
         await inherited.stop();
         assert.doesNotMatch(text, /which has no effect/);
     });
+
+    for (const [name, http] of [
+        ['AllowOverride FileInfo',
+            '<Directory "/srv">\nAllowOverride FileInfo\n</Directory>\n'],
+        ['an endpoint in a <LocationMatch>',
+            `<LocationMatch "^/x(/|$)">
+                 SetHandler mcp
+                 MCPBackend /mcp-backend/tools
+             </LocationMatch>\n`],
+    ]) {
+        await t.test(`section without a handler, ${name}: no warning`,
+            { skip: NGINX && 'Apache only' }, async () => {
+                const apache = await Fixture.start({ http,
+                    server: section('/silent', '', { mcp_debug: 'on' }) });
+                const text = await apache.log();
+
+                await apache.stop();
+                assert.doesNotMatch(text, /silent/);
+            });
+    }
 });
