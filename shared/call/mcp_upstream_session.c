@@ -504,6 +504,34 @@ mcp_upstream_session_cancel(mcp_request_t *req)
 }
 
 
+/* Sets the variable with the state of the session, for the backend request and
+ * for the client that waits for the response. */
+static void
+mcp_upstream_session_put_state(mcp_request_t *req)
+{
+    mcp_str_t                state;
+    mcp_call_t              *call;
+    mcp_upstream_session_t  *session;
+
+    call = req->call;
+    session = req->session;
+
+    if (session->step == MCP_UPSTREAM_STEP_OPEN) {
+        session->opened = 1;
+    }
+
+    state = session->lost ? mcp_str("again")
+            : session->opened ? mcp_str("init") : mcp_str("hit");
+
+    mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_STATE, state);
+
+    if (call->x && !call->batch && call->respond == NULL) {
+        mcp_variable_put(&call->x->variables, MCP_VARIABLE_UPSTREAM_STATE,
+                         state);
+    }
+}
+
+
 int
 mcp_upstream_session_prepare(mcp_request_t *req)
 {
@@ -547,6 +575,7 @@ mcp_upstream_session_prepare(mcp_request_t *req)
     }
 
     req->breq.ends_session = session->step == MCP_UPSTREAM_STEP_CLOSE;
+    mcp_upstream_session_put_state(req);
 
     mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_VERSION,
                      session->version);
@@ -787,6 +816,7 @@ mcp_upstream_session_answered(mcp_request_t *req, mcp_backend_msg_t *msg)
     }
 
     mcp_upstream_session_forget(req);
+    session->lost |= (lost != 0);
 
     if (changed) {
         mcp_upstream_form_forget(req);

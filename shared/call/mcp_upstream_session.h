@@ -88,8 +88,13 @@ struct mcp_upstream_session_s {
     unsigned             shared:1;     /* 1: the session is in the zone */
     unsigned             declares:1;   /* 1: it declares the capabilities of the
                                           client */
-    unsigned             renewed:1;    /* 1: the server has lost a session of
+    unsigned             opened:1;     /* 1: this request has opened a
+                                          session, or tried to */
+    unsigned             lost:1;       /* 1: the server has lost a session of
                                           this request */
+    unsigned             renewed:1;    /* 1: the client's request was sent
+                                          again, because the server had lost
+                                          the session or changed its form */
     unsigned             continues:1;  /* 1: the next step follows when the
                                           running backend request has ended */
     unsigned             bad_id:1;     /* 1: the server has sent an id that is

@@ -132,6 +132,12 @@ mcp_describe(mcp_exchange_t *x, int (*respond)(mcp_exchange_t *x))
     }
 
     if (about->at && now - about->at < target->check + target->stale) {
+
+        if (now - about->at >= target->check) {
+            mcp_variable_put(&x->variables, MCP_VARIABLE_UPSTREAM_STATE,
+                             mcp_str("stale"));
+        }
+
         return respond(x);
     }
 

@@ -45,6 +45,11 @@ typedef enum {
                                           it */
     MCP_VARIABLE_UPSTREAM_AFFINITY,    /* text that is the same for all backend
                                           requests of a session at it */
+    MCP_VARIABLE_UPSTREAM_STATE,       /* "hit": the session at it existed;
+                                          "init": the call has opened the
+                                          session; "again": the server had lost
+                                          the session; "stale": the client got
+                                          an old description; or empty */
     MCP_VARIABLE_COUNT
 } mcp_variable_e;
 
