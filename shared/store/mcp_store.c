@@ -25,6 +25,10 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics between processes");
 #define MCP_STORE_LIVES_MIN           64
 #define MCP_STORE_LIVES_MAX           16384
 
+/* The same for rows of MCP servers. */
+#define MCP_STORE_UPSTREAMS_PER       65536
+#define MCP_STORE_UPSTREAMS_MIN       4
+
 
 /* --- format --- */
 
@@ -52,6 +56,7 @@ mcp_store_layout_id(void)
     return (uint32_t) (sizeof(mcp_store_head_t) << 16
                        ^ sizeof(mcp_store_stream_t) << 8
                        ^ sizeof(mcp_store_call_stats_t) << 4
+                       ^ sizeof(mcp_store_upstream_data_t) << 6
                        ^ MCP_STORE_SLOTS ^ MCP_COUNT_MAX << 4);
 }
 
@@ -86,14 +91,19 @@ mcp_store_place(mcp_store_head_t *head, uint32_t n)
     head->max_active = mcp_store_clamp(size / MCP_STORE_ACTIVE_PER,
                                        MCP_STORE_LIVES_MIN,
                                        MCP_STORE_LIVES_MAX);
+    head->max_upstreams = mcp_store_clamp(size / MCP_STORE_UPSTREAMS_PER,
+                                          MCP_STORE_UPSTREAMS_MIN,
+                                          MCP_STORE_UPSTREAMS);
 
     head->call_stats = mcp_store_align64(sizeof(mcp_store_head_t));
     head->active = mcp_store_align64(head->call_stats
         + head->max_call_stats * sizeof(mcp_store_call_stats_t));
     head->failures = mcp_store_align64(head->active
         + head->max_active * sizeof(mcp_store_active_t));
-    head->types = mcp_store_align64(head->failures
+    head->upstreams = mcp_store_align64(head->failures
         + MCP_STORE_FAILURES * sizeof(mcp_call_stats_failure_t));
+    head->types = mcp_store_align64(head->upstreams
+        + head->max_upstreams * sizeof(mcp_store_upstream_data_t));
     head->stream_hash = mcp_store_align64(head->types + n + 1);
     head->entry_hash = head->stream_hash + (uint64_t) streams * 4;
     end = mcp_store_align64(head->entry_hash + (uint64_t) entries * 4);

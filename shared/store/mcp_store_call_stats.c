@@ -119,9 +119,7 @@ mcp_call_stats_text(char *out, size_t size, mcp_str_t text)
 }
 
 
-/* Copies text like mcp_call_stats_text(). If it is truncated, appends digits
- * of "key", so that texts with different keys differ. */
-static void
+void
 mcp_call_stats_label(char *out, size_t size, mcp_str_t text,
     const unsigned char *key)
 {

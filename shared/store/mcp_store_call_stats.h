@@ -157,6 +157,11 @@ extern const uint64_t  mcp_call_stats_bounds[MCP_CALL_STATS_BUCKETS - 1];
  * was truncated. */
 int mcp_call_stats_text(char *out, size_t size, mcp_str_t text);
 
+/* Copies text like mcp_call_stats_text(). If it is truncated, appends digits
+ * of "key", so that texts with different keys differ. */
+void mcp_call_stats_label(char *out, size_t size, mcp_str_t text,
+    const unsigned char *key);
+
 /* Sets "principal" or "detail" of mcp_active_t or mcp_call_stats_failure_t: the
  * name of a principal, or the reason of a failure as the log has it. */
 #define mcp_call_stats_copy(field, text)                                      \

@@ -30,6 +30,7 @@
  *   mcp_store_topic.c             subscriptions, publishing
  *   mcp_store_call_stats.c        outcomes, statistics of finished calls,
  *                                 active requests
+ *   mcp_store_upstream.c          statistics of MCP servers
  *   mcp_store_node.c              the zone as a node of a cluster
  *   mcp_store_repair.c            repair
  *
@@ -50,10 +51,11 @@
 #include "store/mcp_store_node.h"
 #include "store/mcp_store_replication.h"
 #include "store/mcp_store_call_stats.h"
+#include "store/mcp_store_upstream.h"
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    22
+#define MCP_STORE_VERSION    23
 
 
 /* Maximum length of a message that is copied while the lock is held. A longer
@@ -163,7 +165,9 @@ typedef struct {
     uint16_t  first;                   /* offset of the first record that starts
                                           in this chunk; 0: none */
     uint32_t  count;                   /* of the first chunk of a private
-                                          chain: number of its chunks */
+                                          chain: number of its chunks; of the
+                                          chunk with a session at an MCP server:
+                                          mcp_store_upstream_row_t */
     uint64_t  seq;                     /* number of the record at "first" */
     uint64_t  total;                   /* bytes of payload of all records of
                                           the log before the one at "first",
@@ -609,6 +613,32 @@ typedef struct {
 #define MCP_STORE_FAILURES  (MCP_CALL_STATS_RECENT + 1)
 
 
+/* --- MCP servers --- */
+
+/* The row of an MCP server. The texts and all members that are not atomic are
+ * accessed under the lock. */
+typedef struct {
+    unsigned char      key[MCP_DIGEST_LEN];
+    char               endpoint[MCP_CALL_STATS_ENDPOINT];
+    char               name[MCP_STORE_UPSTREAM_NAME];
+    char               server[MCP_STORE_UPSTREAM_SERVER];
+    char               version[MCP_STORE_UPSTREAM_VERSION];
+    char               detail[MCP_STORE_UPSTREAM_DETAIL];
+    uint64_t           failed_at;
+    uint32_t           reason;
+    uint32_t           configuration;  /* the last one that has the server */
+    uint32_t           complete;       /* 1: the row is valid; written last */
+    _Atomic uint32_t   taken;          /* number of times that the row was
+                                          taken; may wrap */
+    _Atomic uint32_t   form;
+    _Atomic uint32_t   revision;
+    _Atomic uint32_t   up;             /* mcp_upstream_up_e */
+    _Atomic uint32_t   sessions;
+    _Atomic uint64_t   opened;
+    _Atomic uint64_t   refused;
+} mcp_store_upstream_data_t;
+
+
 /* --- the region --- */
 
 enum {
@@ -681,6 +711,7 @@ typedef struct mcp_store_head_s {
                                              region's start */
     uint64_t           active;
     uint64_t           failures;
+    uint64_t           upstreams;
     uint64_t           types;
     uint64_t           stream_hash;
     uint64_t           entry_hash;
@@ -693,6 +724,7 @@ typedef struct mcp_store_head_s {
     uint32_t           reserve;
     uint32_t           max_call_stats;
     uint32_t           max_active;
+    uint32_t           max_upstreams;
 
     _Atomic uint32_t   n_call_stats;
     _Atomic uint32_t   n_failures;     /* number of failures noted since the
@@ -741,6 +773,10 @@ typedef struct mcp_store_head_s {
                                           returned a number other than 0, ms;
                                           0: never */
     _Atomic uint32_t   purpose[256];   /* number of values by purpose */
+    _Atomic uint32_t   configuration;  /* number of the one in use, see
+                                          mcp_store_upstream_begin() */
+    uint32_t           n_upstreams;    /* number of rows of MCP servers that
+                                          were taken */
     mcp_store_node_t   node;
     mcp_store_slot_t   slots[MCP_STORE_SLOTS];
 } mcp_store_head_t;
@@ -824,6 +860,13 @@ static inline mcp_call_stats_failure_t *
 mcp_store_failures(mcp_store_head_t *head)
 {
     return (mcp_call_stats_failure_t *) ((char *) head + head->failures);
+}
+
+
+static inline mcp_store_upstream_data_t *
+mcp_store_upstreams(mcp_store_head_t *head)
+{
+    return (mcp_store_upstream_data_t *) ((char *) head + head->upstreams);
 }
 
 
@@ -1717,6 +1760,22 @@ void mcp_store_call_stats_format(mcp_store_head_t *head);
 /* Removes the records of active requests of a process that has ended, and
  * counts the requests as lost. */
 void mcp_store_active_retire(mcp_store_head_t *head, unsigned slot);
+
+
+/* --- mcp_store_upstream.c --- */
+
+/* Returns the row of a server, or NULL if there is none, or the row was taken
+ * for another server. */
+mcp_store_upstream_data_t *mcp_store_upstream_row(mcp_store_head_t *head,
+    mcp_store_upstream_row_t row);
+
+/* Called before the chunk with a session is freed. */
+void mcp_store_upstream_leave(mcp_store_head_t *head, uint32_t chunk);
+
+/* Sets the numbers of sessions to 0, or adds the session in a chunk: to be
+ * called by a repair. */
+void mcp_store_upstream_reset(mcp_store_head_t *head);
+void mcp_store_upstream_enter(mcp_store_head_t *head, uint32_t chunk);
 
 
 /* --- mcp_store_value.c --- */

@@ -517,6 +517,10 @@ mcp_store_repair_value(mcp_store_op_t *op, mcp_store_entry_t *e)
         return;
     }
 
+    if (mcp_store_value_has_text(e->purpose)) {
+        mcp_store_upstream_enter(op->head, e->u.value.value);
+    }
+
     tenant = mcp_store_tenant_value_enter(op, e->u.value.tenant,
                                           mcp_store_value_has_text(e->purpose));
 
@@ -544,6 +548,7 @@ mcp_store_repair_insert(mcp_store_op_t *op)
     list = 0;
     i = 0;
     memset(purpose, 0, sizeof(purpose));
+    mcp_store_upstream_reset(head);
 
     while ((i = mcp_store_next_chunk(head, i, MCP_CHUNK_ENTRY)) != 0) {
         for (k = 0; k < MCP_STORE_ENTRIES; k++) {

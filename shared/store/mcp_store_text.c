@@ -83,6 +83,35 @@ mcp_store_text_used(mcp_store_op_t *op, mcp_store_entry_t *e)
 }
 
 
+/* Adds a value with text, unless there is one that has not expired. Called with
+ * the lock. Returns the values of mcp_store_text_add(). */
+static int
+mcp_store_text_put(mcp_store_op_t *op, const mcp_store_value_t *v,
+    uint64_t now)
+{
+    mcp_store_entry_t  *e;
+
+    if (v->text.len > MCP_STORE_TEXT_MAX) {
+        return MCP_ERR_LIMIT;
+    }
+
+    e = mcp_store_value_find(op->head, v->purpose, v->key);
+
+    if (e == NULL) {
+        return mcp_store_value_new(op, v);
+    }
+
+    if (!mcp_store_value_expired(e, now)) {
+        return MCP_ERR_EXISTS;
+    }
+
+    mcp_store_text_replace(op->head, e, v->text, v->expires);
+    mcp_store_text_used(op, e);
+
+    return MCP_OK;
+}
+
+
 int
 mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text, uint64_t now,
@@ -90,31 +119,48 @@ mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
 {
     int                      rc;
     mcp_store_op_t           op;
-    mcp_store_entry_t       *e;
     const mcp_store_value_t  v = {
         purpose, key, 0, text, expires, tenant, 1
     };
 
-    if (text.len > MCP_STORE_TEXT_MAX) {
-        return MCP_ERR_LIMIT;
+    rc = mcp_store_enter(store, &op);
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_text_put(&op, &v, now);
+        mcp_store_leave(&op);
     }
+
+    return rc;
+}
+
+
+int
+mcp_store_upstream_session(mcp_store_t *store, mcp_store_upstream_row_t row,
+    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text, uint64_t now,
+    uint64_t expires, const mcp_tenant_t *tenant)
+{
+    int                      rc;
+    uint32_t                 chunk;
+    mcp_store_op_t           op;
+    const mcp_store_value_t  v = {
+        MCP_VALUE_UPSTREAM_SESSION, key, 0, text, expires, tenant, 1
+    };
 
     rc = mcp_store_enter(store, &op);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    e = mcp_store_value_find(op.head, purpose, key);
+    rc = mcp_store_text_put(&op, &v, now);
 
-    if (e == NULL) {
-        rc = mcp_store_value_new(&op, &v);
+    if (rc == MCP_OK) {
+        chunk = mcp_store_value_find(op.head, v.purpose, key)->u.value.value;
 
-    } else if (mcp_store_value_expired(e, now)) {
-        mcp_store_text_replace(op.head, e, text, expires);
-        mcp_store_text_used(&op, e);
+        /* an expired session of the same server may have been replaced */
 
-    } else {
-        rc = MCP_ERR_EXISTS;
+        mcp_store_upstream_leave(op.head, chunk);
+        mcp_store_chunk(op.head, chunk)->count = row;
+        mcp_store_upstream_enter(op.head, chunk);
     }
 
     mcp_store_leave(&op);

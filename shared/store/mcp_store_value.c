@@ -31,6 +31,7 @@ mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e)
     op->head->n_values--;
     group = e->u.value.group;
     chunk = mcp_store_value_has_text(e->purpose) ? e->u.value.value : 0;
+    mcp_store_upstream_leave(op->head, chunk);
 
     mcp_store_tenant_pull(op, e);
     mcp_store_entry_free(op, e);

@@ -19,6 +19,8 @@ typedef struct {
     uint32_t           mirrors;
     uint32_t           values;
     uint32_t           texts;          /* values with text */
+    uint32_t           servers[MCP_STORE_UPSTREAMS];  /* sessions of each MCP
+                                                         server */
     uint32_t           subs;
     uint32_t           groups;
     uint32_t           members;        /* members of groups, minus the sum of
@@ -506,9 +508,10 @@ store_verify_reader(store_verify_t *v, const mcp_store_entry_t *e)
 static void
 store_verify_value(store_verify_t *v, const mcp_store_entry_t *e)
 {
-    unsigned            text;
-    mcp_store_entry_t  *group;
-    mcp_store_chunk_t  *chunk;
+    unsigned                    text;
+    mcp_store_entry_t          *group;
+    mcp_store_chunk_t          *chunk;
+    mcp_store_upstream_data_t  *server;
 
     text = mcp_store_value_has_text(e->purpose);
     v->values++;
@@ -543,6 +546,12 @@ store_verify_value(store_verify_t *v, const mcp_store_entry_t *e)
     chunk = mcp_store_chunk(v->head, e->u.value.value);
     store_expect(v, chunk->used >= MCP_CHUNK_HEAD
                     && chunk->used <= MCP_STORE_CHUNK, "a text's length");
+
+    server = mcp_store_upstream_row(v->head, chunk->count);
+
+    if (server) {
+        v->servers[server - mcp_store_upstreams(v->head)]++;
+    }
 }
 
 
@@ -850,6 +859,12 @@ store_verify_counts(store_verify_t *v)
     store_expect(v, head->n_values == v->values, "number of values");
     store_expect(v, mcp_store_values(head, 1) == v->texts,
                  "number of values with text");
+
+    for (i = 0; i < head->max_upstreams; i++) {
+        store_expect(v, atomic_load(&mcp_store_upstreams(head)[i].sessions)
+                        == v->servers[i], "sessions of an MCP server");
+    }
+
     store_expect(v, head->n_subs == v->subs, "subscriptions");
     store_expect(v, head->n_streams == v->streams, "streams");
     store_expect(v, head->n_listeners == v->listeners, "listeners");

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The rows of MCP servers: which servers have one, their numbers and texts, and
+ * the number of their sessions in the zone. */
+
+
+#include "store_tenant.h"
+
+#include "mcp_endpoint.h"
+
+
+#define U  MCP_VALUE_UPSTREAM_SESSION
+
+
+static const unsigned char   endpoint[MCP_DIGEST_LEN] = "an endpoint 0123";
+static mcp_store_upstream_t  rows[MCP_STORE_UPSTREAMS];
+
+
+/* Offers a server. Returns its row. */
+static mcp_store_upstream_row_t
+offer_as(const char *name, unsigned form, int rc)
+{
+    mcp_store_upstream_row_t         row;
+    const mcp_store_upstream_item_t  item = {
+        endpoint, mcp_str("/mcp"), mcp_str("localhost/mcp"), test_str(name),
+        form,
+        form == MCP_UPSTREAM_MODERN ? MCP_REVISION_2026_07_28
+                                    : MCP_REVISION_NONE
+    };
+
+    assert_int_equal(mcp_store_upstream_offer(S0, &item, &row), rc);
+
+    return row;
+}
+
+
+static mcp_store_upstream_row_t
+offer(const char *name)
+{
+    return offer_as(name, MCP_UPSTREAM_SESSION, MCP_OK);
+}
+
+
+/* Offers a server for each row. */
+static void
+fill_rows(void)
+{
+    unsigned  i;
+    char      name[16];
+
+    for (i = 0; i < S0->head->max_upstreams; i++) {
+        snprintf(name, sizeof(name), "s%u", i);
+        (void) offer(name);
+    }
+}
+
+
+/* Reads the rows in use, in another process. Returns their number. */
+static size_t
+read_rows(void)
+{
+    return mcp_store_upstream_all(S1, rows);
+}
+
+
+/* Returns the key of session n. */
+static const unsigned char *
+key_of(unsigned n)
+{
+    static unsigned char  key[MCP_DIGEST_LEN];
+
+    memcpy(key, &n, sizeof(n));
+
+    return key;
+}
+
+
+/* Adds session n of a server, which expires at 100 + n. */
+static int
+add(mcp_store_upstream_row_t row, unsigned n, uint64_t now)
+{
+    return mcp_store_upstream_session(S0, row, key_of(n), mcp_str("text"), now,
+                                      now + 100 + n, NULL);
+}
+
+
+/* Checks the numbers of sessions of the first two rows. */
+static void
+sessions(uint32_t first, uint32_t second)
+{
+    assert_true(read_rows() >= 2);
+    assert_int_equal(rows[0].sessions, first);
+    assert_int_equal(rows[1].sessions, second);
+    store_sound(&d);
+}
+
+
+TEST(server_offered_twice_has_one_row)
+{
+    mcp_store_upstream_row_t  a, b;
+
+    assert_int_equal(read_rows(), 0);
+
+    a = offer("@a");
+    b = offer_as("@b", MCP_UPSTREAM_MODERN, MCP_OK);
+    assert_int_not_equal(a, b);
+    assert_int_equal(offer("@a"), a);
+
+    assert_int_equal(read_rows(), 2);
+    assert_string_equal(rows[0].endpoint, "localhost/mcp");
+    assert_string_equal(rows[0].name, "@a");
+    assert_int_equal(rows[0].form, MCP_UPSTREAM_SESSION);
+    assert_int_equal(rows[0].revision, MCP_REVISION_NONE);
+    assert_int_equal(rows[0].up, MCP_UPSTREAM_UNKNOWN);
+    assert_int_equal(rows[1].form, MCP_UPSTREAM_MODERN);
+    assert_int_equal(rows[1].revision, MCP_REVISION_2026_07_28);
+}
+
+
+TEST(numbers_and_texts_of_a_server_are_shown)
+{
+    mcp_store_upstream_row_t  a;
+
+    (void) offer("@other");
+    a = offer("@a");
+
+    mcp_store_upstream_up(S0, a, MCP_UPSTREAM_DOWN);
+    mcp_store_upstream_form(S0, a, MCP_UPSTREAM_STATELESS);
+    mcp_store_upstream_revision(S0, a, MCP_REVISION_2025_06_18);
+    mcp_store_upstream_initialized(S0, a, 1);
+    mcp_store_upstream_initialized(S1, a, 1);
+    mcp_store_upstream_initialized(S1, a, 0);
+    mcp_store_upstream_describe(S0, a, mcp_str("a longer name"), mcp_str("1"));
+    mcp_store_upstream_describe(S0, a, mcp_str("a\nb"), mcp_str("2"));
+    mcp_store_upstream_failed(S0, a, MCP_REASON_BACKEND_FAILED,
+                              mcp_str("refused"), 77);
+
+    assert_int_equal(read_rows(), 2);
+    assert_int_equal(rows[1].up, MCP_UPSTREAM_DOWN);
+    assert_int_equal(rows[1].form, MCP_UPSTREAM_STATELESS);
+    assert_int_equal(rows[1].revision, MCP_REVISION_2025_06_18);
+    assert_int_equal(rows[1].opened, 2);
+    assert_int_equal(rows[1].refused, 1);
+    assert_string_equal(rows[1].server, "a?b");
+    assert_string_equal(rows[1].version, "2");
+    assert_int_equal(rows[1].failed_at, 77);
+    assert_int_equal(rows[1].reason, MCP_REASON_BACKEND_FAILED);
+    assert_string_equal(rows[1].detail, "refused");
+
+    assert_int_equal(rows[0].up, MCP_UPSTREAM_UNKNOWN);
+    assert_int_equal(rows[0].opened, 0);
+    assert_int_equal(rows[0].failed_at, 0);
+}
+
+
+TEST(auto_keeps_the_form_that_was_found_out)
+{
+    mcp_store_upstream_row_t  a;
+
+    a = offer_as("@a", MCP_UPSTREAM_AUTO, MCP_OK);
+    assert_int_equal(read_rows(), 1);
+    assert_int_equal(rows[0].form, MCP_UPSTREAM_AUTO);
+
+    mcp_store_upstream_form(S0, a, MCP_UPSTREAM_STATELESS);
+    mcp_store_upstream_revision(S0, a, MCP_REVISION_2025_06_18);
+    (void) offer_as("@a", MCP_UPSTREAM_AUTO, MCP_OK);
+    (void) read_rows();
+    assert_int_equal(rows[0].form, MCP_UPSTREAM_STATELESS);
+    assert_int_equal(rows[0].revision, MCP_REVISION_2025_06_18);
+
+    (void) offer_as("@a", MCP_UPSTREAM_MODERN, MCP_OK);
+    (void) read_rows();
+    assert_int_equal(rows[0].form, MCP_UPSTREAM_MODERN);
+    assert_int_equal(rows[0].revision, MCP_REVISION_2026_07_28);
+}
+
+
+TEST(long_names_differ)
+{
+    char  a[201], b[201];
+
+    memset(a, 'x', 200);
+    a[200] = '\0';
+    memcpy(b, a, 201);
+    b[199] = 'y';
+
+    (void) offer(a);
+    (void) offer(b);
+    assert_int_equal(read_rows(), 2);
+    assert_string_not_equal(rows[0].name, rows[1].name);
+    assert_int_equal(strlen(rows[0].name), MCP_STORE_UPSTREAM_NAME - 1);
+}
+
+
+TEST(all_rows_taken_server_has_none)
+{
+    mcp_store_upstream_row_t  row;
+
+    fill_rows();
+
+    row = offer_as("more", MCP_UPSTREAM_SESSION, MCP_ERR_FULL);
+    assert_int_equal(row, MCP_STORE_UPSTREAM_NONE);
+    assert_int_equal(read_rows(), S0->head->max_upstreams);
+
+    /* the functions have no effect */
+
+    mcp_store_upstream_up(S0, row, MCP_UPSTREAM_UP);
+    mcp_store_upstream_failed(S0, row, MCP_REASON_INTERNAL, mcp_str("x"), 1);
+    mcp_store_upstream_describe(S0, row, mcp_str("x"), mcp_str("x"));
+    mcp_store_upstream_initialized(S0, UINT32_MAX, 1);
+    assert_ok(add(row, 1, 0));
+    sessions(0, 0);
+}
+
+
+TEST(server_of_an_older_configuration_is_not_shown)
+{
+    mcp_store_upstream_row_t  a;
+
+    mcp_store_upstream_begin(S0, 1);
+    (void) offer("@old");
+    a = offer("@a");
+
+    mcp_store_upstream_begin(S0, 2);
+    assert_int_equal(read_rows(), 0);
+    assert_int_equal(offer("@a"), a);
+    assert_int_equal(read_rows(), 1);
+    assert_string_equal(rows[0].name, "@a");
+}
+
+
+TEST(unused_row_is_taken_and_its_old_number_has_no_effect)
+{
+    char                      name[16];
+    unsigned                  i;
+    mcp_store_upstream_row_t  first, second, a;
+
+    mcp_store_upstream_begin(S0, 1);
+    fill_rows();
+    first = offer("s0");
+    second = offer("s1");
+    assert_ok(add(first, 1, 0));
+
+    mcp_store_upstream_begin(S0, 2);
+
+    for (i = 2; i < S0->head->max_upstreams; i++) {
+        snprintf(name, sizeof(name), "s%u", i);
+        (void) offer(name);
+    }
+
+    /* the first row has a session */
+
+    a = offer("@a");
+    assert_int_equal(a & 63, second & 63);
+    assert_int_not_equal(a, second);
+    assert_int_equal(offer_as("@b", MCP_UPSTREAM_SESSION, MCP_ERR_FULL),
+                     MCP_STORE_UPSTREAM_NONE);
+
+    mcp_store_upstream_up(S1, second, MCP_UPSTREAM_DOWN);
+    mcp_store_upstream_initialized(S1, second, 0);
+    assert_ok(add(second, 2, 0));
+
+    assert_int_equal(read_rows(), S0->head->max_upstreams - 1);
+    assert_string_equal(rows[0].name, "@a");
+    assert_int_equal(rows[0].up, MCP_UPSTREAM_UNKNOWN);
+    assert_int_equal(rows[0].refused, 0);
+    assert_int_equal(rows[0].sessions, 0);
+
+    mcp_store_value_delete(S0, U, key_of(1));
+    assert_int_not_equal(offer("@b"), MCP_STORE_UPSTREAM_NONE);
+}
+
+
+TEST(sessions_are_counted_until_they_are_removed)
+{
+    mcp_store_upstream_row_t  a, b;
+
+    a = offer("@a");
+    b = offer("@b");
+
+    assert_ok(add(a, 1, 0));
+    assert_ok(add(a, 2, 0));
+    assert_ok(add(b, 3, 0));
+    assert_int_equal(add(b, 3, 0), MCP_ERR_EXISTS);
+    sessions(2, 1);
+
+    /* an expired session is replaced: it is counted once */
+
+    assert_ok(add(a, 2, 200));
+    sessions(2, 1);
+
+    mcp_store_value_delete(S1, U, key_of(2));
+    sessions(1, 1);
+    assert_int_equal(mcp_store_text_delete(S1, U, key_of(3), mcp_str("other")),
+                     MCP_ERR_NOT_FOUND);
+    assert_ok(mcp_store_text_delete(S1, U, key_of(3), mcp_str("text")));
+    sessions(1, 0);
+
+    assert_int_equal(mcp_store_sweep(S0, 500, UINT32_MAX, NULL, NULL), 1);
+    sessions(0, 0);
+}
+
+
+TEST(session_that_makes_room_for_another_is_not_counted)
+{
+    mcp_tenant_t              p;
+    mcp_store_upstream_row_t  a;
+
+    a = offer("@a");
+    (void) offer("@b");
+    p = tenant(1);
+    p.values = 1;
+
+    assert_ok(mcp_store_upstream_session(S0, a, key_of(1), mcp_str("x"), 0, 0,
+                                         &p));
+    assert_ok(mcp_store_upstream_session(S0, a, key_of(2), mcp_str("y"), 0, 0,
+                                         &p));
+    sessions(1, 0);
+    mcp_store_value_delete(S0, U, key_of(2));
+    sessions(0, 0);
+}
+
+
+TEST(repair_counts_sessions_again)
+{
+    mcp_store_upstream_row_t  a, b;
+
+    a = offer("@a");
+    b = offer("@b");
+    assert_ok(add(a, 1, 0));
+    assert_ok(add(b, 2, 0));
+    assert_ok(add(b, 3, 0));
+
+    atomic_store(&mcp_store_upstreams(S0->head)[0].sessions, 7);
+    atomic_store(&mcp_store_upstreams(S0->head)[1].sessions, 7);
+    d.died = 1;
+    sessions(1, 2);
+}
+
+
+TEST(row_that_was_taken_in_part_is_taken_again)
+{
+    mcp_store_upstream_row_t  a;
+
+    fill_rows();
+    a = offer("s0");
+    mcp_store_upstreams(S0->head)[0].complete = 0;
+    assert_int_equal(read_rows(), S0->head->max_upstreams - 1);
+
+    assert_int_not_equal(offer("s0"), a);
+    assert_int_equal(read_rows(), S0->head->max_upstreams);
+    assert_string_equal(rows[0].name, "s0");
+}
+
+
+RUN_TESTS(setup, teardown)
