@@ -12,6 +12,7 @@
 #include "call/mcp_upstream_ask.h"
 #include "call/mcp_upstream_post.h"
 #include "call/mcp_upstream_session.h"
+#include "call/mcp_upstream_status.h"
 #include "call/mcp_upstream_wait.h"
 #include "rpc/mcp_id.h"
 #include "rpc/mcp_subscription.h"
@@ -175,6 +176,7 @@ mcp_backend_request_prepare(mcp_request_t *req)
     req->again = 0;
     req->starved = 0;
     req->late = 0;
+    req->responds = 0;
 
     return MCP_OK;
 }
@@ -546,6 +548,7 @@ mcp_backend_request_head(mcp_backend_request_t *breq, int status,
                      content_type);
 
     if (status / 100 == 2) {
+        mcp_backend_request_request(breq)->responds = 1;
         mcp_upstream_wait_head(mcp_backend_request_request(breq));
     }
 }
@@ -698,6 +701,7 @@ mcp_backend_request_timeout(mcp_request_t *req)
         if (!req->late) {
             req->late = 1;
             mcp_call_log(req->call, MCP_LOG_ERROR, "timed out", NULL);
+            mcp_upstream_status_timeout(req);
         }
 
         rc = mcp_call_finish_fault_why(req, MCP_FAULT_BACKEND_TIMEOUT,

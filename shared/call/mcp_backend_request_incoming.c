@@ -9,6 +9,7 @@
 #include "call/mcp_call_request.h"
 #include "call/mcp_upstream_ask.h"
 #include "call/mcp_upstream_session.h"
+#include "call/mcp_upstream_status.h"
 #include "rpc/mcp_id.h"
 #include "rpc/mcp_revision_filter.h"
 #include "worker/mcp_resume_hooks.h"
@@ -466,6 +467,34 @@ mcp_backend_request_capability(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
+/* Counts a request for the description of an MCP server, and stores the
+ * description for the status. The steps of a session do this themselves. */
+static void
+mcp_backend_request_described(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int               initialize;
+    mcp_str_t         version;
+    mcp_json_value_t  result;
+
+    if (req->session || msg->kind == MCP_BACKEND_NOTIFICATION) {
+        return;
+    }
+
+    initialize = req->method->id == MCP_METHOD_INITIALIZE;
+
+    if (initialize) {
+        mcp_upstream_status_initialized(req, msg->kind == MCP_BACKEND_RESULT);
+    }
+
+    if (msg->kind == MCP_BACKEND_RESULT) {
+        result = (mcp_json_value_t) { MCP_JSON_OBJECT, msg->body };
+        version = initialize ? mcp_upstream_about_version(&result)
+                             : mcp_upstream_latest();
+        mcp_upstream_status_describe(req, msg->body, version);
+    }
+}
+
+
 /* Stores the description that an MCP server gives of itself. */
 static int
 mcp_backend_request_describe(mcp_request_t *req, const mcp_backend_msg_t *msg)
@@ -475,6 +504,7 @@ mcp_backend_request_describe(mcp_request_t *req, const mcp_backend_msg_t *msg)
     mcp_upstream_about_t  *about;
 
     worker = req->call->worker;
+    mcp_backend_request_described(req, msg);
 
     switch (msg->kind) {
 
@@ -513,6 +543,21 @@ mcp_backend_request_describe(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
+/* Processes a message of an MCP server, which may become a fault. Returns 1 if
+ * the message concerns the session only, otherwise 0. */
+static int
+mcp_backend_request_of_server(mcp_request_t *req, mcp_backend_msg_t *msg)
+{
+    if (req->session && mcp_upstream_session_message(req, msg)) {
+        return 1;
+    }
+
+    mcp_upstream_status_message(req, msg);
+
+    return 0;
+}
+
+
 int
 mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -525,10 +570,10 @@ mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    if (req->session) {
+    if (req->session || req->upstream) {
         changed = *msg;
 
-        if (mcp_upstream_session_message(req, &changed)) {
+        if (mcp_backend_request_of_server(req, &changed)) {
             return MCP_OK;
         }
 

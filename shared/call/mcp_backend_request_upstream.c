@@ -6,6 +6,7 @@
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_form.h"
 #include "call/mcp_upstream_session.h"
+#include "call/mcp_upstream_status.h"
 #include "http/mcp_header_value.h"
 #include "rpc/mcp_upstream_body.h"
 
@@ -131,6 +132,7 @@ mcp_backend_request_to_upstream(mcp_request_t *req)
     variables = &req->breq.variables;
 
     mcp_backend_set_server(req->backend);
+    mcp_upstream_status_begin(req);
 
     /* Mcp-Name must equal the URI in the body, not its normal form */
 

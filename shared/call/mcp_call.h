@@ -152,6 +152,11 @@ struct mcp_request_s {
                                            answers or the request state of an
                                            earlier request (2026-07-28, multi
                                            round-trip) */
+    unsigned               responds:1;  /* 1: the head of the response had a
+                                           success status */
+    uint32_t               upstream;    /* row of the MCP server that is the
+                                           target, MCP_STORE_UPSTREAM_NONE if
+                                           there is none */
 };
 
 

@@ -16,6 +16,7 @@
  *   mcp_backend_request_upstream.c   the request for an MCP server
  *   mcp_upstream_session.c           the session at an MCP server
  *   mcp_upstream_form.c              the form of an MCP server
+ *   mcp_upstream_status.c            the statistics of an MCP server
  *   mcp_backend_request_incoming.c    messages from a backend
  *   mcp_backend_request_subscribe.c  subscriptions of a session
  *   mcp_inbox.c                      posts from other processes

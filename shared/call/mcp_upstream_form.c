@@ -3,6 +3,7 @@
 #include "call/mcp_upstream_form.h"
 
 #include "call/mcp_upstream_session.h"
+#include "call/mcp_upstream_status.h"
 #include "rpc/mcp_revision.h"
 
 
@@ -130,15 +131,18 @@ void
 mcp_upstream_form_found(mcp_request_t *req, mcp_upstream_e form,
     mcp_str_t version)
 {
-    uint32_t       value, old;
-    uint64_t       now;
-    mcp_call_t    *call;
-    unsigned char  key[MCP_DIGEST_LEN];
+    uint32_t        value, old;
+    uint64_t        now;
+    mcp_call_t     *call;
+    mcp_revision_e  revision;
+    unsigned char   key[MCP_DIGEST_LEN];
 
     call = req->call;
     now = mcp_call_now(call);
-    value = mcp_upstream_form_value(form, mcp_revision_find(version));
+    revision = mcp_revision_find(version);
+    value = mcp_upstream_form_value(form, revision);
     req->session->form = value;
+    mcp_upstream_status_form(req, form, revision);
 
     if (mcp_upstream_form_key(req, key) != MCP_OK) {
         return;

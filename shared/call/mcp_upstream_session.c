@@ -4,9 +4,11 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_form.h"
+#include "call/mcp_upstream_status.h"
 #include "call/mcp_upstream_wait.h"
 #include "config/mcp_tenant.h"
 #include "rpc/mcp_upstream_body.h"
+#include "store/mcp_store_upstream.h"
 
 
 /* How long an unused session is remembered, ms. A server forgets a session
@@ -246,10 +248,11 @@ mcp_upstream_session_share(mcp_request_t *req)
 
     mcp_tenant(call->endpoint, call->tenant, &tenant);
 
-    if (mcp_store_text_add(call->worker->store, MCP_VALUE_UPSTREAM_SESSION,
-                           session->key,
-                           mcp_upstream_session_text(session, text), now,
-                           now + MCP_UPSTREAM_SESSION_KEEP, &tenant)
+    if (mcp_store_upstream_session(call->worker->store, req->upstream,
+                                   session->key,
+                                   mcp_upstream_session_text(session, text),
+                                   now, now + MCP_UPSTREAM_SESSION_KEEP,
+                                   &tenant)
         == MCP_OK)
     {
         session->shared = 1;
@@ -698,6 +701,7 @@ mcp_upstream_session_discovered(mcp_request_t *req, mcp_backend_msg_t *msg)
     }
 
     mcp_upstream_form_found(req, MCP_UPSTREAM_MODERN, mcp_upstream_latest());
+    mcp_upstream_status_describe(req, msg->body, mcp_upstream_latest());
 
     if (req->call->bare) {
         return 0;
@@ -766,6 +770,7 @@ mcp_upstream_session_opened(mcp_request_t *req, mcp_backend_msg_t *msg)
 
     session->version = mcp_upstream_about_version(
                            &(mcp_json_value_t) { MCP_JSON_OBJECT, msg->body });
+    mcp_upstream_status_describe(req, msg->body, session->version);
 
     if (mcp_upstream_session_is_stateless(req)) {
         session->version = mcp_null_str;
@@ -842,13 +847,22 @@ mcp_upstream_session_answered(mcp_request_t *req, mcp_backend_msg_t *msg)
 static int
 mcp_upstream_session_step(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
+    int  rc;
+
     switch (req->session->step) {
 
     case MCP_UPSTREAM_STEP_DISCOVER:
         return mcp_upstream_session_discovered(req, msg);
 
     case MCP_UPSTREAM_STEP_OPEN:
-        return mcp_upstream_session_opened(req, msg);
+        rc = mcp_upstream_session_opened(req, msg);
+
+        if (msg->kind != MCP_BACKEND_NOTIFICATION) {
+            mcp_upstream_status_initialized(req,
+                                            msg->kind == MCP_BACKEND_RESULT);
+        }
+
+        return rc;
 
     case MCP_UPSTREAM_STEP_OPENED:
 

@@ -14,10 +14,7 @@ mcp_upstream_about_has(const mcp_json_value_t *capabilities, mcp_str_t name)
 }
 
 
-/* Returns the Implementation object of a result: serverInfo of initialize, or
- * the member of _meta that identifies the server (2026-07-28, basic/index,
- * "_meta"). */
-static mcp_str_t
+mcp_str_t
 mcp_upstream_about_info(const mcp_json_value_t *result)
 {
     mcp_json_value_t  info, meta;

@@ -55,6 +55,11 @@ struct mcp_upstream_about_s {
 int mcp_upstream_about_set(mcp_upstream_about_t *about, const mcp_mem_t *mem,
     mcp_str_t result, uint64_t now);
 
+/* Returns the Implementation object of a result: serverInfo of initialize, or
+ * the member of _meta that identifies the server (2026-07-28, basic/index,
+ * "_meta"); empty if there is none. */
+mcp_str_t mcp_upstream_about_info(const mcp_json_value_t *result);
+
 /* Returns the name of the revision in a result of initialize, static text;
  * empty if this revision is unknown or has no sessions. */
 mcp_str_t mcp_upstream_about_version(const mcp_json_value_t *result);

@@ -12,6 +12,7 @@
 
 #include "worker/mcp_notification.h"
 #include "worker/mcp_call_stats.h"
+#include "worker/mcp_upstream_stats.h"
 
 
 #define MCP_CATALOG_CHANGE_STAY   5000  /* maximum time for which a process
@@ -106,6 +107,7 @@ mcp_worker_begin(mcp_worker_t *worker, uint32_t number)
     uint32_t  old;
 
     worker->configuration = number;
+    mcp_store_upstream_begin(worker->store, number);
 
     rc = mcp_store_value_swap(worker->store, MCP_VALUE_CONFIGURATION,
                               mcp_catalog_change_begun, number, NULL, &old);
@@ -124,6 +126,7 @@ mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
     unsigned char  topic[MCP_DIGEST_LEN];
 
     mcp_call_stats_offer(worker, endpoint);
+    mcp_upstream_stats_offer(worker, endpoint);
     mcp_catalog_change_tenant(&tenant);
 
     for (list = 0; list < MCP_TOPIC_LISTS; list++) {

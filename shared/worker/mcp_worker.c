@@ -9,6 +9,7 @@
 #include "worker/mcp_notification.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_call_stats.h"
+#include "worker/mcp_upstream_stats.h"
 
 
 /*
@@ -81,6 +82,7 @@ mcp_worker_destroy(mcp_worker_t *worker)
     mem = &worker->env->mem;
     mcp_session_cache_free(&worker->sessions);
     mcp_call_stats_free(worker);
+    mcp_upstream_stats_free(worker);
     mcp_notify_drop(worker);
 
     if (worker->handles) {

@@ -21,6 +21,7 @@
 typedef struct mcp_resume_method_s  mcp_resume_method_t;
 typedef struct mcp_resume_state_s  mcp_resume_state_t;
 typedef struct mcp_call_stats_entry_s mcp_call_stats_entry_t;
+typedef struct mcp_upstream_entry_s mcp_upstream_entry_t;
 
 typedef struct mcp_operation_s      mcp_operation_t;
 typedef struct mcp_asking_s         mcp_asking_t;
@@ -107,6 +108,9 @@ struct mcp_worker_s {
                                                       statistics for each
                                                       catalog, see
                                                       mcp_call_stats.c */
+    mcp_upstream_entry_t              *upstreams;  /* rows of the statistics of
+                                                      MCP servers, see
+                                                      mcp_upstream_stats.c */
     unsigned                           exchanges;      /* number of exchanges
                                                           that were created
                                                           since the start of
