@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "mcp_endpoint.h"
 #include "rpc/mcp_subscription.h"
 #include "store/mcp_status_internal.h"
 
@@ -236,6 +237,33 @@ mcp_status_calls(const mcp_status_t *status, mcp_status_calls_pt write,
 }
 
 
+void
+mcp_status_upstreams(const mcp_status_t *status, mcp_status_upstream_pt write,
+    mcp_buf_t *buf)
+{
+    size_t  i;
+
+    for (i = 0; i < status->n_upstreams; i++) {
+        write(status, &status->upstreams[i], buf);
+    }
+}
+
+
+mcp_str_t
+mcp_status_form(unsigned form)
+{
+    static const mcp_str_t  names[] = {
+        [MCP_UPSTREAM_OFF] = mcp_str("off"),
+        [MCP_UPSTREAM_MODERN] = mcp_str("modern"),
+        [MCP_UPSTREAM_STATELESS] = mcp_str("stateless"),
+        [MCP_UPSTREAM_SESSION] = mcp_str("session"),
+        [MCP_UPSTREAM_AUTO] = mcp_str("auto")
+    };
+
+    return names[form <= MCP_UPSTREAM_AUTO ? form : MCP_UPSTREAM_OFF];
+}
+
+
 mcp_str_t
 mcp_status_kind(mcp_call_stats_kind_e kind)
 {
@@ -427,6 +455,8 @@ mcp_status_read(mcp_status_t *status, mcp_store_t *store,
     if (status->n_calls > MCP_CALL_STATS_ROWS_MAX) {
         status->n_calls = MCP_CALL_STATS_ROWS_MAX;
     }
+
+    status->n_upstreams = mcp_store_upstream_all(store, status->upstreams);
 
     mcp_status_read_node(status);
 }

@@ -267,6 +267,75 @@ mcp_status_html_tools(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
+/* Appends the cell with the last error of an MCP server and its age. */
+static void
+mcp_status_html_error(const mcp_status_t *status,
+    const mcp_store_upstream_t *server, mcp_buf_t *buf)
+{
+    mcp_buf_lit(buf, "<td>");
+
+    if (server->failed_at) {
+        mcp_buf_int(buf, (int64_t) (mcp_status_age(status, server->failed_at)
+                                    / 1000));
+        mcp_buf_lit(buf, " s ago: ");
+        mcp_buf_str(buf, mcp_reason(server->reason)->name);
+        mcp_buf_lit(buf, ", ");
+        mcp_status_html_text(buf, mcp_status_text(server->detail));
+    }
+
+    mcp_buf_lit(buf, "</td>");
+}
+
+
+static void
+mcp_status_html_upstream(const mcp_status_t *status,
+    const mcp_store_upstream_t *server, mcp_buf_t *buf)
+{
+    static const mcp_str_t  up[] = {
+        [MCP_UPSTREAM_UNKNOWN] = mcp_str("not used yet"),
+        [MCP_UPSTREAM_DOWN] = mcp_str("down"),
+        [MCP_UPSTREAM_UP] = mcp_str("up")
+    };
+
+    mcp_buf_lit(buf, "<tr>");
+    mcp_status_html_cell(buf, mcp_status_text(server->name));
+    mcp_status_html_cell(buf, mcp_status_text(server->endpoint));
+    mcp_status_html_cell(buf, up[server->up]);
+    mcp_status_html_cell(buf, mcp_status_form(server->form));
+    mcp_status_html_cell(buf, mcp_revision(server->revision)->name);
+
+    mcp_buf_lit(buf, "<td>");
+    mcp_status_html_text(buf, mcp_status_text(server->server));
+    mcp_buf_lit(buf, " ");
+    mcp_status_html_text(buf, mcp_status_text(server->version));
+    mcp_buf_lit(buf, "</td>");
+
+    mcp_status_html_number(buf, server->sessions);
+    mcp_status_html_number(buf, (int64_t) server->opened);
+    mcp_status_html_number(buf, (int64_t) server->refused);
+    mcp_status_html_error(status, server, buf);
+    mcp_buf_lit(buf, "</tr>\n");
+}
+
+
+/* Appends the table of MCP servers, if there are any. */
+static void
+mcp_status_html_upstreams(const mcp_status_t *status, mcp_buf_t *buf)
+{
+    if (status->n_upstreams == 0) {
+        return;
+    }
+
+    mcp_buf_lit(buf, "<table>\n<tr><th>MCP server</th><th>Endpoint</th>"
+                     "<th>State</th><th>Form</th><th>Revision</th>"
+                     "<th>Software</th><th class=\"n\">Sessions</th>"
+                     "<th class=\"n\">initialized</th>"
+                     "<th class=\"n\">failed</th><th>Last error</th></tr>\n");
+    mcp_status_upstreams(status, mcp_status_html_upstream, buf);
+    mcp_buf_lit(buf, "</table>\n");
+}
+
+
 void
 mcp_status_html(const mcp_status_t *status, mcp_buf_t *buf)
 {
@@ -278,6 +347,7 @@ mcp_status_html(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_buf_str(buf, mcp_status_cut(&rest, mcp_str(MCP_STATUS_PLAIN)));
     mcp_status_html_zone(status, buf);
     mcp_status_html_cluster(status, buf);
+    mcp_status_html_upstreams(status, buf);
     mcp_status_html_tools(status, buf);
     mcp_status_html_counters(status, buf);
     mcp_buf_str(buf, rest);

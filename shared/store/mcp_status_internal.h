@@ -17,6 +17,7 @@
 #include "mcp_status.h"
 #include "store/mcp_store_call_stats.h"
 #include "store/mcp_store_node.h"
+#include "store/mcp_store_upstream.h"
 
 
 /* The input of a response with the status: the request's query, the store, and
@@ -31,6 +32,9 @@ typedef struct {
 
     /* number of active requests of each row */
     uint64_t                   active[MCP_CALL_STATS_ROWS_MAX];
+
+    size_t                     n_upstreams;        /* number of MCP servers */
+    mcp_store_upstream_t       upstreams[MCP_STORE_UPSTREAMS];
 
     unsigned                   clustered;          /* 1: the zone is a node of
                                                       a cluster; 0: the
@@ -89,6 +93,10 @@ typedef void (*mcp_status_number_pt)(const mcp_status_t *status,
 typedef void (*mcp_status_calls_pt)(const mcp_status_t *status,
     const mcp_call_stats_t *stats, uint64_t active, mcp_buf_t *buf);
 
+/* Writes the row of one MCP server in a format. */
+typedef void (*mcp_status_upstream_pt)(const mcp_status_t *status,
+    const mcp_store_upstream_t *server, mcp_buf_t *buf);
+
 /* Sets *status to the present state of a store. */
 void mcp_status_read(mcp_status_t *status, mcp_store_t *store,
     const mcp_status_query_t *query);
@@ -111,6 +119,14 @@ mcp_status_requests(const mcp_status_t *status, mcp_revision_e revision)
 /* Calls "write" for each row of the call statistics. */
 void mcp_status_calls(const mcp_status_t *status, mcp_status_calls_pt write,
     mcp_buf_t *buf);
+
+/* Calls "write" for each MCP server. */
+void mcp_status_upstreams(const mcp_status_t *status,
+    mcp_status_upstream_pt write, mcp_buf_t *buf);
+
+/* Returns the name of a form of MCP servers, mcp_upstream_e; "auto" if the form
+ * was not found out yet. */
+mcp_str_t mcp_status_form(unsigned form);
 
 /* Returns the name of a kind of rows, such as "tool". */
 mcp_str_t mcp_status_kind(mcp_call_stats_kind_e kind);

@@ -388,6 +388,56 @@ mcp_status_json_recent(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
+/* Appends the last error of an MCP server. */
+static void
+mcp_status_json_upstream_error(const mcp_store_upstream_t *server,
+    mcp_buf_t *buf)
+{
+    if (server->failed_at == 0) {
+        mcp_status_begin(buf, "last_error", "null");
+        return;
+    }
+
+    mcp_status_begin(buf, "last_error", "{");
+    mcp_status_number(buf, "at", server->failed_at);
+    mcp_status_json_reason(buf, server->reason);
+    mcp_status_string(buf, "detail", mcp_status_text(server->detail));
+    mcp_buf_lit(buf, "}");
+}
+
+
+static void
+mcp_status_json_upstream(const mcp_status_t *status,
+    const mcp_store_upstream_t *server, mcp_buf_t *buf)
+{
+    static const char *const  up[] = {
+        [MCP_UPSTREAM_UNKNOWN] = "null",
+        [MCP_UPSTREAM_DOWN] = "false",
+        [MCP_UPSTREAM_UP] = "true"
+    };
+
+    (void) status;
+
+    mcp_status_begin(buf, "", "{");
+    mcp_status_string(buf, "endpoint", mcp_status_text(server->endpoint));
+    mcp_status_string(buf, "upstream", mcp_status_text(server->name));
+    mcp_status_string(buf, "form", mcp_status_form(server->form));
+    mcp_status_string(buf, "revision", mcp_revision(server->revision)->name);
+    mcp_status_string(buf, "server", mcp_status_text(server->server));
+    mcp_status_string(buf, "version", mcp_status_text(server->version));
+    mcp_status_begin(buf, "up", up[server->up]);
+    mcp_status_number(buf, "sessions", server->sessions);
+
+    mcp_status_begin(buf, "initializations", "{");
+    mcp_status_number(buf, "ok", server->opened);
+    mcp_status_number(buf, "failed", server->refused);
+    mcp_buf_lit(buf, "}");
+
+    mcp_status_json_upstream_error(server, buf);
+    mcp_buf_lit(buf, "}");
+}
+
+
 static void
 mcp_status_json_node(mcp_buf_t *buf, uint64_t id)
 {
@@ -484,6 +534,10 @@ mcp_status_json(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_status_json_calls(status, buf);
     mcp_status_json_running(status, buf);
     mcp_status_json_recent(status, buf);
+
+    mcp_status_begin(buf, "upstreams", "[");
+    mcp_status_upstreams(status, mcp_status_json_upstream, buf);
+    mcp_buf_lit(buf, "]");
 
     if (status->clustered) {
         mcp_status_json_cluster(status, buf);

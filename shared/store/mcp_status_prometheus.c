@@ -210,6 +210,78 @@ mcp_status_prometheus_durations(const mcp_status_t *status,
 }
 
 
+/* Appends the name of a metric and the labels of an MCP server. */
+static void
+mcp_status_server(const mcp_status_t *status,
+    const mcp_store_upstream_t *server, mcp_buf_t *buf, const char *name)
+{
+    mcp_status_labels(status, buf, name);
+    mcp_status_label(buf, "endpoint", mcp_status_text(server->endpoint));
+    mcp_status_label(buf, "upstream", mcp_status_text(server->name));
+}
+
+
+/* A server to which no request was sent has no sample. */
+static void
+mcp_status_prometheus_up(const mcp_status_t *status,
+    const mcp_store_upstream_t *server, mcp_buf_t *buf)
+{
+    if (server->up != MCP_UPSTREAM_UNKNOWN) {
+        mcp_status_server(status, server, buf, "mcp_upstream_up");
+        mcp_status_sample(buf, server->up == MCP_UPSTREAM_UP);
+    }
+}
+
+
+static void
+mcp_status_prometheus_sessions(const mcp_status_t *status,
+    const mcp_store_upstream_t *server, mcp_buf_t *buf)
+{
+    mcp_status_server(status, server, buf, "mcp_upstream_sessions");
+    mcp_status_sample(buf, server->sessions);
+}
+
+
+static void
+mcp_status_prometheus_initializations(const mcp_status_t *status,
+    const mcp_store_upstream_t *server, mcp_buf_t *buf)
+{
+    mcp_status_server(status, server, buf,
+                      "mcp_upstream_initializations_total");
+    mcp_status_label(buf, "result", mcp_str("ok"));
+    mcp_status_sample(buf, server->opened);
+
+    mcp_status_server(status, server, buf,
+                      "mcp_upstream_initializations_total");
+    mcp_status_label(buf, "result", mcp_str("failed"));
+    mcp_status_sample(buf, server->refused);
+}
+
+
+/* Appends the metrics of MCP servers, if there are any. */
+static void
+mcp_status_prometheus_upstreams(const mcp_status_t *status, mcp_buf_t *buf)
+{
+    if (status->n_upstreams == 0) {
+        return;
+    }
+
+    mcp_status_metric(buf, "mcp_upstream_up",
+                      "1 if the last request to an MCP server got a response",
+                      "gauge");
+    mcp_status_upstreams(status, mcp_status_prometheus_up, buf);
+
+    mcp_status_metric(buf, "mcp_upstream_sessions",
+                      "Sessions at an MCP server that are kept", "gauge");
+    mcp_status_upstreams(status, mcp_status_prometheus_sessions, buf);
+
+    mcp_status_metric(buf, "mcp_upstream_initializations_total",
+                      "Requests initialize to an MCP server, by result",
+                      "counter");
+    mcp_status_upstreams(status, mcp_status_prometheus_initializations, buf);
+}
+
+
 void
 mcp_status_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
 {
@@ -242,6 +314,8 @@ mcp_status_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
                       "Time that calls of each tool, prompt and resource took",
                       "histogram");
     mcp_status_calls(status, mcp_status_prometheus_durations, buf);
+
+    mcp_status_prometheus_upstreams(status, buf);
 
     mcp_status_numbers(status, MCP_STATUS_CLUSTER,
                        mcp_status_prometheus_number, buf);

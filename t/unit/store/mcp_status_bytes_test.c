@@ -6,7 +6,8 @@
  * states, one after the other:
  *
  *   an unused zone without a cluster
- *   calls, failures and a node that cannot reach Redis, without details
+ *   calls, failures, MCP servers and a node that cannot reach Redis, without
+ *   details
  *   the same with details, and a node that its cluster has rejected
  *
  * A test that fails writes the actual output to build/unit/store. The files
@@ -17,6 +18,7 @@
 
 #include "status_cases.h"
 
+#include "mcp_endpoint.h"
 #include "store/mcp_status_internal.h"
 #include "store/mcp_store_node.h"
 #include "store/mcp_store_replication.h"
@@ -175,6 +177,45 @@ begin_calls(uint32_t row)
     assert_ok(mcp_store_replication_start(&d.store[1], &ref, 1));
     assert_ok(mcp_store_remote_consumer(&d.store[1], &ref, 3, 0, 0));
     stream(4, 1, MCP_STATE_CANCELLED, &ref);
+}
+
+
+/* Adds three MCP servers with the states "not used yet", "up" and "down". */
+static void
+add_servers(void)
+{
+    mcp_store_upstream_row_t   row;
+    mcp_store_upstream_item_t  item = {
+        (const unsigned char *) "localhost/mcp\0..", mcp_str("/mcp"),
+        mcp_str("localhost/mcp"), mcp_str("@idle"), MCP_UPSTREAM_AUTO,
+        MCP_REVISION_NONE
+    };
+
+    assert_ok(mcp_store_upstream_offer(&d.store[0], &item, &row));
+
+    item.name = mcp_str("@a<\"b>");
+    item.form = MCP_UPSTREAM_SESSION;
+    assert_ok(mcp_store_upstream_offer(&d.store[0], &item, &row));
+    mcp_store_upstream_revision(&d.store[0], row, MCP_REVISION_2025_06_18);
+    mcp_store_upstream_up(&d.store[0], row, MCP_UPSTREAM_UP);
+    mcp_store_upstream_describe(&d.store[0], row, mcp_str("S & T"),
+                                mcp_str("1.<2>"));
+    mcp_store_upstream_initialized(&d.store[0], row, 1);
+    assert_ok(mcp_store_upstream_session(&d.store[0], row,
+                                         (const unsigned char *)
+                                         "sixteen bytes ..",
+                                         mcp_str("x"), 0, 0, NULL));
+
+    item.endpoint = mcp_str("other.example/<b>");
+    item.catalog_key = (const unsigned char *) "other.example/<b>";
+    item.name = mcp_str("@c");
+    item.form = MCP_UPSTREAM_STATELESS;
+    assert_ok(mcp_store_upstream_offer(&d.store[0], &item, &row));
+    mcp_store_upstream_up(&d.store[1], row, MCP_UPSTREAM_DOWN);
+    mcp_store_upstream_initialized(&d.store[1], row, 0);
+    mcp_store_upstream_initialized(&d.store[1], row, 0);
+    mcp_store_upstream_failed(&d.store[1], row, MCP_REASON_BACKEND_OUTPUT,
+                              mcp_str("not \"JSON\" <"), 1790000000000 - 5400);
 }
 
 
@@ -358,6 +399,7 @@ TEST(test_bytes)
     for (n = 0; n < STATES; n++) {
         if (n == 1) {
             begin_calls(count_calls());
+            add_servers();
             mcp_store_node_link(&d.store[1], MCP_NODE_LINK_LOST, 0);
         }
 
