@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// MCP servers as operators see them: the state of their sessions in the log,
+// and their rows in JSON, in Prometheus' metrics and on the page.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
+import { describe, test } from 'node:test';
+import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
+import { MODERN } from './lib/modern.mjs';
+import { textOf } from './lib/session.mjs';
+import { recording, reload, withSessions } from './lib/upstream.mjs';
+import { request } from './lib/wire.mjs';
+
+const sessions = await withSessions();
+const modern = await recording();
+const dead = await freePort();
+
+sessions.answer = () => ({ content: [{ type: 'text', text: 'done' }] });
+modern.describe = () => ({ capabilities: { tools: {} }, ttlMs: 0,
+    supportedVersions: [MODERN], cacheScope: 'public',
+    resultType: 'complete', _meta: { 'io.modelcontextprotocol/serverInfo':
+        { name: 'new "one"', version: '<2>' } } });
+
+// Each server has an endpoint of its name.
+
+const ports = { sessions: [sessions.port, 'session'],
+                modern: [modern.port, 'modern'],
+                found: [modern.port, 'auto'],
+                dead: [dead, 'stateless'] };
+const sections = Object.entries(ports).map(([name, [port, form]]) => ({
+    nginx: `
+        location = /${name} {
+            mcp mcp; mcp_backend @${name}; mcp_task_after off;
+            access_log clients.log states;
+        }
+        location @${name} {
+            mcp_upstream ${form};
+            mcp_upstream_check ${name === 'sessions' ? '1s' : '1m'};
+            include ${root}/examples/mcp_upstream_params;
+            rewrite ^ /mcp? break;
+            proxy_buffering off;
+            proxy_pass http://127.0.0.1:${port};
+            log_subrequest on;
+            access_log backends.log states;
+        }`,
+    apache: `
+        <Location "/${name}">
+            SetHandler mcp
+            MCPBackend /mcp-backend/${name}
+            MCPTaskAfter off
+        </Location>
+        <Location "/mcp-backend/${name}">
+            MCPUpstream ${form}
+            MCPUpstreamCheck ${name === 'sessions' ? '1s' : '1m'}
+            SetEnv mcp-log on
+            Include ${root}/examples/mcp_upstream.conf
+            ProxyPass "http://127.0.0.1:${port}/mcp" retry=0
+        </Location>`,
+}));
+
+const server = await Fixture.use({
+    workers: 1,
+    http: {
+        nginx: `log_format states '$mcp_method $mcp_upstream_state.';`,
+        apache: `
+            LogFormat "%{mcp-method}n %{mcp-upstream-state}n." states
+            CustomLog backends.log states env=mcp-log
+            CustomLog clients.log states env=!mcp-log`,
+    },
+    server: {
+        nginx: sections.map((s) => s.nginx).join(''),
+        apache: sections.map((s) => s.apache).join(''),
+    },
+});
+
+const get = (format) => request(server.port, { method: 'GET',
+    path: `/status?format=${format}` });
+const text = async (format) => (await get(format)).text();
+const row = async (name) => JSON.parse(await text('json')).upstreams
+    .find(({ endpoint }) => endpoint.endsWith(`/${name}`));
+const open = (name) => server.session({ send: (options) =>
+    request(server.port, { path: `/${name}`, ...options }) });
+const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
+
+async function until(what, good) {
+    for (const end = Date.now() + 10000; ;) {
+        const value = await what();
+
+        if (good(value)) {
+            return value;
+        }
+
+        assert.ok(Date.now() < end, `still: ${JSON.stringify(value)}`);
+        await pause(20);
+    }
+}
+
+// Checks the lines of a log that an action adds, after those of earlier
+// requests. An unknown value is "-".
+
+async function logged(file, expected, action) {
+    const read = async () => (await fs.readFile(`${server.prefix}/${file}`,
+        'utf8').catch(() => '')).split('\n').slice(0, -1);
+    let before;
+
+    do {
+        before = (await read()).length;
+        await pause(100);
+    } while (before !== (await read()).length);
+
+    await action();
+    assert.deepEqual(await until(async () => (await read()).slice(before),
+        (lines) => lines.length >= expected.length), expected);
+}
+
+// The value of a metric for the server of an endpoint, undefined if there is
+// no sample.
+
+async function metric(name, endpoint, labels = '') {
+    const line = (await text('prometheus')).split('\n').find((sample) =>
+        sample.startsWith(`mcp_upstream_${name}{`)
+        && sample.includes(`/${endpoint}",`) && sample.includes(labels));
+
+    return line && Number(line.split(' ').at(-1));
+}
+
+
+// In Apache, the server of an endpoint without a catalog has a row only after
+// its first request.
+
+const early = SERVER === 'nginx';
+
+
+describe('server with sessions', () => {
+    test('no request yet: the state is unknown', async (t) => {
+        if (!early) {
+            t.skip('nginx only');
+            return;
+        }
+
+        const { up, form, sessions: n, last_error: error } =
+            await row('sessions');
+
+        assert.deepEqual([up, form, n, error], [null, 'session', 0, null]);
+        assert.equal(await metric('up', 'sessions'), undefined);
+        assert.equal(await metric('sessions', 'sessions'), 0);
+    });
+
+    test('calls: the session is opened, used, lost and opened again',
+         async () => {
+        const it = await open('sessions');
+        const call = async () => assert.equal(textOf(await it.tool('add')),
+                                              'done');
+
+        await until(() => sessions.sessions.size, (n) => n === 0);
+        await logged('clients.log', ['tools/call init.', 'tools/call hit.'],
+                     async () => { await call(); await call(); });
+
+        assert.equal(await metric('sessions', 'sessions'), 1);
+        sessions.sessions.clear();
+        await logged('backends.log', ['tools/call again.'], call);
+        await logged('clients.log', ['tools/call hit.'], call);
+
+        const { server: name, version, revision, up, upstream, sessions: n,
+                initializations } = await row('sessions');
+
+        assert.deepEqual([name, version, revision, up, n],
+                         ['sessions', '1', '2025-06-18', true, 1]);
+        assert.equal(upstream, SERVER === 'apache' ? '/mcp-backend/sessions'
+                                                   : '@sessions');
+        assert.deepEqual(initializations, { ok: 3, failed: 0 });
+        assert.equal(await metric('up', 'sessions'), 1);
+        assert.equal(await metric('initializations_total', 'sessions',
+                                  'result="ok"'), 3);
+    });
+
+    test('client ends its session: it is not counted any more', async () => {
+        const { sessions: before } = await row('sessions');
+        const it = await open('sessions');
+
+        await it.tool('add');
+        assert.equal((await row('sessions')).sessions, before + 1);
+        await it.delete();
+        assert.equal((await row('sessions')).sessions, before);
+    });
+
+    test('reload: the row stays', async () => {
+        const it = await open('sessions');
+
+        await it.tool('add');
+
+        const before = await row('sessions');
+
+        await reload(server);
+        await it.tool('add');
+        assert.deepEqual(await row('sessions'), before);
+    });
+
+    test('server refuses initialize: it is counted, the server is up',
+         async () => {
+        const it = await open('sessions');
+        const { describe: usual } = sessions;
+        const { initializations: { failed } } = await row('sessions');
+
+        try {
+            sessions.describe = () => ({ error: { code: -32603,
+                message: 'not today' } });
+
+            const { response } = await it.follow(await it.call('add'));
+
+            assert.equal(response.error.code, -32603);
+        } finally {
+            sessions.describe = usual;
+        }
+
+        const after = await row('sessions');
+
+        assert.equal(after.initializations.failed, failed + 1);
+        assert.equal(after.up, true);
+        assert.equal(after.last_error.reason, 'upstream_session');
+        assert.match(after.last_error.detail, /refused initialize/);
+        assert.ok(Math.abs(after.last_error.at - Date.now()) < 60000);
+    });
+
+    test('server is down: clients get the old description, the row shows it',
+         async () => {
+        const { describe: usual, reply } = sessions;
+        const it = await open('sessions');
+
+        await it.tool('add');
+        await pause(1100);
+
+        try {
+            sessions.reply = ({ res }) => { res.socket.destroy(); };
+            sessions.describe = sessions.reply;
+            await logged('clients.log', ['initialize stale.',
+                                         'notifications/initialized -.'],
+                         () => open('sessions'));
+
+            const { up, last_error: error } = await row('sessions');
+
+            assert.equal(up, false);
+            assert.equal(error.reason, 'backend_failed');
+            assert.equal(await metric('up', 'sessions'), 0);
+            assert.ok((await text('html')).includes('<td>down</td>'));
+        } finally {
+            Object.assign(sessions, { describe: usual, reply });
+        }
+
+        await it.tool('add');
+        assert.equal((await row('sessions')).up, true);
+        assert.equal(await metric('up', 'sessions'), 1);
+    });
+});
+
+
+describe('server of 2026-07-28', () => {
+    test('description: its name, version and revision are shown', async () => {
+        const it = await open('modern');
+
+        modern.reply = () => ({ content: [], resultType: 'complete' });
+        await logged('clients.log', ['tools/call -.'], () => it.tool('add'));
+
+        const { server: name, version, revision, up, sessions: n,
+                initializations } = await row('modern');
+
+        assert.deepEqual([name, version, revision, up, n],
+                         ['new "one"', '<2>', MODERN, true, 0]);
+        assert.deepEqual(initializations, { ok: 0, failed: 0 });
+        assert.ok((await text('html')).includes(
+            `<td>${MODERN}</td><td>new "one" &lt;2&gt;</td>`));
+    });
+
+    test('mcp_upstream auto: the form that was found out is shown',
+         async () => {
+        assert.equal((await row('found'))?.form, early ? 'auto' : undefined);
+        await open('found');
+
+        const { form, revision } = await row('found');
+
+        assert.deepEqual([form, revision], ['modern', MODERN]);
+    });
+
+    for (const [name, reply, up, reason] of [
+        ['invalid JSON', () => ({ type: 'application/json', text: '{"a"' }),
+         false, 'backend_output'],
+        ['HTTP 500', () => ({ status: 500, type: 'text/plain', text: 'no' }),
+         false, 'backend_status'],
+        ['HTTP 401', () => ({ status: 401, type: 'text/plain', text: 'no' }),
+         true, 'upstream_auth'],
+    ]) {
+        test(`${name}: the row has the error`, async () => {
+            const it = await open('modern');
+
+            modern.reply = reply;
+            await it.call('add').then((answer) => it.follow(answer));
+
+            const after = await row('modern');
+
+            assert.deepEqual([after.up, after.last_error.reason],
+                             [up, reason]);
+            modern.reply = () => ({ content: [], resultType: 'complete' });
+            await it.tool('add');
+            assert.equal((await row('modern')).up, true);
+        });
+    }
+});
+
+
+describe('server that refuses connections', () => {
+    test('client connects: the server is down, the request is counted',
+         async () => {
+        const answer = await request(server.port, {
+            path: '/dead', body: JSON.stringify({ jsonrpc: '2.0', id: 1,
+                method: 'initialize', params: { protocolVersion: '2025-11-25',
+                    capabilities: {}, clientInfo: { name: 'x',
+                                                    version: '1' } } }),
+            headers: { 'Content-Type': 'application/json',
+                       Accept: 'application/json, text/event-stream' },
+        });
+
+        assert.equal(answer.status, 503);
+
+        const { up, last_error: error, initializations } = await row('dead');
+
+        assert.deepEqual([up, error.reason, initializations],
+            [false, 'backend_failed', { ok: 0, failed: 1 }]);
+        assert.equal(await metric('initializations_total', 'dead',
+                                  'result="failed"'), 1);
+    });
+});
