@@ -44,6 +44,13 @@ typedef struct {
 static const unsigned char  key_3[] = "what stream 3 is";
 static const unsigned char  key_6[] = "what stream 6 is";
 
+/* the row of the MCP server that counts the texts */
+static mcp_store_upstream_row_t         server;
+static const mcp_store_upstream_item_t  item = {
+    key_3, mcp_str("/mcp"), mcp_str("localhost/mcp"), mcp_str("@server"), 3,
+    MCP_REVISION_NONE
+};
+
 
 static int
 no_lock(void *ctx)
@@ -150,10 +157,13 @@ scene_make(scene_t *scene, void *region)
         mcp_store_subscribe(&a, &scene->ref[4 + i % 2], key);
     }
 
+    assert_ok(mcp_store_upstream_offer(&a, &item, &server));
+
     for (i = 0; i < TEXTS; i++) {
         memset(key, (int) i, sizeof(key));
-        assert_ok(mcp_store_text_add(&a, U, key, text_run(buf, i), 1,
-                                     i == 1 ? EXPIRES : LATER, NULL));
+        assert_ok(mcp_store_upstream_session(&a, server, key, text_run(buf, i),
+                                             1, i == 1 ? EXPIRES : LATER,
+                                             NULL));
     }
 
     memset(key, 0, sizeof(key));
@@ -427,7 +437,8 @@ set_text(mcp_store_t *a, unsigned key, unsigned n, const mcp_tenant_t *tenant)
 
     memset(bytes, (int) key, sizeof(bytes));
 
-    if (mcp_store_text_add(a, U, bytes, text_run(buf, n), LATER, LATER, tenant)
+    if (mcp_store_upstream_session(a, server, bytes, text_run(buf, n), LATER,
+                                   LATER, tenant)
         != MCP_OK)
     {
         abort();
