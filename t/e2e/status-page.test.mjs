@@ -14,6 +14,7 @@ import { Browser } from './lib/browser.mjs';
 import { Fixture, SERVER, root } from './lib/fixture.mjs';
 import { SANITIZED, listening, many, sessions, settle } from './lib/load.mjs';
 import { Modern } from './lib/modern.mjs';
+import { withSessions } from './lib/upstream.mjs';
 import { request } from './lib/wire.mjs';
 
 // Each connection needs a file here and one at the worker.
@@ -380,6 +381,47 @@ test(`status page with ${n} streams: figures and tables are right, `
     assertQuiet(server);
 
     open.forEach((answer) => answer.close());
+});
+
+
+test('status page with MCP servers: shows their state, and one that is down',
+     { skip: threads }, async () => {
+    const upstream = await withSessions();
+    const server = await use({
+        zone: '4m', without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
+        location: { mcp_backend: 'server' },
+        backends: { server: { http: upstream.port, upstream: 'session' } },
+    });
+    const it = await server.session();
+    const row = async () => (await rows('upstreams'))
+        .find(([, endpoint]) => endpoint.endsWith('/mcp'));
+    const { describe } = upstream;
+
+    upstream.describe = (asked) => ({ ...describe(asked),
+        serverInfo: { name: HOSTILE, version: '1' } });
+
+    await it.tool('add');
+    await window(1280, 1000);
+    await browser.open(`http://127.0.0.1:${server.port}/status`);
+    await browser.until(`location.port === '${server.port}'`);
+    await shown();
+    assert.deepEqual((await row()).slice(2),
+        ['up', 'session', '2025-06-18', `${HOSTILE} 1`, '1', '2', '0', '']);
+    assert.equal(await text('#verdict'), 'All is well');
+    assert.equal(await browser.value(
+        'document.querySelectorAll("img").length'), 0);
+    await screen('servers');
+
+    upstream.reply = ({ res }) => { res.socket.destroy(); };
+    await (await it.call('add')).ended;
+    await browser.until(`document.querySelector('#upstreams .bad')`);
+    assert.equal((await row())[2], 'down');
+    assert.match((await row()).at(-1), / ago: /);
+    assert.match(await text('#alerts'), /The MCP server .*server does not respond/);
+    await window(390, 844, true);
+    assert.ok(await fits());
+    await window(1280, 1000);
+    assertQuiet(server);
 });
 
 
