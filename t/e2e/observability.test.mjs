@@ -482,7 +482,7 @@ for (const file of ['prometheus/alerts.yml', 'grafana/mcp.json']) {
             .matchAll(/^(mcp_\w+)/gm)].map(([, name]) => name));
         const named = new Set([...text.matchAll(/\bmcp_\w+/g)]
             .map(([name]) => name)
-            .filter((name) => !name.startsWith('mcp_cluster')));
+            .filter((name) => !/^mcp_(cluster|upstream)/.test(name)));
 
         assert.ok(named.size > 5);
         assert.deepEqual([...named].filter((name) => !known.has(name)), []);

@@ -4,6 +4,7 @@
 // and their rows in JSON, in Prometheus' metrics and on the page.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
@@ -329,4 +330,24 @@ describe('server that refuses connections', () => {
         assert.equal(await metric('initializations_total', 'dead',
                                   'result="failed"'), 1);
     });
+});
+
+
+test('metrics of MCP servers: promtool accepts them', async () => {
+    const metrics = await text('prometheus');
+
+    assert.equal(metrics.match(/^mcp_upstream_up\{/gm).length, 4);
+    execFileSync('promtool', ['check', 'metrics'], { input: metrics });
+});
+
+
+test('examples/prometheus/alerts.yml: names only metrics of MCP servers that exist',
+     async () => {
+    const alerts = await fs.readFile(`${root}/examples/prometheus/alerts.yml`,
+                                     'utf8');
+    const named = alerts.match(/\bmcp_upstream_\w+/g);
+    const metrics = await text('prometheus');
+
+    assert.ok(named.length > 1);
+    assert.deepEqual(named.filter((name) => !metrics.includes(`\n${name}{`)), []);
 });
