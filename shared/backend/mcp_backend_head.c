@@ -351,7 +351,7 @@ mcp_backend_limit(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
 
     mcp_buf_str(&buf, b->status == 429
                       ? mcp_str("Too many calls")
-                      : mcp_str("Not available at the moment"));
+                      : mcp_str("The backend is not available"));
 
     if (b->retry_after) {
         mcp_buf_lit(&buf, ": try again in ");

@@ -35,7 +35,7 @@ mcp_input_refuse_lacks(mcp_request_t *req, unsigned lacks)
     mcp_input_capabilities(lacks, &data);
 
     (void) snprintf(why, sizeof(why),
-                    "a question needs capabilities that the client did not "
+                    "the backend asks for input, but the client did not "
                     "declare: %.*s",
                     (int) (data.failed ? 0 : data.len - before),
                     data.failed ? "" : data.data + before);

@@ -183,7 +183,7 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
     [MCP_FAULT_UPSTREAM_SESSION] = mcp_fault_always(200, MCP_CODE_INTERNAL,
         "Upstream did not open a session"),
     [MCP_FAULT_CALL_FULL] = mcp_fault_always(200, MCP_CODE_INTERNAL,
-        "Call stopped before its end: there is no room for its stream"),
+        "Call stopped before its end: the server has no room for its events"),
     [MCP_FAULT_CALL_LIMIT] = mcp_fault_always(200, MCP_CODE_INTERNAL,
         "Call stopped before its end: its caller has too many streams, or too "
         "many bytes in them"),

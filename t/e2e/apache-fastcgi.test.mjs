@@ -146,7 +146,7 @@ const others = {
     'a status of 204': 'no content',
     'a status of 404': 'isError: not there',
     'a status of 429': 'isError: done',
-    'a status of 503': 'isError: no\nNot available at the moment: try again in 7 seconds.',
+    'a status of 503': 'isError: no\nThe backend is not available: try again in 7 seconds.',
     'a status of 500': 'isError: no',
     'a header line that begins with NUL': JSON_HEAD + RESULT,
     'an unfinished head': 'Content-Type: application/json\r\n',

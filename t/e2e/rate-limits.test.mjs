@@ -124,7 +124,7 @@ test('503 with Retry-After from a backend: isError with the seconds to wait',
     const result = await say(callers.modern('bob'), 'sleep', {});
 
     assert.equal(result.isError, true);
-    assert.equal(textOf(result), 'Out of stock.\nNot available at the moment: '
+    assert.equal(textOf(result), 'Out of stock.\nThe backend is not available: '
                  + 'try again in 9 seconds.');
 });
 

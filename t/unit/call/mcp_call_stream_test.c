@@ -130,7 +130,7 @@ TEST(test_full_later)
     assert_int_equal(b.status, 200);
     assert_null(client_answer_header(&b, "Retry-After"));
     has(b.text, "\"id\":8,\"error\":{\"code\":-32603,");
-    has(b.text, "there is no room for its stream");
+    has(b.text, "the server has no room for its events");
     assert_int_equal(stats().counter[MCP_COUNT_REFUSED_FULL], 1);
     assert_int_equal(b.ended, 1);
     assert_int_equal(d.n_breqs, 1);

@@ -760,7 +760,7 @@ TEST(test_full)
     hog(&ref);
     backend_send(&d, breq, PROGRESS(1) "\n");
     assert_int_equal(a.status, 200);
-    has(a.text, "there is no room for its stream");
+    has(a.text, "the server has no room for its events");
     client_close(&d, &a);
     driver_wait(&d, 100);
     mcp_store_free(&d.process[1].store, &ref);

@@ -769,7 +769,7 @@ TEST(test_pages_unanswered)
     hog(&ref);
     driver_wait(&d, 1100);
     assert_int_equal(a.status, 200);
-    has(a.text, "there is no room for its stream");
+    has(a.text, "the server has no room for its events");
     client_close(&d, &a);
     mcp_store_free(&d.process[1].store, &ref);
     driver_pump(&d);
