@@ -69,7 +69,7 @@ GET /status
 '\A\{"server":"nginx/[\d.]+","version":"\d+\.\d+\.\d+[^"]*",' . CORE::join(',', map { "\"$_\":\\d+" } @::Names) . ',"revisions":\{'
     . CORE::join(',', map { "\"$_\":\\d+" } @::Revisions) . '\},"now":\d+,"zone":\{[^{}]+\},'
     . '"endpoints":\[.*\],"buckets":\[[\d.,]+\],"tools":\[.*\],'
-    . '"running":\[\],"next":null,"recent":\[\]\}\n\z'
+    . '"running":\[\],"next":null,"recent":\[\],"upstreams":\[\]\}\n\z'
 --- response_headers
 Content-Type: application/json
 
