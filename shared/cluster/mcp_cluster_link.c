@@ -286,7 +286,17 @@ mcp_link_fail(mcp_link_t *link, const char *fmt, ...)
     va_end(args);
 
     mcp_link_name(link, name);
-    mcp_cluster_error(link->cluster, "%s: %s", name, why);
+
+    /* the probe fails without an effect: the node is a member all the same */
+
+    if (link->handlers->query) {
+        mcp_worker_log(link->cluster->worker, MCP_LOG_INFO,
+                       "cluster: %s: %s", name, why);
+
+    } else {
+        mcp_cluster_error(link->cluster, "%s: %s", name, why);
+    }
+
     mcp_link_end(link, 0);
 }
 
@@ -614,6 +624,13 @@ mcp_link_closed(mcp_link_t *link, const char *why)
     }
 
     mcp_link_name(link, name);
+
+    if (link->handlers->query) {
+        mcp_worker_log(link->cluster->worker, MCP_LOG_INFO,
+                       "cluster: %s: %s", name, why);
+        mcp_link_end(link, 1);
+        return;
+    }
 
     /* at a port that requires TLS, Redis closes a connection without TLS
      * without sending anything */

@@ -7,12 +7,12 @@
  * off from it, two masters accept writes, and old connections stay at the old
  * one.
  *
- * The leader opens a connection with each heartbeat, which follows the
- * addresses anew, and reads the run id at which members have registered. A
- * process that has registered at another run id connects again. That takes
- * less than two thirds of mcp_cluster_node_timeout. In this time nodes at the
- * new Redis grant no key, because they have found another run id there, see
- * redis/register_node.lua. So no key is granted at both.
+ * The leader opens a connection with each heartbeat, which follows the address
+ * of its open connection anew, and reads the run id at which members have
+ * registered. A process that has registered at another run id connects again.
+ * That takes less than two thirds of mcp_cluster_node_timeout. In this time
+ * nodes at the new Redis grant no key, because they have found another run id
+ * there, see redis/register_node.lua. So no key is granted at both.
  */
 
 
@@ -23,6 +23,21 @@ static void
 mcp_probe_ignore(mcp_cluster_t *cluster)
 {
     (void) cluster;
+}
+
+
+/* A replica may have old data, so only a master is queried. */
+static void
+mcp_probe_role(void *data, const mcp_reply_t *reply)
+{
+    mcp_link_t  *link;
+
+    link = data;
+
+    if (reply && !mcp_reply_is(mcp_reply_item(reply, 0), "master")) {
+        mcp_link_settled(link);
+        mcp_link_stop(link);
+    }
 }
 
 
@@ -54,8 +69,16 @@ mcp_probe_answered(void *data, const mcp_reply_t *reply)
 static int
 mcp_probe_query(mcp_link_t *link)
 {
+    int        rc;
     char       key[MCP_CLUSTER_KEY_MAX];
     mcp_str_t  argv[2];
+
+    argv[0] = mcp_str("ROLE");
+    rc = mcp_link_login(link, argv, 1, mcp_probe_role);
+
+    if (rc != MCP_OK) {
+        return rc;
+    }
 
     argv[0] = mcp_str("GET");
     argv[1] = mcp_cluster_key(link->cluster, MCP_KEY_RUN, mcp_null_str, key);
@@ -78,6 +101,17 @@ void
 mcp_probe_set(mcp_cluster_t *cluster)
 {
     if (cluster->leads) {
+
+        /* the address of the open connection; but each Sentinel names the same
+         * master */
+
+        if (cluster->conf->sentinel.len == 0
+            && cluster->probe.state == MCP_LINK_DOWN
+            && !mcp_timer_armed(&cluster->probe.timer))
+        {
+            cluster->probe.seed = cluster->link.seed;
+        }
+
         mcp_link_start(&cluster->probe);
 
     } else {

@@ -130,7 +130,7 @@ process_init(process_t *p, void *zone, unsigned slot)
     test_env_init(&p->te);
 
     p->step = SIZE_MAX;
-    p->probe = GOOD_HELLO "$-1\r\n";
+    p->probe = GOOD_HELLO GOOD_ROLE "$-1\r\n";
     p->zone = zone ? zone : malloc(CLUSTER_ZONE);
     p->borrowed = zone != NULL;
     assert_non_null(p->zone);

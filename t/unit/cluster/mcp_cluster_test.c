@@ -140,7 +140,7 @@ start_both(void)
 TEST(test_elsewhere)
 {
     p.conf.timeout = 100000;
-    p.probe = GOOD_HELLO "$4\r\naaaa\r\n";
+    p.probe = GOOD_HELLO GOOD_ROLE "$4\r\naaaa\r\n";
 
     process_start(&p);
     process_login(&p);
@@ -149,7 +149,7 @@ TEST(test_elsewhere)
     process_wait(&p, 5001);
     assert_int_equal(p.disconnects, 0);
 
-    p.probe = GOOD_HELLO "$4\r\nbbbb\r\n";
+    p.probe = GOOD_HELLO GOOD_ROLE "$4\r\nbbbb\r\n";
     process_wait(&p, 5001);
     assert_int_equal(p.disconnects, 0);
     process_wait(&p, 5001);
