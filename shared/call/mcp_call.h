@@ -239,7 +239,10 @@ struct mcp_call_s {
                                                a consumer while no question of
                                                its server is open, ms */
     uint64_t                    answered;   /* when the last question of its
-                                               server was answered, ms */
+                                               server ended, ms; 0: none yet */
+    uint64_t                    answered_until;    /* how long the call then
+                                               continues if no consumer has
+                                               attached since, ms */
     mcp_kept_t                 *kept;       /* posts taken from the inbox but
                                                not processed, oldest first */
     mcp_kept_t                **kept_last;

@@ -29,8 +29,8 @@ mcp_call_unattended_until(const mcp_call_t *call)
 
     until = call->unattended + call->bound_wait;
 
-    return call->answered && until < call->answered + MCP_CALL_GRACE
-               ? call->answered + MCP_CALL_GRACE : until;
+    return call->unattended <= call->answered && until < call->answered_until
+               ? call->answered_until : until;
 }
 
 

@@ -84,9 +84,12 @@ mcp_upstream_ask_set_deadline(mcp_request_t *req)
 }
 
 
-/* Removes a question that has an answer. */
+/* Removes a question that has an answer, or that the server has withdrawn.
+ * until is when the call ends if no further request of the client reads it,
+ * ms. */
 static void
-mcp_upstream_ask_remove(mcp_request_t *req, mcp_upstream_question_t *question)
+mcp_upstream_ask_remove(mcp_request_t *req, mcp_upstream_question_t *question,
+    uint64_t until)
 {
     mcp_upstream_question_t  **link;
 
@@ -100,6 +103,7 @@ mcp_upstream_ask_remove(mcp_request_t *req, mcp_upstream_question_t *question)
     mcp_upstream_ask_free(req, question);
 
     req->call->answered = mcp_call_now(req->call);
+    req->call->answered_until = until;
     mcp_call_set_stream_state(req->call, mcp_call_state(req->call));
     mcp_upstream_ask_set_deadline(req);
 }
@@ -275,7 +279,7 @@ mcp_upstream_ask_cancelled(mcp_request_t *req, const mcp_backend_msg_t *msg)
     /* a client without a session has no open request for the question */
 
     if (req->call->rounds) {
-        mcp_upstream_ask_remove(req, question);
+        mcp_upstream_ask_remove(req, question, question->deadline);
         return MCP_OK;
     }
 
@@ -297,7 +301,7 @@ mcp_upstream_ask_cancelled(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_AGAIN;
     }
 
-    mcp_upstream_ask_remove(req, question);
+    mcp_upstream_ask_remove(req, question, 0);
 
     return MCP_OK;
 }
@@ -333,7 +337,8 @@ mcp_upstream_ask_answer(mcp_call_t *call, uint64_t number,
                                   error.raw);
             }
 
-            mcp_upstream_ask_remove(req, question);
+            mcp_upstream_ask_remove(req, question, mcp_call_now(call)
+                                                   + MCP_UPSTREAM_ROUND_WAIT);
 
             return 1;
         }
@@ -373,7 +378,7 @@ mcp_upstream_ask_timeout(mcp_request_t *req)
                                             "time"));
         }
 
-        mcp_upstream_ask_remove(req, question);
+        mcp_upstream_ask_remove(req, question, 0);
     }
 
     mcp_upstream_ask_set_deadline(req);

@@ -3,25 +3,31 @@
 #include "call/mcp_upstream_round.h"
 
 #include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_form.h"
 #include "rpc/mcp_result.h"
 
 
 int
-mcp_upstream_round_possible(const mcp_call_t *call)
+mcp_upstream_round_possible(mcp_call_t *call)
 {
-    mcp_upstream_e        form;
-    const mcp_request_t  *req;
+    mcp_str_t       version;
+    mcp_request_t  *req;
+    mcp_upstream_e  form;
 
     req = &call->requests[0];
 
     if (!mcp_client_is_stateless(&call->client) || call->bare
         || !(call->client.capabilities & MCP_CLIENT_INPUT)
-        || !req->method->takes_input)
+        || !req->method->takes_input
+        || mcp_endpoint_upstream(call->endpoint, req->target)
+           == MCP_UPSTREAM_OFF
+        || call->endpoint->targets[req->target].session
+           == MCP_UPSTREAM_OF_PRINCIPAL)
     {
         return 0;
     }
 
-    form = mcp_endpoint_upstream(call->endpoint, req->target);
+    form = mcp_upstream_form(req, &version);
 
     return form == MCP_UPSTREAM_SESSION || form == MCP_UPSTREAM_AUTO;
 }

@@ -9,7 +9,8 @@
  * exchange/mcp_retry.h.
  *
  * The end of the client's connection does not cancel such a call as long as a
- * question has no answer, and for MCP_CALL_GRACE after the last answer.
+ * question has no answer. If no connection has read the stream since the last
+ * answer, the call continues for MCP_UPSTREAM_ROUND_WAIT after it.
  */
 
 
@@ -20,8 +21,14 @@
 #include "call/mcp_call.h"
 
 
-/* Returns 1 if the call may have such questions. */
-int mcp_upstream_round_possible(const mcp_call_t *call);
+/* Time in which the client may repeat a request that has brought an answer, but
+ * could not read the stream, for example because of a response 503, ms. */
+#define MCP_UPSTREAM_ROUND_WAIT  30000
+
+
+/* Returns 1 if the call may have such questions: its server may have sessions
+ * that declare the capabilities of the client. */
+int mcp_upstream_round_possible(mcp_call_t *call);
 
 /*
  * Writes the response with a question, which is the next event of the stream,

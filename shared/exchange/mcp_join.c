@@ -52,14 +52,13 @@ typedef struct {
 #define mcp_join_waits(x)  ((mcp_join_wait_t *) (void *) (x)->join)
 
 
-static int mcp_join_read(mcp_exchange_t *x);
 static void mcp_join_last(mcp_exchange_t *x);
 static int mcp_join_stays(mcp_exchange_t *x);
 static int mcp_join_lookup(mcp_exchange_t *x);
 
 
 static const mcp_resume_reader_t  mcp_join_reader = {
-    .read = mcp_join_read,
+    .read = mcp_consumer_copy,
     .stays = mcp_join_stays,
     .last = mcp_join_last
 };
@@ -101,15 +100,6 @@ mcp_join_set(mcp_exchange_t *x, const mcp_routing_t *v)
 
 
 /* --- joined requests --- */
-
-/* Reads on until the request has its response, which may be a question
- * (call/mcp_upstream_round.h), so that the call continues. */
-static int
-mcp_join_read(mcp_exchange_t *x)
-{
-    return x->reader.answered ? MCP_DONE : mcp_consumer_copy(x);
-}
-
 
 /* Returns 0: a joined reader does not outlive its connection. */
 static int

@@ -12,13 +12,12 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-static int mcp_retry_read(mcp_exchange_t *x);
 static int mcp_retry_stays(mcp_exchange_t *x);
 static void mcp_retry_last(mcp_exchange_t *x);
 
 
 static const mcp_resume_reader_t  mcp_retry_reader = {
-    .read = mcp_retry_read,
+    .read = mcp_consumer_copy,
     .stays = mcp_retry_stays,
     .last = mcp_retry_last
 };
@@ -37,15 +36,6 @@ mcp_retry_is(mcp_str_t state)
 
 
 /* --- the reader --- */
-
-/* Reads on until the request has its response: the result of the call, or its
- * next questions. */
-static int
-mcp_retry_read(mcp_exchange_t *x)
-{
-    return x->reader.answered ? MCP_DONE : mcp_consumer_copy(x);
-}
-
 
 /* Returns 0: the connection ends when another request of the client reads the
  * stream. */

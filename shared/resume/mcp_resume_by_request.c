@@ -66,7 +66,8 @@ mcp_resume_request_policy(mcp_request_t *req, uint64_t seq)
     }
 
     mcp_buf_lit(&buf, ",\"maxWait\":");
-    mcp_resume_seconds(&buf, call->policy.max_wait);
+    mcp_resume_seconds(&buf, call->rounds ? call->bound_wait
+                                          : call->policy.max_wait);
     mcp_buf_lit(&buf, "}}");
 
     return mcp_resume_add_first(req, &buf);

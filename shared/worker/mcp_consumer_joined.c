@@ -147,8 +147,8 @@ mcp_consumer_copy_message(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
-/* Writes the messages in *events, which has each as "data: ...\n\n"; a message
- * is one line. */
+/* Writes the messages in *events, which has each as "data: ...\n\n", up to the
+ * response; a message is one line. */
 static int
 mcp_consumer_copy_events(mcp_exchange_t *x, const mcp_buf_t *events)
 {
@@ -160,7 +160,7 @@ mcp_consumer_copy_events(mcp_exchange_t *x, const mcp_buf_t *events)
     p = events->data;
     end = p + events->len;
 
-    while (rc == MCP_OK && p < end) {
+    while (rc == MCP_OK && p < end && !x->reader.answered) {
         text.data = p + sizeof("data: ") - 1;
         p = memchr(text.data, '\n', (size_t) (end - text.data));
         text.len = (size_t) (p - text.data);
@@ -231,6 +231,10 @@ mcp_consumer_copy(mcp_exchange_t *x)
 {
     int        rc;
     mcp_buf_t  events;
+
+    if (x->reader.answered) {
+        return MCP_DONE;
+    }
 
     mcp_buf_init(&events, &x->worker->env->mem, SIZE_MAX / 2);
 

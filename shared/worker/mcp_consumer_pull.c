@@ -334,7 +334,8 @@ mcp_consumer_is_asked(mcp_exchange_t *x)
     if (!mcp_client_is_stateless(&x->client) || x->resumption->reader
         || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK
         || info.kind != MCP_STREAM_CALL || info.expires
-        || info.state != MCP_STATE_INPUT_REQUIRED)
+        || info.state != MCP_STATE_INPUT_REQUIRED
+        || x->reader.cursor.done || x->reader.cursor.seq < info.last_seq)
     {
         return 0;
     }
