@@ -265,6 +265,7 @@ mcp_call_make_stream(mcp_call_t *call)
 
     if (rc == MCP_OK && call->x && !call->interim) {
         call->x->reader.bound = !call->policy.resumable;
+        call->x->reader.rounds = call->rounds;
         rc = mcp_consumer_start(call->x, &call->ref, 0);
     }
 

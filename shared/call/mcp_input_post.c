@@ -146,6 +146,23 @@ mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
+/* Passes responses to a call; found is the result of the search for its stream
+ * in this store. Runs again after MCP_AGAIN. */
+static int
+mcp_input_deliver_found(mcp_exchange_t *x, int found,
+    const mcp_stream_info_t *info,
+    const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text)
+{
+    if (found == MCP_OK) {
+        return mcp_input_deliver(x, info, text, 0);
+    }
+
+    return found == MCP_ERR_NOT_FOUND
+               ? mcp_input_deliver_unreachable(x, stream, text, 0)
+               : found;
+}
+
+
 /* Runs again after MCP_AGAIN. */
 int
 mcp_input_deliver_to(mcp_exchange_t *x,
@@ -157,13 +174,7 @@ mcp_input_deliver_to(mcp_exchange_t *x,
     rc = mcp_store_find(x->worker->store, stream, mcp_worker_now(x->worker),
                         &info);
 
-    if (rc == MCP_OK) {
-        return mcp_input_deliver(x, &info, text, 0);
-    }
-
-    return rc == MCP_ERR_NOT_FOUND
-               ? mcp_input_deliver_unreachable(x, stream, text, 0)
-               : rc;
+    return mcp_input_deliver_found(x, rc, &info, stream, text);
 }
 
 
@@ -189,7 +200,7 @@ mcp_input_bring(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
         mcp_input_confirm(x, &info, msgs, n);
     }
 
-    return mcp_input_deliver_to(x, stream, text);
+    return mcp_input_deliver_found(x, rc, &info, stream, text);
 }
 
 

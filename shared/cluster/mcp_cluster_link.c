@@ -271,10 +271,29 @@ mcp_link_taken(mcp_queued_action_t *queued, mcp_action_t *action)
 }
 
 
+/* Logs why a link ends. A link that only queries Redis fails without an effect:
+ * the node is a member all the same. */
+static void
+mcp_link_report(mcp_link_t *link, const char *why)
+{
+    char  name[MCP_LINK_NAME_MAX];
+
+    mcp_link_name(link, name);
+
+    if (link->handlers->query) {
+        mcp_worker_log(link->cluster->worker, MCP_LOG_INFO, "cluster: %s: %s",
+                       name, why);
+
+    } else {
+        mcp_cluster_error(link->cluster, "%s: %s", name, why);
+    }
+}
+
+
 void
 mcp_link_fail(mcp_link_t *link, const char *fmt, ...)
 {
-    char     name[MCP_LINK_NAME_MAX], why[MCP_LINK_REASON_MAX];
+    char     why[MCP_LINK_REASON_MAX];
     va_list  args;
 
     if (link->state == MCP_LINK_DOWN || link->state == MCP_LINK_CLOSING) {
@@ -285,18 +304,7 @@ mcp_link_fail(mcp_link_t *link, const char *fmt, ...)
     vsnprintf(why, sizeof(why), fmt, args);
     va_end(args);
 
-    mcp_link_name(link, name);
-
-    /* the probe fails without an effect: the node is a member all the same */
-
-    if (link->handlers->query) {
-        mcp_worker_log(link->cluster->worker, MCP_LOG_INFO,
-                       "cluster: %s: %s", name, why);
-
-    } else {
-        mcp_cluster_error(link->cluster, "%s: %s", name, why);
-    }
-
+    mcp_link_report(link, why);
     mcp_link_end(link, 0);
 }
 
@@ -623,28 +631,21 @@ mcp_link_closed(mcp_link_t *link, const char *why)
         return;
     }
 
-    mcp_link_name(link, name);
-
-    if (link->handlers->query) {
-        mcp_worker_log(link->cluster->worker, MCP_LOG_INFO,
-                       "cluster: %s: %s", name, why);
-        mcp_link_end(link, 1);
-        return;
-    }
-
     /* at a port that requires TLS, Redis closes a connection without TLS
      * without sending anything */
 
     if (link->state == MCP_LINK_LOGIN && !link->answered
-        && !link->target.tls && link->target.path.len == 0)
+        && !link->target.tls && link->target.path.len == 0
+        && link->handlers->query == NULL)
     {
+        mcp_link_name(link, name);
         mcp_cluster_error(link->cluster, "%s: %s before any reply: if the port "
                           "requires TLS, write rediss:// instead of "
                           "redis://", name,
                           why);
 
     } else {
-        mcp_cluster_error(link->cluster, "%s: %s", name, why);
+        mcp_link_report(link, why);
     }
 
     mcp_link_end(link, 1);

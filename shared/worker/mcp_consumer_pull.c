@@ -332,6 +332,7 @@ mcp_consumer_is_asked(mcp_exchange_t *x)
     mcp_stream_info_t  info;
 
     if (!mcp_client_is_stateless(&x->client) || x->resumption->reader
+        || (x->call && !x->reader.rounds)
         || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK
         || info.kind != MCP_STREAM_CALL || info.expires
         || info.state != MCP_STATE_INPUT_REQUIRED

@@ -312,6 +312,9 @@ typedef struct {
     unsigned               same_session:1;     /* 1: a joined reader whose
                                                   session is that of the
                                                   call */
+    unsigned               rounds:1;   /* 1: a question of the call may end
+                                          this response, see
+                                          call/mcp_upstream_round.h */
     unsigned               answered:1; /* 1: the response of the call was
                                           written with the id of this
                                           request */
