@@ -93,26 +93,51 @@ typedef struct {
 _Static_assert(MCP_CATALOG_HEADERS_MAX <= 64, "one bit for each header");
 
 
-/* Returns the headers (a bit for each of them) whose path has this key at
- * index "level". If a key equals the header's name only for some parsers
- * (mcp_json_alike()), the header is ambiguous. */
+/* The names that the paths of some headers have at index "level", so that a key
+ * is compared with few of them. */
+typedef struct {
+    size_t    level;
+    uint64_t  headers[64];             /* a bit for each header, at the index
+                                          that is the last six bits of the
+                                          name's hash */
+} mcp_exchange_mirror_names_t;
+
+
+static void
+mcp_exchange_mirror_names(const mcp_exchange_mirror_t *m, uint64_t headers,
+    size_t level, mcp_exchange_mirror_names_t *names)
+{
+    size_t     i;
+    mcp_str_t  name;
+
+    memset(names, 0, sizeof(*names));
+    names->level = level;
+
+    for ( ; headers != 0; headers &= headers - 1) {
+        i = (size_t) __builtin_ctzll(headers);
+        name = m->headers[i].path[level];
+        names->headers[mcp_json_hash_name(name) % 64] |= headers & -headers;
+    }
+}
+
+
+/* Returns the headers (a bit for each of them) whose name is this key. If a key
+ * equals a name only for some parsers (mcp_json_alike()), the header is
+ * ambiguous. */
 static uint64_t
-mcp_exchange_mirror_key(mcp_exchange_mirror_t *m, uint64_t headers,
-    size_t level, mcp_str_t key)
+mcp_exchange_mirror_key(mcp_exchange_mirror_t *m,
+    const mcp_exchange_mirror_names_t *names, mcp_str_t key)
 {
     size_t     i;
     uint64_t   left, found;
     mcp_str_t  name;
 
     found = 0;
+    left = names->headers[mcp_json_hash_key(key) % 64] & ~m->ambiguous;
 
-    for (left = headers; left != 0; left &= left - 1) {
+    for ( ; left != 0; left &= left - 1) {
         i = (size_t) __builtin_ctzll(left);
-        name = m->headers[i].path[level];
-
-        if (key.len - 2 < name.len) {
-            continue;
-        }
+        name = m->headers[i].path[names->level];
 
         if (mcp_json_str_eq(key, name)) {
             found |= left & -left;
@@ -128,23 +153,27 @@ mcp_exchange_mirror_key(mcp_exchange_mirror_t *m, uint64_t headers,
 
 /* Reads the members of an object, at depth "level" of the arguments, once for
  * all headers whose paths lead through it. The recursion is as deep as the
- * longest path of the catalog. */
+ * longest path of the catalog. No object is read a second time for a header,
+ * because a header that is ambiguous needs no value. */
 static void
 mcp_exchange_mirror_read(mcp_exchange_mirror_t *m, uint64_t headers,
     size_t level, const mcp_json_value_t *object)
 {
-    size_t            i;
-    uint64_t          found, seen, inner;
-    mcp_str_t         key;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
+    size_t                       i;
+    uint64_t                     found, seen, inner;
+    mcp_str_t                    key;
+    mcp_json_iter_t              iter;
+    mcp_json_value_t             value;
+    mcp_exchange_mirror_names_t  names;
 
     seen = 0;
+    mcp_exchange_mirror_names(m, headers, level, &names);
     mcp_json_iter_init(&iter, object->raw);
 
     while (mcp_json_iter_next(&iter, &key, &value)) {
-        found = mcp_exchange_mirror_key(m, headers, level, key);
+        found = mcp_exchange_mirror_key(m, &names, key);
         m->ambiguous |= found & seen;
+        found &= ~seen;
         seen |= found;
         inner = 0;
 

@@ -186,6 +186,14 @@ int mcp_json_str_eq(mcp_str_t raw, mcp_str_t text);
 int mcp_json_alike(mcp_str_t raw, mcp_str_t text);
 
 /*
+ * Return the hash of a key, which is a raw string with its quotes, and of a
+ * member name. The hashes are equal if mcp_json_str_eq() or mcp_json_alike()
+ * is 1 for the key and the name.
+ */
+uint32_t mcp_json_hash_key(mcp_str_t raw);
+uint32_t mcp_json_hash_name(mcp_str_t text);
+
+/*
  * Returns the lower-case ASCII letter to which mcp_json_alike() folds the
  * character c, or 0 if it folds c to none.
  */

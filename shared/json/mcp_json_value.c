@@ -246,6 +246,33 @@ mcp_json_cut(const char **p, const char *end)
 }
 
 
+/* Removes the first character of a key from [*p, end), a text with escapes,
+ * and returns it. A decoded character is in utf8, which has 4 bytes. */
+static mcp_str_t
+mcp_json_cut_key(const char **p, const char *end, char *utf8)
+{
+    mcp_str_t  c;
+
+    if (**p != '\\') {
+        return mcp_json_cut(p, end);
+    }
+
+    c.data = utf8;
+    *p = mcp_json_escape(*p, end, utf8, &c.len);
+
+    return c;
+}
+
+
+/* Returns 1 if a key continues with U+0000, at which parsers that store names
+ * as C strings truncate it. */
+static int
+mcp_json_is_cut_off(const char *p, const char *end)
+{
+    return end - p >= 6 && memcmp(p, "\\u0000", 6) == 0;
+}
+
+
 int
 mcp_json_alike(mcp_str_t raw, mcp_str_t text)
 {
@@ -263,15 +290,7 @@ mcp_json_alike(mcp_str_t raw, mcp_str_t text)
     t_end = text.data + text.len;
 
     while (p < end && t < t_end) {
-
-        if (*p == '\\') {
-            a.data = utf8;
-            p = mcp_json_escape(p, end, utf8, &a.len);
-
-        } else {
-            a = mcp_json_cut(&p, end);
-        }
-
+        a = mcp_json_cut_key(&p, end, utf8);
         b = mcp_json_cut(&t, t_end);
         letter = mcp_json_letter(a);
 
@@ -280,11 +299,70 @@ mcp_json_alike(mcp_str_t raw, mcp_str_t text)
         }
     }
 
-    /* the key may continue with U+0000, at which parsers that store names as C
-     * strings truncate it */
+    return t == t_end && (p == end || mcp_json_is_cut_off(p, end));
+}
 
-    return t == t_end
-           && (p == end || (end - p >= 6 && memcmp(p, "\\u0000", 6) == 0));
+
+/* Adds a character to a hash (FNV-1a). */
+static uint32_t
+mcp_json_hash_add(uint32_t hash, mcp_str_t c)
+{
+    char    letter;
+    size_t  i;
+
+    letter = mcp_json_letter(c);
+
+    if (letter) {
+        c = (mcp_str_t) { &letter, 1 };
+    }
+
+    for (i = 0; i < c.len; i++) {
+        hash = (hash ^ (unsigned char) c.data[i]) * 16777619u;
+    }
+
+    return hash;
+}
+
+
+uint32_t
+mcp_json_hash_key(mcp_str_t raw)
+{
+    char         utf8[4];
+    uint32_t     hash;
+    const char  *p, *end;
+
+    hash = 2166136261u;
+
+    if (raw.len < 2) {
+        return hash;
+    }
+
+    p = raw.data + 1;
+    end = raw.data + raw.len - 1;
+
+    while (p < end && !mcp_json_is_cut_off(p, end)) {
+        hash = mcp_json_hash_add(hash, mcp_json_cut_key(&p, end, utf8));
+    }
+
+    return hash;
+}
+
+
+uint32_t
+mcp_json_hash_name(mcp_str_t text)
+{
+    uint32_t     hash;
+    const char  *t, *end;
+
+    hash = 2166136261u;
+    t = text.data;
+    end = text.data + text.len;
+
+    while (t < end && *t != '\0') {
+        hash = mcp_json_hash_add(hash, mcp_json_cut(&t, end));
+    }
+
+    return hash;
 }
 
 

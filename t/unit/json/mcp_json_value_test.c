@@ -284,4 +284,49 @@ TEST(test_compact)
 }
 
 
+typedef struct {
+    const char  *key;
+    const char  *name;
+} alike_case_t;
+
+
+static const alike_case_t  alike[] = {
+    { "\"\"", "" },
+    { "\"region\"", "region" },
+    { "\"REGION\"", "region" },
+    { "\"r\\u0065g\\u0049on\"", "reGIon" },
+    { "\"regi\\u00f6n\"", "regi\xc3\xb6n" },
+    { "\"\\ud83d\\ude00\"", "\xf0\x9f\x98\x80" },
+    { "\"reg\\u0131on\"", "region" },
+    { "\"task\"", "ta\xc5\xbf\xe2\x84\xaa" },
+    { "\"region\\u0000x\"", "region" },
+    { "\"a\\/b\\n\"", "a/b\n" }
+};
+
+
+TEST(keys_that_are_alike_have_equal_hashes)
+{
+    size_t     i;
+    mcp_str_t  key, name;
+
+    for (i = 0; i < sizeof(alike) / sizeof(alike[0]); i++) {
+        key = test_str(alike[i].key);
+        name = test_str(alike[i].name);
+
+        assert_true(mcp_json_alike(key, name));
+        assert_int_equal(mcp_json_hash_key(key), mcp_json_hash_name(name));
+    }
+
+    /* U+0000 in a name */
+
+    key = mcp_str("\"a\\u0000b\"");
+    name = (mcp_str_t) { "a\0b", 3 };
+    assert_true(mcp_json_str_eq(key, name));
+    assert_int_equal(mcp_json_hash_key(key), mcp_json_hash_name(name));
+
+    assert_int_not_equal(mcp_json_hash_key(mcp_str("\"region\"")),
+                         mcp_json_hash_name(mcp_str("regioo")));
+}
+
+
 RUN_TESTS(NULL, NULL)
