@@ -61,8 +61,8 @@ static int is_location(apr_pool_t *p, const ap_directive_t *d,
     return strcmp(strcmp(args, "~") ? args : argument(p, d, 1), path) == 0;
 }
 
-/* Returns the bit of the kind of section (mcp_setup_section_e) that a directive
- * makes by SetHandler, or 0. */
+/* Returns the bit of the kind of section (mcp_setup_section_e) that a
+ * directive makes by SetHandler, or 0. */
 static unsigned kind_of(apr_pool_t *p, const ap_directive_t *d)
 {
     const char *handler;
@@ -367,8 +367,8 @@ static int check_endpoint(apr_pool_t *pconf, server_rec *s,
 
     if (add && add->shares_catalog_key) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: the endpoint %s has the path of another one "
-                     "whose server has the same ServerName \"%s\": a restart "
+                     "mod_mcp: the endpoint %s has the same path as an "
+                     "endpoint of another server with the ServerName \"%s\": a restart "
                      "may mix up the counters of the two endpoints; name the "
                      "servers differently",
                      core->d, s->server_hostname ? s->server_hostname : "");

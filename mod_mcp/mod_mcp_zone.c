@@ -77,8 +77,8 @@ static int format_region(server_rec *s)
 
     default:
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "MCPStore: cannot create a lock for shared memory, or get "
-                     "random bytes from OpenSSL");
+                     "MCPStore: a lock for shared memory could not be "
+                     "created, or OpenSSL returned no random bytes");
         break;
     }
 

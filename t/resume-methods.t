@@ -199,7 +199,7 @@ $client->rest;
 
 
 
-=== TEST 15: call longer than mcp_resume_after: an interim result, whose token resumes the call
+=== TEST 15: call longer than mcp_resume_after: an interim response, whose token resumes the call
 --- config eval
 ::own('mcp_resume_tokens on; mcp_resume_after 50ms; mcp_stream_after 1h;')
 --- init

@@ -327,7 +327,7 @@ MCP::same($third->body, MCP::priming(0) . ::events(1, 1)
 
 
 
-=== TEST 17: resume while the POST is open: the POST's stream ends
+=== TEST 17: resume while the POST is open: the POST's response ends
 --- config eval: ::own()
 --- init
 my $backend = MCP::backend();

@@ -99,7 +99,7 @@ Connection: close
 
 
 
-=== TEST 5: mcp_retry: the priming event has it
+=== TEST 5: mcp_retry: the priming event has "retry"
 --- config eval: ::files('mcp_retry 1500ms;')
 --- user_files eval: ::file(@::Two)
 --- request eval: MCP::progress_call('x')

@@ -541,7 +541,8 @@ mcp_backend_request_head(mcp_backend_request_t *breq, int status,
         return;
     }
 
-    mcp_call_trace(breq->call, "request %u: its backend answers with %d",
+    mcp_call_trace(breq->call,
+                   "request %u: its backend answers with HTTP status %d",
                    breq->request, status);
 
     mcp_backend_head(mcp_backend_request_request(breq)->backend, status,

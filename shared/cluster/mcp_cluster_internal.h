@@ -281,8 +281,8 @@ struct mcp_cluster_s {
     mcp_timer_t                   heartbeat;
     mcp_timer_t                   lag;    /* next report of the replication
                                              lag */
-    uint64_t                      node;   /* id of this node that was last sent
-                                             to Redis */
+    uint64_t                      node;   /* node id that this node last sent to
+                                             Redis */
     uint64_t                      member; /* id under which this process last
                                              joined; 0: never */
     uint64_t                      registered; /* when the last registration or
@@ -468,8 +468,8 @@ void mcp_link_init(mcp_link_t *link, mcp_cluster_t *cluster,
     const mcp_link_handlers_t *handlers);
 void mcp_link_free(mcp_link_t *link);
 
-/* mcp_link_start() opens the link unless it is open or opening. mcp_link_stop()
- * closes it permanently. */
+/* mcp_link_start() opens the link unless it is open or opening.
+ * mcp_link_stop() closes it permanently. */
 void mcp_link_start(mcp_link_t *link);
 void mcp_link_stop(mcp_link_t *link);
 
@@ -538,7 +538,8 @@ size_t mcp_link_bytes(const mcp_link_t *link);
  * bytes of a replication. */
 void mcp_link_copied(mcp_link_t *link, size_t before);
 
-/* Returns 1 if the connection is established, even if the login is not over. */
+/* Returns 1 if the connection is established, even if the login is not over.
+ * */
 int mcp_link_is_open(const mcp_link_t *link);
 
 /* Sends a command during the login. The handler gets the link as data.
@@ -685,8 +686,8 @@ mcp_encode_fn  mcp_token_encode;
 mcp_encode_fn  mcp_topic_encode;
 
 /* Reads the reply of an operation's script, whose first word means rc. Returns
- * the result of the operation, or MCP_ERR_SYNTAX if the script cannot send this
- * reply. */
+ * the result of the operation, or MCP_ERR_SYNTAX if the script cannot send
+ * this reply. */
 typedef int mcp_decode_fn(mcp_cluster_t *cluster, mcp_operation_t *op,
     const mcp_reply_t *reply, int rc);
 

@@ -83,7 +83,8 @@ void mcp_exchange_log_session(mcp_exchange_t *x, const char *what);
 
 int mcp_dispatch(mcp_exchange_t *x, size_t len);
 
-/* Parses the body of one message in advance; uses the exchange only. */
+/* Parses a body that is a single message. Changes only the exchange, so the
+ * caller need not have the lock of the worker. */
 void mcp_dispatch_parse(mcp_exchange_t *x, size_t len);
 
 /* Responds to a POST without requests. */

@@ -94,7 +94,7 @@ _Static_assert(MCP_CATALOG_HEADERS_MAX <= 64, "one bit for each header");
 
 
 /* The names that the paths of some headers have at index "level", so that a key
- * is compared with few of them. */
+ * is compared with few names. */
 typedef struct {
     size_t    level;
     uint64_t  headers[64];             /* a bit for each header, at the index
@@ -121,7 +121,7 @@ mcp_exchange_mirror_names(const mcp_exchange_mirror_t *m, uint64_t headers,
 }
 
 
-/* Returns the headers (a bit for each of them) whose name is this key. If a key
+/* Returns the headers, a bit for each header, whose name is this key. If a key
  * equals a name only for some parsers (mcp_json_alike()), the header is
  * ambiguous. */
 static uint64_t

@@ -142,7 +142,8 @@ typedef struct {
  *
  * - mcp_quota_key, mcp_resume_stateless and mcp_upstream: their keywords.
  *
- * For other options, "off" is 0 if the table allows it.
+ * "off" is 0 for times, sizes and numbers that mcp_option_table allows to be
+ * 0.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG  *error, a static text, continues the directive's name, for
@@ -152,7 +153,8 @@ typedef struct {
 int mcp_option_set(mcp_options_t *options, mcp_option_e option,
     mcp_str_t text, const char **error);
 
-/* Returns the syntax of an option's values, for an error; static. */
+/* Returns the syntax of an option's values for an error message, a static
+ * string. */
 const char *mcp_option_form(mcp_option_e option);
 
 /* Copies from parent the options that are not set. */

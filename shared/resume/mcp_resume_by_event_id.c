@@ -3,8 +3,8 @@
 /*
  * GET requests to the endpoint. With Last-Event-ID, the request resumes the
  * stream of that event (2025-11-25, basic/transports, "Resumability and
- * Redelivery"); all clients support this method. Without the header, the client
- * listens to its session's own stream.
+ * Redelivery"); all clients support this method. Without the header, the
+ * client listens to its session's own stream.
  */
 
 
@@ -76,8 +76,8 @@ mcp_resume_event_id_find(mcp_exchange_t *x, int cluster_rc,
 
 
 /* Returns 1 if the client needs no further events: the event id is that of an
- * interim result (MCP_EVENT_ANSWERED), which was its response, or that of the
- * last event of a stream that is over. */
+ * interim response (MCP_EVENT_ANSWERED), which was its response, or that of
+ * the last event of a stream that is over. */
 static int
 mcp_resume_event_id_is_last(const mcp_stream_info_t *info, uint64_t after)
 {

@@ -3,16 +3,16 @@
 /*
  * Resume tokens in params and results (MCP PR #1003). There are two kinds. The
  * server's own tokens are for clients that declare resumeTokens: if a call
- * takes long, the client gets an interim result with a token, and repeats the
- * request with the token to get the rest. Backends' tokens are in
+ * takes long, the client gets an interim response with a token, and repeats
+ * the request with the token to get the rest. Backends' tokens are in
  * mcp_resume_by_token_backend.c.
  *
  * The server's token is signed: 'm' (1 byte), expiry in ms (8), digest of the
  * client and the request (16), stream id (16), the last event before the
- * interim result (8). It is valid until it expires or the stream is freed. A
- * client that has the token has the events before the interim result. It gets
- * all later ones, even those that were written to another connection, because
- * they may have been lost.
+ * interim response (8). It is valid until it expires or the stream is freed. A
+ * client that has the token has the events before the interim response. It
+ * gets all later ones, even those that were written to another connection,
+ * because they may have been lost.
  */
 
 
@@ -83,8 +83,8 @@ mcp_resume_token_payload(unsigned char data[MCP_RESUME_TOKEN_LEN],
 }
 
 
-/* Returns when a request gets an interim result, ms, 0 if never. Clients that
- * have declared resumable requests or streams, and tasks, do not get one,
+/* Returns when a request gets an interim response, ms, 0 if never. Clients
+ * that have declared resumable requests or streams, and tasks, do not get one,
  * because they wait in another way. */
 static uint64_t
 mcp_resume_token_due(mcp_exchange_t *x)
@@ -288,8 +288,8 @@ mcp_resume_token_interim(mcp_exchange_t *x)
 }
 
 
-/* Writes an interim result, which is a tool result with nextResumeToken. token
- * is a JSON string. */
+/* Writes an interim response, which is a tool result with nextResumeToken.
+ * token is a JSON string. */
 static void
 mcp_resume_token_interim_write(mcp_exchange_t *x, mcp_str_t token)
 {
@@ -343,7 +343,7 @@ mcp_resume_token_interim_again(mcp_exchange_t *x,
 }
 
 
-/* Writes an event id in front of the interim result on a call's stream. A
+/* Writes an event id in front of the interim response on a call's stream. A
  * client that resumes by this event id has its response already, and gets no
  * second one. */
 static void
@@ -382,9 +382,9 @@ mcp_resume_token_waits(mcp_exchange_t *x, const mcp_resume_token_t *part)
  * displaced connection may still be the only living one, because the request
  * of a lost connection may be processed after that of the connection which the
  * client opened next. Therefore it does not end with an error. It stays open
- * until the time of its interim result, or for MCP_RESUME_TOKEN_STAY. If it
- * got the interim result at once, the client might repeat its request at once,
- * and two living connections would displace each other endlessly.
+ * until the time of its interim response, or for MCP_RESUME_TOKEN_STAY. If it
+ * got the interim response at once, the client might repeat its request at
+ * once, and two living connections would displace each other endlessly.
  */
 static int
 mcp_resume_token_stays(mcp_exchange_t *x)
@@ -404,8 +404,8 @@ mcp_resume_token_stays(mcp_exchange_t *x)
 
 /*
  * Writes the last bytes of a connection that ends without the response: an
- * interim result if the request continues, or an error if the rest of the call
- * is lost. The interim result has an event id only on the stream of the
+ * interim response if the request continues, or an error if the rest of the
+ * call is lost. The interim response has an event id only on the stream of the
  * request's own call, because only that stream can be resumed by an event id.
  */
 static void

@@ -3,7 +3,7 @@
 /*
  * Internal declarations of resume tokens:
  *
- *   mcp_resume_by_token.c          the server's tokens ('m'), interim results
+ *   mcp_resume_by_token.c          the server's tokens ('m'), interim responses
  *   mcp_resume_by_token_backend.c  a backend's own tokens
  *   mcp_resume_by_token_members.c  the members of requests and results with
  *   tokens
@@ -18,9 +18,9 @@
 
 
 /* The state of this method in an exchange and its call, if the request has a
- * token or may get an interim result. */
+ * token or may get an interim response. */
 typedef struct {
-    uint64_t        due;       /* when the request gets an interim result, ms;
+    uint64_t        due;       /* when the request gets an interim response, ms;
                                   0: never */
     mcp_str_t       text;      /* the token of the request, or empty */
     unsigned char  *key;       /* digest of a backend's token, which is the key
@@ -64,7 +64,7 @@ int mcp_resume_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
 int mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_stream_info_t *info, uint64_t seq);
 
-/* Writes an interim result that contains the token of the request again. */
+/* Writes an interim response that contains the token of the request again. */
 void mcp_resume_token_interim_again(mcp_exchange_t *x,
     const mcp_resume_token_t *part);
 
@@ -104,8 +104,8 @@ void mcp_resume_token_backend_failed(mcp_request_t *req);
  * both. Sets places, and returns the number of places with a token. */
 size_t mcp_resume_token_find(const mcp_rpc_t *msg, mcp_json_value_t places[2]);
 
-/* Returns the nextResumeToken of a result, of which meta is the _meta
- * member. */
+/* Returns the nextResumeToken of a result whose member _meta is meta. The type
+ * of the value is MCP_JSON_NONE if there is none. */
 mcp_json_value_t mcp_resume_token_next(const mcp_json_value_t *result,
     const mcp_json_value_t *meta);
 

@@ -34,7 +34,7 @@
 #define MCP_RESUME_TOKEN_BACKEND_MAX  2048
 
 /* Time for which a request waits for the call of another request with the same
- * token if it gets no interim result before, ms. */
+ * token if it gets no interim response before, ms. */
 #define MCP_RESUME_TOKEN_WAIT        10000
 
 /* Intervals at which a waiting request looks for the stream of the other
@@ -205,8 +205,8 @@ mcp_resume_token_backend_respond(mcp_exchange_t *x, int rc)
 /*
  * Handler of the timer of a waiting request: responds with the events of the
  * call that has used the token, as soon as it has a stream. When the call has
- * failed or the waiting time is over, responds with an interim result, so that
- * the client repeats the request.
+ * failed or the waiting time is over, responds with an interim response, so
+ * that the client repeats the request.
  */
 static void
 mcp_resume_token_backend_poll(void *data)
@@ -265,7 +265,7 @@ mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
 /*
  * A call with this token runs at another node, or has a stream at some node.
  * If the call has a stream, responds with its events; otherwise waits until
- * there is one, and responds with an interim result when the waiting time is
+ * there is one, and responds with an interim response when the waiting time is
  * over.
  *
  * Runs again after MCP_AGAIN.

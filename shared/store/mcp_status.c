@@ -94,7 +94,7 @@ static const mcp_status_row_t  mcp_status_rows[] = {
                        "Requests whose headers differ from their body"),
     mcp_status_refusal(MCP_COUNT_VERSIONS, "unsupported_versions",
                        "unsupported_version",
-                       "Requests of revisions that are not served"),
+                       "Requests with a revision that is not supported"),
     mcp_status_refusal(MCP_COUNT_STATES, "states_refused", "request_state",
                        "Request states that were refused"),
     mcp_status_counter(MCP_COUNT_JOINED, "calls_joined",

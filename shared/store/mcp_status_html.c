@@ -329,8 +329,8 @@ mcp_status_html_upstreams(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_buf_lit(buf, "<table>\n<tr><th>MCP server</th><th>Endpoint</th>"
                      "<th>State</th><th>Form</th><th>Revision</th>"
                      "<th>Software</th><th class=\"n\">Sessions</th>"
-                     "<th class=\"n\">initialized</th>"
-                     "<th class=\"n\">failed</th><th>Last error</th></tr>\n");
+                     "<th class=\"n\">Initialized</th>"
+                     "<th class=\"n\">Failed</th><th>Last error</th></tr>\n");
     mcp_status_upstreams(status, mcp_status_html_upstream, buf);
     mcp_buf_lit(buf, "</table>\n");
 }

@@ -8,9 +8,9 @@
  * This is the interface of a synchronous engine on shared memory: every
  * function returns with its result, holds the lock for a few microseconds, and
  * never waits for input or output. Callers rely on that: they need the results
- * of mcp_store_find() or mcp_store_value_get() immediately. A store that has to
- * query another machine cannot implement this interface; one that replicates to
- * other machines can.
+ * of mcp_store_find() or mcp_store_value_get() immediately. A store that has
+ * to query another machine cannot implement this interface; one that
+ * replicates to other machines can.
  *
  * The store defines the layout of the region and repairs it. It does not
  * interpret messages, and does not decide when a call ends.
@@ -250,9 +250,8 @@ typedef struct {
                                           owner or are being processed */
     uint64_t            cancelled;     /* see mcp_store_take_cancelled() */
     uint32_t            takeovers;     /* number of consumers that were
-                                          displaced since the last time that
-                                          a consumer left without being
-                                          displaced */
+                                          displaced since a consumer last left
+                                          by itself */
     unsigned            owner_slot;    /* slot of the owner; MCP_STORE_NO_SLOT:
                                           there is no owner */
     unsigned            consumer_slot;
@@ -324,8 +323,8 @@ int mcp_store_attach(mcp_store_t *store, void *region,
  * become orphans. */
 void mcp_store_detach(mcp_store_t *store);
 
-/* Returns the pid of a slot's process, or 0, so that the glue can check whether
- * the process lives. */
+/* Returns the pid of a slot's process, or 0, so that the glue can check
+ * whether the process lives. */
 uint64_t mcp_store_slot_pid(mcp_store_t *store, unsigned slot);
 
 /* Declares the process of a slot dead, unless another process has the slot by
@@ -738,8 +737,8 @@ uint64_t mcp_store_take_cancelled(mcp_store_t *store,
 /* The purpose of a value, and its writer. The numbers are part of the zone's
  * layout. */
 typedef enum {
-    /* An ended session, by its id; value 1. Written by the exchange that serves
-     * DELETE; expires with the session's token. */
+    /* An ended session, by its id; value 1. Written by the exchange that
+     * serves DELETE; expires with the session's token. */
     MCP_VALUE_SESSION_ENDED = 'd',
 
     /* The minimum log level of a session, by its id. Written by the exchange

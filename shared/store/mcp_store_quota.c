@@ -390,8 +390,8 @@ mcp_store_tenant_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
 /*
  * Checks whether the quotas of a tenant, or of a group that contains the
  * tenant, allow a new stream that takes "chunks" chunks. "group" is NULL if
- * the tenant or the group uses nothing yet. Returns the values of
- * mcp_store_quota_allows().
+ * the tenant or the group uses nothing yet. For "times" and the return values
+ * see mcp_store_quota_allows().
  */
 static int
 mcp_store_tenant_takes(mcp_store_head_t *head, const mcp_store_entry_t *group,
@@ -536,10 +536,10 @@ mcp_store_admits_at_once(const mcp_store_head_t *head, uint32_t session_limit,
 
 
 /*
- * A call that exceeds a quota that is a number is rejected, or, if the quota is
- * a share, one that exceeds the part of the last eighth for a tenant that uses
- * little. If only other tenants have used up the room, the call may begin, and
- * is rejected when it needs room.
+ * A call that exceeds a quota that is a number is rejected, or, if the quota
+ * is a share, one that exceeds the part of the last eighth for a tenant that
+ * uses little. If only other tenants have used up the room, the call may
+ * begin, and is rejected when it needs room.
  */
 int
 mcp_store_admits(mcp_store_t *store,

@@ -273,8 +273,8 @@ void mcp_store_replication_sent(mcp_store_t *store,
  * the events after "after". A local consumer is woken and gets MCP_ERR_DENIED.
  * Further calls with the same number have no effect, except with "again": then
  * the reader with the latest number becomes the consumer again if it was
- * recorded as detached meanwhile, because the other node has reported that this
- * reader still reads.
+ * recorded as detached meanwhile, because the other node has reported that
+ * this reader still reads.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_DENIED     the stream is not replicated, or is a mirror; or there
@@ -376,9 +376,8 @@ void mcp_store_mirror_joined(mcp_store_t *store,
  *   MCP_DONE           the mirror has the event already
  *   MCP_AGAIN          the mirror lacks an earlier event
  *   MCP_ERR_LIMIT      the mirror has too many unsent events
- *   MCP_ERR_FULL       there is no room; the feeding process is woken when
- *   there
- *                      is
+ *   MCP_ERR_FULL       there is no room; the feeding process is woken as soon
+ *                      as there is
  *   MCP_ERR_LARGE      there will never be room
  *   MCP_ERR_NOT_FOUND  there is no mirror, or its stream is over
  */
@@ -403,9 +402,9 @@ int mcp_store_mirror_known(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN],
     const mcp_store_checkpoint_t *checkpoint, uint64_t confirmed, uint64_t now);
 
-/* Records that a reader at another node has this number. A local consumer with
- * a lower number is woken and gets MCP_ERR_DENIED, as does a local reader with
- * a lower number that is about to watch the mirror. */
+/* Records that a reader at another node has the reader number "number". A
+ * local consumer with a lower number is woken and gets MCP_ERR_DENIED, as does
+ * a local reader with a lower number that is about to watch the mirror. */
 void mcp_store_mirror_displaced(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t number);
 

@@ -13,8 +13,8 @@
  * operations.
  *
  * The comment "Runs again after MCP_AGAIN" marks the entry functions, and the
- * functions between them and their operations: a change of these functions must
- * not move an effect in front of an operation.
+ * functions between them and their operations: a change of these functions
+ * must not move an effect in front of an operation.
  *
  * A worker without a cluster never waits.
  */
@@ -62,8 +62,9 @@ struct mcp_broadcast_s {
     uint64_t               expires;
     mcp_str_t              message;    /* text of a notification; otherwise
                                           empty */
-    uint64_t               ms;         /* "ms" and "n": id of the broadcast's
-                                          entry in Redis, its position; 0: not
+    uint64_t               ms;         /* "ms" and "n": the two numbers of the
+                                          id that the broadcast's entry has in
+                                          the Redis stream; both 0: not
                                           received from Redis */
     uint64_t               n;
     unsigned               own:1;      /* 1: sent by this node */
@@ -215,11 +216,11 @@ typedef enum {
      * "found". */
     MCP_OPERATION_LIST,
 
-    /* Sends client input to a call of another node, or notifies the other nodes
-     * of input for a call of this node. If no exchange waits for the result,
-     * input for a call that does not exist is ignored.
-     *   MCP_ERR_LIMIT      there is no room for the input
-     *   MCP_ERR_NOT_FOUND  the cluster has no such call, or the call is over */
+    /* Sends client input to a call of another node, or notifies the other
+     * nodes of input for a call of this node. If no exchange waits for the
+     * result, input for a call that does not exist is ignored. MCP_ERR_LIMIT
+     * there is no room for the input MCP_ERR_NOT_FOUND  the cluster has no
+     * such call, or the call is over */
     MCP_OPERATION_CLIENT_INPUT,
 
     /* Subscribes or unsubscribes a session's own stream at its owner's node,
@@ -359,8 +360,8 @@ struct mcp_cluster_hooks_s {
 int mcp_operation_after_body(mcp_exchange_t *x,
     int (*entry)(mcp_exchange_t *x));
 
-/* In a cluster, does the same as mcp_operation_after_body(). Otherwise runs the
- * entry function, which waits only for cluster operations. */
+/* In a cluster, does the same as mcp_operation_after_body(). Otherwise runs
+ * the entry function, which waits only for cluster operations. */
 int mcp_operation_begin(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x));
 
 /* Stores the entry function of a request with a body, and runs it at once.
@@ -375,22 +376,21 @@ int mcp_operation_entry(mcp_exchange_t *x);
  * Starts an operation for an entry function, or returns its result if an
  * earlier run has started it.
  *
- * Returns MCP_OK if the operation has succeeded or there are no other nodes, or
- *   MCP_AGAIN            the entry function has to return this value
- *   MCP_ERR_UNREACHABLE  the cluster is unreachable
- *   MCP_ERR_MEMORY
- *   other results of the kind, except MCP_ERR_AHEAD
+ * Returns MCP_OK if the operation has succeeded or there are no other nodes,
+ * or MCP_AGAIN            the entry function has to return this value
+ * MCP_ERR_UNREACHABLE  the cluster is unreachable MCP_ERR_MEMORY other results
+ * of the kind, except MCP_ERR_AHEAD
  */
 int mcp_operation(mcp_exchange_t *x, const mcp_operation_spec_t *spec);
 
-/* Starts a STREAM, LOOKUP or LIST for an entry function, which gets the results
- * of the latter two from mcp_operation_found() or mcp_operation_found_at().
- * Returns the values of mcp_operation(). */
+/* Starts a STREAM, LOOKUP or LIST for an entry function, which gets the
+ * results of the latter two from mcp_operation_found() or
+ * mcp_operation_found_at(). Returns the values of mcp_operation(). */
 int mcp_operation_stream(mcp_exchange_t *x, mcp_operation_kind_e kind,
     const mcp_operation_stream_t *stream);
 
-/* Returns the state of a stream that a LOOKUP has found, or NULL. The result is
- * valid until x is freed or starts to wait again. */
+/* Returns the state of a stream that a LOOKUP has found, or NULL. The result
+ * is valid until x is freed or starts to wait again. */
 const mcp_found_t *mcp_operation_found(const mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN]);
 
@@ -422,10 +422,10 @@ int mcp_operation_client_input(mcp_exchange_t *x,
     const mcp_operation_client_input_t *input);
 
 /*
- * Starts an operation that no entry function waits for. With a handler, returns
- * MCP_AGAIN if the handler will be called with the result; otherwise returns
- * the result without calling it. Without a handler, returns the values of the
- * hook "start": a command that is lost is not repeated.
+ * Starts an operation that no entry function waits for. With a handler,
+ * returns MCP_AGAIN if the handler will be called with the result; otherwise
+ * returns the result without calling it. Without a handler, returns the values
+ * of the hook "start": a command that is lost is not repeated.
  *
  * Returns MCP_OK without a cluster.
  */
@@ -514,9 +514,9 @@ void mcp_operation_token_set(mcp_worker_t *worker,
  */
 int mcp_operation_later(mcp_exchange_t *x, uint64_t ms, uint64_t limit);
 
-/* mcp_operation_create() returns an operation, or NULL when out of memory. x is
- * the exchange that waits for the result, or NULL. mcp_operation_free() frees a
- * finished operation. */
+/* mcp_operation_create() returns an operation, or NULL when out of memory. x
+ * is the exchange that waits for the result, or NULL. mcp_operation_free()
+ * frees a finished operation. */
 mcp_operation_t *mcp_operation_create(mcp_worker_t *worker, mcp_exchange_t *x);
 void mcp_operation_free(mcp_operation_t *op);
 

@@ -10,9 +10,9 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Flag in the number of an event id: the id is that of an interim result. The
- * number without the flag is that of the last event that the client was sent
- * before the result. */
+/* Flag in the number of an event id: the id is that of an interim response.
+ * The number without the flag is that of the last event that the client was
+ * sent before the result. */
 #define MCP_EVENT_ANSWERED  ((uint64_t) 1 << 62)
 
 
@@ -86,9 +86,9 @@ void mcp_consumer_leave(mcp_exchange_t *x);
 int mcp_consumer_fetch(mcp_exchange_t *x, mcp_buf_t *events);
 
 /* The hook "read" for a request that reads the stream of another request's
- * call: writes the messages of the stream without event ids, up to the response
- * with the id of the reading request. The response may be a question, so that
- * the call continues (call/mcp_upstream_round.h). */
+ * call: writes the messages of the stream without event ids, up to the
+ * response with the id of the reading request. The response may be a question,
+ * so that the call continues (call/mcp_upstream_round.h). */
 int mcp_consumer_copy(mcp_exchange_t *x);
 
 /* Returns 1 if mcp_close_after may close the connection, because the client

@@ -64,7 +64,7 @@ void
 mcp_consumer_set_state(mcp_exchange_t *x, mcp_consumer_state_e state)
 {
     if (x->reader.state != state && mcp_worker_logs(x->worker, MCP_LOG_DEBUG)) {
-        mcp_exchange_log_change(x, "consumer of exchange",
+        mcp_exchange_log_change(x, "consumer of the exchange",
                                 mcp_consumer_states[state]);
     }
 
@@ -80,7 +80,7 @@ mcp_consumer_set_close(mcp_exchange_t *x, mcp_consumer_close_e close)
     }
 
     if (mcp_worker_logs(x->worker, MCP_LOG_DEBUG)) {
-        mcp_exchange_log_change(x, "consumer of exchange",
+        mcp_exchange_log_change(x, "consumer of the exchange",
                                 mcp_consumer_closes[close]);
     }
 

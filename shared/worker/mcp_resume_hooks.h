@@ -92,8 +92,8 @@ typedef struct {
      * it for another reason. */
     int           (*stays)(mcp_exchange_t *x);
 
-    /* Writes the last bytes of the connection to x->answer.out; then the
-     * "tail" hooks are not called. Optional. */
+    /* Writes the last bytes of the connection to x->answer.out, instead of the
+     * "tail" hooks. Optional. */
     void          (*last)(mcp_exchange_t *x);
 
 } mcp_resume_reader_t;
@@ -143,7 +143,8 @@ struct mcp_resume_method_s {
     void                    (*head)(mcp_exchange_t *x);
 
     /* Called when a consumer has read all events. Returns 1 to close its
-     * connection. Not called for an exchange that no resumption method uses. */
+     * connection. Not called for an exchange that no resumption method uses.
+     * */
     int                     (*idle)(mcp_exchange_t *x);
 
     /* Appends the first events to the new stream of a call. Returns the values
@@ -211,8 +212,8 @@ int  mcp_hook_stays(mcp_exchange_t *x);
  * Returns the values of mcp_operation(). */
 int  mcp_hook_handle_method(mcp_exchange_t *x, const mcp_rpc_t *msg);
 
-/* Returns the resumption method to which a JSON-RPC method belongs, if the
- * client has declared it. Otherwise returns NULL: for this client, the
+/* Returns the resumption method to which a JSON-RPC method belongs, or NULL if
+ * the client has not declared that resumption method: for this client, the
  * JSON-RPC method does not exist. */
 const mcp_resume_method_t *mcp_hook_find(const mcp_exchange_t *x,
     const mcp_method_t *method);

@@ -354,7 +354,7 @@ test('settings without effect: a warning for each', async (t) => {
         ['quotas beyond worker_connections',
             /let one caller hold 120000 connections, but the "worker_connections"/]]
             : [['endpoints with one path in two servers with one name',
-                /\/same has the path of another one whose server has the same ServerName "same\.example"/],
+                /\/same has the same path as an endpoint of another server with the ServerName "same\.example"/],
             ['MCPPublishOpen in the section of an endpoint',
              /\/token has MCPPublishOpen, which has no effect: only/]],
     ]) {

@@ -374,7 +374,7 @@ describe('lists', () => {
             assert.deepEqual(old[0], JSON.parse(ITEMS.tool));
         });
 
-    test('execution of a tool: left out in 2026-07-28, sent in 2025-11-25',
+    test('member "execution" of a tool: left out in 2026-07-28, sent in 2025-11-25',
          async () => {
         const { tools } = (await modern.response('tools/list')).result;
         const old = (await session.response('tools/list')).result.tools;

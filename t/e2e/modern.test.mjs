@@ -79,7 +79,7 @@ describe('era', () => {
         await refusal(await modern.post(message), 400, PARAMS, 'x');
     });
 
-    test('_meta of 2025-11-25 in a session: answered by the rules of 2025-11-25',
+    test('session of 2025-11-25, _meta names that revision: answered by its rules',
         async () => {
             const { result } = await session.response('tools/list', {
                 _meta: { [META.version]: '2025-11-25' } });

@@ -63,7 +63,7 @@ test('first stream of a connection: Nagle\'s algorithm is off',
 });
 
 
-test('eventfd() fails in workers: calls continue over a reload',
+test('eventfd() fails in workers: calls continue across a reload',
      { skip }, async () => {
     const { env } = await descriptors(1);
     const server = await Fixture.use({

@@ -329,7 +329,7 @@ class Lane {
             const all = call.available === call.length;
 
             // the token is valid while the stream is stored; its stream begins
-            // at the interim result, whose position a stream without ids does
+            // at the interim response, whose position a stream without ids does
             // not show
 
             plan.no = all && call.sent[1] >= call.length;

@@ -126,7 +126,7 @@ describe('a client that declares resumableRequests', () => {
     const client = new Modern(declared, DECLARES);
 
     for (const [how, lose] of Object.entries(LOSE)) {
-        test(`2026-07-28, connection ${how}: GET with the event id has the rest`,
+        test(`2026-07-28, connection ${how}: GET with the event id gets the rest`,
              async () => {
             const call = await begun(client);
 

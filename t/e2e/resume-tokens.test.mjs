@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Resume tokens: the cases of this resumption method alone (resume-methods.test.mjs has
-// the common ones): pages of a backend, interim results of slow calls.
+// the common ones): pages of a backend, interim responses of slow calls.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -78,7 +78,7 @@ async function pageOf(answer) {
 }
 
 
-// Begins a call and returns its arguments and the token of its interim result.
+// Begins a call and returns its arguments and the token of its interim response.
 
 async function slow(n) {
     const gate = `tokens ${gates++}`;
@@ -91,9 +91,9 @@ async function slow(n) {
 }
 
 
-// Last-Event-ID resumes no stream of a request that has its interim result.
+// Last-Event-ID resumes no stream of a request that has its interim response.
 
-test('call with an interim result: its token gets the response, its event ids get 204',
+test('call with an interim response: its token gets the response, its event ids get 204',
      async () => {
     const gate = `tokens ${gates++}`;
     const args = { n: 2, gate };
@@ -341,7 +341,7 @@ test('client that did not declare resumeTokens: gets a backend\'s token encrypte
 });
 
 
-test('slow call: an interim result, then the rest', async () => {
+test('slow call: an interim response, then the rest', async () => {
     const { args, token } = await slow(3);
     const answer = await again(session, 'count', args, token);
 
@@ -363,9 +363,9 @@ test('slow call: an interim result, then the rest', async () => {
 
 
 // Two live requests with one token: when its time is over, the older one gets
-// an interim result with the same token, not an error.
+// an interim response with the same token, not an error.
 
-test('two requests with one resume token: the older one gets an interim result with it',
+test('two requests with one resume token: the older one gets an interim response with it',
      async () => {
     const { args, token } = await slow(2);
     const older = await again(session, 'count', args, token);
@@ -390,11 +390,11 @@ test('two requests with one resume token: the older one gets an interim result w
 // A client that lost its connection repeats the request at once; the server may
 // handle the request of the dead connection last.
 
-test('resume token sent on a dead and on a live connection: the live one gets an interim result',
+test('resume token sent on a dead and on a live connection: the live one gets an interim response',
      async () => {
     const one = await quick.session({ capabilities });
 
-    // waits without an interim result
+    // waits without an interim response
 
     const other = await quick.session();
 

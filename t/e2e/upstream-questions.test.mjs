@@ -110,7 +110,7 @@ describe('questions to a client of 2025-11-25', () => {
         resumed.close();
     });
 
-    test('several questions: each response reaches its own', async () => {
+    test('several questions: each answer reaches its own question', async () => {
         const it = await server.session({ capabilities: ALL });
         const questions = [];
 

@@ -74,8 +74,8 @@ check_token(const mcp_json_value_t *token)
 }
 
 
-/* Checks that an error response written with the id is a message with that
- * id. */
+/* Writes an error response to msg, and checks that it is parsed as a message
+ * with the id of msg. */
 static void
 check_answer(mcp_arena_t *arena, const mcp_rpc_t *msg)
 {

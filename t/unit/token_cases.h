@@ -57,8 +57,8 @@ token_of(client_t *client)
 }
 
 
-/* Starts a call that the server answers with an interim result, and copies the
- * resume token of the interim result to "token". */
+/* Starts a call that the server answers with an interim response, and copies
+ * the resume token of the interim response to "token". */
 static inline mcp_backend_request_t *
 slow(void)
 {

@@ -650,9 +650,9 @@ class Streams extends Policy {
 
 
 /*
- * The server ends a connection of this client with an interim result from time
+ * The server ends a connection of this client with an interim response from time
  * to time, and the client resumes. After a lost connection, all messages since
- * the last interim result come again.
+ * the last interim response come again.
  */
 
 class Tokens extends Caller {
@@ -662,7 +662,7 @@ class Tokens extends Caller {
     static cancelled = ['error -32602'];
     static gone = undefined;
 
-    // Reads up to the first interim result, which is a response to the first
+    // Reads up to the first interim response, which is a response to the first
     // request.
 
     async known(answer) {
@@ -709,7 +709,7 @@ class Tokens extends Caller {
         this.progress = answer.progress ?? this.progress;
     }
 
-    // The superseded request gets an error, or an interim result if that was
+    // The superseded request gets an error, or an interim response if that was
     // just written.
 
     async superseded(older) {

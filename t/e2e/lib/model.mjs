@@ -312,10 +312,10 @@ export class Reader {
 
         const message = JSON.parse(block.data);
 
-        assert.equal(this.interim, undefined, 'nothing after an interim result');
+        assert.equal(this.interim, undefined, 'nothing after an interim response');
         assert.equal(this.refused, undefined, 'nothing after an error');
 
-        // The id of an interim result tells that the request is answered: a GET
+        // The id of an interim response tells that the request is answered: a GET
         // with that id finds no further event.
 
         if (message.result?.nextResumeToken && (block.id === undefined
@@ -407,7 +407,7 @@ export class Reader {
 
     // Reads all events that are available; the response ends the connection. If
     // events have no ids, the first event shows where the stream begins, or the
-    // interim result comes without any.
+    // interim response comes without any.
 
     async all() {
         const { call } = this;

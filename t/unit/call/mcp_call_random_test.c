@@ -30,7 +30,7 @@ typedef struct {
                                             the backend has sent */
     unsigned                answered:1;  /* 1: the backend has sent its
                                             result */
-    unsigned                broken:1;    /* or failed */
+    unsigned                broken:1;    /* 1: the backend has failed */
     unsigned                cancelled:1;
     unsigned                lost:1;      /* 1: the process of the call has
                                             died */

@@ -660,9 +660,9 @@ TEST(test_reconnect_wait)
 }
 
 
-/* A slow call gets an interim result if its client has declared resume tokens,
- * or with mcp_resume_tokens on. A request with the resume token in that result
- * gets the result of the call. */
+/* A slow call gets an interim response if its client has declared resume
+ * tokens, or with mcp_resume_tokens on. A request with the resume token in
+ * that result gets the result of the call. */
 TEST(test_resume_tokens)
 {
     int                     i;

@@ -213,8 +213,8 @@ TEST(test_pages_lost)
 }
 
 
-/* Two requests have the same token: the older one gets an interim result with
- * this token. */
+/* Two requests have the same token: the older one gets an interim response
+ * with this token. */
 TEST(test_pages_superseded)
 {
     char                    key[sizeof(token)];
@@ -242,7 +242,7 @@ TEST(test_pages_superseded)
     has(a.text, key);
     client_close(&d, &a);
 
-    /* the newer request gets an interim result with a new token when it has
+    /* the newer request gets an interim response with a new token when it has
      * waited for mcp_resume_after */
 
     assert_int_equal(b.ended, 1);
@@ -256,7 +256,7 @@ TEST(test_pages_superseded)
     end_of_rest(breq, &a);
 
     /* a superseded connection that has received the response of the call gets
-     * no interim result */
+     * no interim response */
 
     page();
     client_post(&d, 0, &a, session, again(token));
@@ -277,8 +277,8 @@ TEST(test_pages_superseded)
 }
 
 
-/* Checks that a plain JSON response is an interim result with the token "key",
- * which the client itself has sent. */
+/* Checks that a plain JSON response is an interim response with the token
+ * "key", which the client itself has sent. */
 static void
 come_again(client_t *client, const char *key)
 {
@@ -337,7 +337,7 @@ TEST(test_pages_running)
     client_close(&d, &a);
     client_close(&d, &b);
 
-    /* the first request fails: the second one gets an interim result */
+    /* the first request fails: the second one gets an interim response */
 
     page();
     strcpy(key, token);
@@ -348,7 +348,7 @@ TEST(test_pages_running)
     client_close(&d, &a);
     come_again(&b, key);
 
-    /* the second request waits until an interim result is due, or until its
+    /* the second request waits until an interim response is due, or until its
      * process stops */
 
     client_post(&d, 0, &a, session, again(key));
@@ -796,7 +796,7 @@ TEST(test_pages_unanswered)
     has(a.text, INTERIM);
     client_close(&d, &a);
 
-    /* the interim result may be lost: the next request with the same token
+    /* the interim response may be lost: the next request with the same token
      * gets the call */
 
     client_post(&d, 1, &a, session, again(key));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tests of interim results for slow calls, and of resume tokens that are
+/* Tests of interim responses for slow calls, and of resume tokens that are
  * rejected. */
 
 #include "token_cases.h"
 
 
-/* --- interim results --- */
+/* --- interim responses --- */
 
 TEST(test_slow)
 {
@@ -76,8 +76,8 @@ TEST(test_gap)
 }
 
 
-/* Several interim results: each request of the client gets the messages since
- * the previous one, and no message twice. */
+/* Several interim responses: each request of the client gets the messages
+ * since the previous one, and no message twice. */
 TEST(test_rounds)
 {
     int                     i;
@@ -115,7 +115,7 @@ TEST(test_rounds)
 }
 
 
-/* A process that stops sends no interim result to a request that has got its
+/* A process that stops sends no interim response to a request that has got its
  * response. */
 TEST(test_over_and_stopping)
 {
@@ -130,7 +130,7 @@ TEST(test_over_and_stopping)
 }
 
 
-/* The response is a stream already: its last event is the interim result,
+/* The response is a stream already: its last event is the interim response,
  * which is not stored. */
 TEST(test_streaming)
 {
@@ -148,8 +148,8 @@ TEST(test_streaming)
     client_last_id(&a, last);
     client_close(&d, &a);
 
-    /* GET with the event id of the interim result: 204; GET with an earlier
-     * id, because the interim result was lost: the stream */
+    /* GET with the event id of the interim response: 204; GET with an earlier
+     * id, because the interim response was lost: the stream */
 
     client_resume(&d, 1, &a, session, last);
     assert_int_equal(a.status, 204);
@@ -172,7 +172,7 @@ TEST(test_streaming)
 }
 
 
-/* Checks that the last event of a stream is an interim result with the token
+/* Checks that the last event of a stream is an interim response with the token
  * "key". */
 static void
 same_again(const client_t *client, const char *key)
@@ -206,8 +206,8 @@ TEST(test_lost)
     client_close(&d, &a);
 
     /* the client may be reading the older connection: the server sends an
-     * interim result there after mcp_resume_after, so that two requests do not
-     * supersede each other forever */
+     * interim response there after mcp_resume_after, so that two requests do
+     * not supersede each other forever */
 
     strcpy(key, token);
     client_post(&d, 1, &a, session, again(key));
@@ -279,8 +279,8 @@ TEST(test_superseded_and_gone)
 }
 
 
-/* mcp_resume_after is 0: a superseded connection gets an interim result after
- * 10 s. */
+/* mcp_resume_after is 0: a superseded connection gets an interim response
+ * after 10 s. */
 TEST(test_superseded_without_interim)
 {
     char                    key[sizeof(token)];
@@ -355,7 +355,7 @@ TEST(test_gone)
 
 
 /* A request with a token arrives at a process that stops: the client gets
- * another interim result. */
+ * another interim response. */
 TEST(test_winding_up)
 {
     mcp_backend_request_t  *breq;
@@ -411,7 +411,7 @@ TEST(test_errors)
 }
 
 
-/* The backend asks a question after the interim result: the client that
+/* The backend asks a question after the interim response: the client that
  * resumes gets the question unchanged. */
 TEST(test_input)
 {
@@ -433,8 +433,8 @@ TEST(test_input)
 }
 
 
-/* A process that stops sends an interim result to each request that waits for
- * messages of a slow call. */
+/* A process that stops sends an interim response to each request that waits
+ * for messages of a slow call. */
 TEST(test_stop)
 {
     mcp_backend_request_t  *breq;
@@ -458,7 +458,7 @@ TEST(test_stop)
 
 
 /* Only clients that have declared resume tokens, and neither resumable
- * requests nor streams, get interim results. */
+ * requests nor streams, get interim responses. */
 TEST(test_whom)
 {
     begin(NEW);
@@ -506,8 +506,8 @@ TEST(test_whom)
     backend_json(&d, "{\"messages\":[]}");
     client_close(&d, &a);
 
-    /* mcp_resume_tokens on: all clients get interim results, with any declared
-     * capabilities */
+    /* mcp_resume_tokens on: all clients get interim responses, with any
+     * declared capabilities */
 
     d.endpoint.resume_tokens = 1;
     client_open(&d, session, NEW, "{}");

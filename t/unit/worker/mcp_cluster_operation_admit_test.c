@@ -303,8 +303,8 @@ TEST(test_token_away)
     has(a.text, REFUSED);
     client_close(&d, &a);
 
-    /* the token remains in use: the request ends with an interim result, as it
-     * does when the token is in use at this node */
+    /* the token remains in use: the request ends with an interim response, as
+     * it does when the token is in use at this node */
 
     client_post(&d, 1, &a, session, again(token));
 

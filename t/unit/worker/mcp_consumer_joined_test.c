@@ -93,7 +93,7 @@ TEST(test_progress_left_out)
     has_not(a.text, "data:");
     assert_in_range(count(a.text, ":\n\n"), 1, 22);
 
-    /* the request gets an interim result after mcp_resume_after; the next
+    /* the request gets an interim response after mcp_resume_after; the next
      * request reads the events after those that were left out */
 
     driver_wait(&d, 5100);

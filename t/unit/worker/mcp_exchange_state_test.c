@@ -30,7 +30,7 @@ TEST(test_json)
     static const char *const  lines[] = {
         "waits for its body", "created from the message of exchange",
         "waits for its call, call ", "its backend is called",
-        "its backend answers with 200", "its backend has ended",
+        "its backend answers with HTTP status 200", "its backend has ended",
         "request 0: over", "has its answer", "now over, was transient", NULL
     };
 
@@ -48,7 +48,7 @@ TEST(test_stream)
     static const char *const  lines[] = {
         "waits for its body", "waits for its call", "its backend is called",
         "reads a stream, call ", "now durable, was transient",
-        "consumer of exchange", "reads", "request 0: over",
+        "consumer of the exchange", "reads", "request 0: over",
         "now over, was durable", "writes its last bytes", "has written all",
         "has left its stream", NULL
     };
