@@ -452,7 +452,7 @@ const families = {
 
 describe('many addresses that create tasks until they are refused', () => {
     for (const [family, address] of Object.entries(families)) {
-        for (const n of [64, 256]) {
+        for (const n of [64, 256, 4096]) {
             test(`${n} ${family} create tasks until 429 or 503: quick calls, `
                 + `streams and tasks of newcomers succeed`, async () => {
                 const fixture = await proxied('1m');
@@ -462,22 +462,27 @@ describe('many addresses that create tasks until they are refused', () => {
                     created += await crowd(at(fixture, address(i)), 1000);
                 }
 
-                assert.ok(created >= n / 2);
+                assert.ok(created >= Math.min(n / 2, 128));
 
-                for (const i of upTo(8)) {
+                // a stream of one newcomer, a task of another one
+
+                for (const i of upTo(16)) {
                     const newcomer = at(fixture, i % 2 ? `192.0.2.${i}`
-                        : `2001:db8:ffff:${i}::1`);
+                        : `2001:db8:f0${hex(i + 16)}::1`);
                     const { response } = await newcomer.follow(
                         await newcomer.call('quick', {}));
 
                     assert.equal(textOf(response.result), 'done');
 
-                    const { messages, response: last } = await newcomer.follow(
-                        await newcomer.call('talks', {},
-                                            { meta: { progressToken: 'p' } }));
+                    if (i % 4 < 2) {
+                        const { messages, response: last } =
+                            await newcomer.follow(await newcomer.call('talks',
+                                {}, { meta: { progressToken: 'p' } }));
 
-                    assert.equal(messages.length, 1);
-                    assert.equal(textOf(last.result), 'done');
+                        assert.equal(messages.length, 1);
+                        assert.equal(textOf(last.result), 'done');
+                        continue;
+                    }
 
                     const { taskId } = await newcomer.create('task', {});
 
