@@ -475,6 +475,13 @@ test('alert rules of the examples: promtool accepts them, their tests pass',
 });
 
 
+test('job of the examples for the names of OpenTelemetry: promtool accepts it',
+     () => {
+    execFileSync('promtool', ['check', 'config', 'opentelemetry.yml'],
+                 { cwd: `${root}/examples/prometheus` });
+});
+
+
 for (const file of ['prometheus/alerts.yml', 'grafana/mcp.json']) {
     test(`examples/${file}: names only metrics that the server has`, async () => {
         const text = await fs.readFile(`${root}/examples/${file}`, 'utf8');
