@@ -356,13 +356,8 @@ describe('proxies in front', () => {
     test('path is absent: not-found', () =>
         finds('not-found', 'failure', [at('/absent')]));
 
-    test('path is a page: not-mcp', async () => {
-        const { code, faults } = await doctor(at('/page'));
-
-        assert.equal(code, 1);
-        assert.ok(faults.has('not-mcp') || faults.has('method'),
-                  JSON.stringify([...faults]));
-    });
+    test('path is a page: not-mcp', () =>
+        finds('not-mcp', 'failure', [at('/page')]));
 });
 
 
@@ -475,6 +470,9 @@ describe('backends', () => {
     test('backend sends broken JSON: backend-output', () =>
         finds('backend-output', 'failure', call('broken', {
             kind: 'not-json' })));
+
+    test('tool is unknown: unknown-tool', () =>
+        finds('unknown-tool', 'failure', call('nobody')));
 
     test('tool reports an error: tool-error', () =>
         finds('tool-error', 'failure', call('status', { code: 500 }),
@@ -636,7 +634,7 @@ describe('zones', () => {
         }
 
         const found = await finds('zone-full', 'failure',
-            [small.url, '--status', page], { also: ['failed'] });
+            [small.url, '--status', page]);
 
         assert.match(found.remedy, /mcp_zone, MCPStore/);
     });
