@@ -48,7 +48,7 @@ APACHE_MODULES ?= $(PREFIX)/lib/apache2/modules
 
 NGINX_FILES  := $(wildcard examples/mcp_*_params*)
 APACHE_FILES := examples/mcp_proxy.conf examples/mcp_upstream.conf
-TOOLS        := tools/mcp-snapshot
+TOOLS        := tools/mcp-doctor tools/mcp-init tools/mcp-snapshot
 
 # V=1 prints each command
 Q = $(if $(filter 1,$(V)),,@)

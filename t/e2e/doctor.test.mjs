@@ -309,7 +309,7 @@ describe('proxies in front', () => {
         finds('cut', 'failure', [at('/cut'), '--keepalive', '0', '--wait', '8'],
               { seen: /was cut after/ }));
 
-    test('proxy cuts connections, without --wait: says so', async () => {
+    test('proxy cuts connections, without --wait: its line names the option', async () => {
         const { checks } = await doctor(at('/cut'));
 
         assert.match(checks.find(({ check }) => check === 'stream 2025-11-25')
@@ -637,6 +637,49 @@ describe('zones', () => {
             [small.url, '--status', page]);
 
         assert.match(found.remedy, /mcp_zone, MCPStore/);
+    });
+});
+
+
+describe('remedies', () => {
+    const remedies = JSON.parse(execFileSync('python3', ['-c',
+        'import json, runpy, sys\n'
+        + 'sys.dont_write_bytecode = True\n'
+        + 'print(json.dumps(runpy.run_path(sys.argv[1])["REMEDIES"]))',
+        `${root}/tools/mcp-doctor`], { encoding: 'utf8' }));
+
+    test('each fault is in docs/tools.md, and no other', async () => {
+        const page = await fs.readFile(`${root}/docs/tools.md`, 'utf8');
+        const [, table] = /\| fault \|[^]*?\n\| ---[^\n]*\n([^]*?)\n\n/.exec(page);
+        const names = table.split('\n').flatMap((row) =>
+            [...row.split('|')[1].matchAll(/`([^`]+)`/g)].map(([, name]) => name));
+
+        assert.deepEqual(names.toSorted(), Object.keys(remedies).toSorted());
+    });
+
+    test('each fault has a test or is rare', async () => {
+        const text = await fs.readFile(new URL(import.meta.url), 'utf8');
+        const rare = ['certificate', 'plain-http', 'server-error', 'forbidden',
+                      'protocol', 'quota', 'upstream', 'backend-timeout',
+                      'backend-too-large', 'no-backend', 'backend-buffered',
+                      'not-resumed', 'calls-lost', 'status'];
+        const untested = Object.keys(remedies)
+            .filter((name) => !text.includes(`finds('${name}'`)
+                              && !text.includes(`also: ['${name}']`));
+
+        assert.deepEqual(untested.toSorted(), rare.toSorted());
+    });
+
+    test('remedies name directives that exist', async () => {
+        const page = await fs.readFile(`${root}/docs/directives.md`, 'utf8');
+        const files = ['mcp_upstream_params'];
+
+        for (const [fault, text] of Object.entries(remedies)) {
+            for (const [name] of text.matchAll(/\b(mcp_\w+|MCP[A-Z]\w+)(?!\.conf)\b/g)) {
+                assert.ok(page.includes(name) || files.includes(name),
+                          `${fault}: ${name}`);
+            }
+        }
     });
 });
 

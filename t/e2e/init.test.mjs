@@ -92,7 +92,7 @@ async function tree(where) {
 
 
 describe('files', () => {
-    test('default options: the files are those of README.Debian', async () => {
+    test('default options: the files equal the ones in README.Debian', async () => {
         const where = await system();
         const { code, errors } = init(where, ['--yes']);
 
