@@ -10,8 +10,9 @@ import { once } from 'node:events';
 import fs from 'node:fs/promises';
 import net from 'node:net';
 import { describe, test } from 'node:test';
-import { file, load } from './lib/apache.mjs';
+import { dir, file, load } from './lib/apache.mjs';
 import { Balancer } from './lib/balancer.mjs';
+import { certify } from './lib/certificate.mjs';
 import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
 import { Redis, cluster, until } from './lib/redis.mjs';
 import { catalog } from './lib/scripted.mjs';
@@ -61,7 +62,8 @@ async function finds(fault, state, args, { seen = /./, also = [] } = {}) {
                                                && !also.includes(name)), []);
 
     if (state === 'failure') {
-        assert.equal(code, fault === 'unreachable' ? 2 : 1);
+        assert.equal(code, ['unreachable', 'certificate'].includes(fault) ? 2
+                                                                          : 1);
     }
 
     return found;
@@ -198,7 +200,16 @@ const server = await Fixture.use({
 // nginx as a proxy that buffers, in front of the endpoint of either server. With
 // HTTP/1.1 behind it, nginx would send each chunk at once.
 
-const front = await Fixture.use({ kind: 'nginx', server: [
+const secure = await freePort();
+const { key, certificate } = certify(dir);
+
+const front = await Fixture.use({ kind: 'nginx', http: { nginx: `
+    server {
+        listen 127.0.0.1:${secure} ssl;
+        ssl_certificate ${certificate};
+        ssl_certificate_key ${key};
+        ${proxy('/mcp', '', '').nginx}
+    }` }, server: [
     ['/buffered', 'proxy_http_version 1.0;'],
     ['/held', `gzip on; gzip_min_length 0; gzip_proxied any;
                gzip_types text/event-stream;`],
@@ -419,6 +430,18 @@ describe('endpoints', () => {
         assert.match(found.remedy, /cannot read/);
     });
 
+    test('certificate of an unknown authority: certificate', () =>
+        finds('certificate', 'failure', [`https://localhost:${secure}/mcp`]));
+
+    test('certificate of a known authority, for two days: a warning',
+         async (t) => {
+        process.env.SSL_CERT_FILE = certificate;
+        t.after(() => { delete process.env.SSL_CERT_FILE; });
+        await finds('certificate', 'warning',
+                    [`https://localhost:${secure}/mcp`],
+                    { seen: /ends in [12] days/ });
+    });
+
     test('catalog has other items: catalog', async () => {
         const other = await catalog({ tools: [{ name: 'other',
             inputSchema: { type: 'object' } }] });
@@ -501,6 +524,19 @@ describe('backends', () => {
             upstream.lost = () => lost;
             await finds('upstream-session', 'failure', [before.url]);
         }
+    });
+
+    test('MCP server that refuses Host: upstream-host', async (t) => {
+        const upstream = await withSessions();
+        const before = await Fixture.start({
+            without: ['mcp_catalog', 'mcp_route'],
+            location: { mcp_backend: 'sessions' },
+            backends: { sessions: { http: upstream.port } } });
+
+        t.after(() => before.stop());
+        upstream.lost = () => ({ status: 403, error: { code: -32000,
+            message: 'Invalid Host header: 127.0.0.1' } });
+        await finds('upstream-host', 'failure', [before.url]);
     });
 
     test('MCP server with sessions, with mcp_upstream: no fault', async (t) => {
@@ -681,7 +717,7 @@ describe('remedies', () => {
 
     test('each fault has a test or is rare', async () => {
         const text = await fs.readFile(new URL(import.meta.url), 'utf8');
-        const rare = ['certificate', 'plain-http', 'server-error', 'forbidden',
+        const rare = ['plain-http', 'server-error', 'forbidden',
                       'protocol', 'quota', 'upstream', 'backend-timeout',
                       'backend-too-large', 'no-backend', 'backend-buffered',
                       'not-resumed', 'calls-lost', 'status'];
