@@ -215,6 +215,7 @@ describe('files', () => {
         const where = await system();
 
         for (const args of [['--name', 'a;b'], ['--listen', '0'],
+                            ...SERVER === 'apache' ? [['--listen', '80']] : [],
                             ['--socket', 'a b'], ['--dry-run', '--yes']]) {
             assert.equal(init(where, args).code, 2, args.join(' '));
         }
@@ -342,12 +343,16 @@ IncludeOptional ${conf}/conf-enabled/*.conf
 }
 
 
+// Apache listens at the ports of its own configuration.
+
+const listen = (port) => SERVER === 'nginx' ? ['--listen', String(port)] : [];
+
 describe('server with these files', () => {
     test('configuration test: succeeds without a warning', async () => {
         const where = await system({ packaged: false });
         const port = await freePort();
 
-        assert.equal(init(where, ['--yes', '--listen', String(port)]).code, 0);
+        assert.equal(init(where, ['--yes', ...listen(port)]).code, 0);
 
         const [program, args] = await configure(where, port);
         const { status, stdout, stderr } = spawnSync(program, [...args, '-t'],
@@ -375,7 +380,7 @@ ${process.getuid() === 0 ? 'user = root' : ''}
 pm = static
 pm.max_children = 2
 `);
-        assert.equal(init(where, ['--yes', '--listen', String(port),
+        assert.equal(init(where, ['--yes', ...listen(port),
                                   '--socket', socket]).code, 0);
 
         const [program, args] = await configure(where, port);
