@@ -158,7 +158,7 @@ const locations = [
       apache: 'Redirect 301 /moved /mcp' },
     { nginx: 'location = /page { default_type text/html; return 200 "<p>"; }',
       apache: `Alias /page ${await file('page.html', '<p>')}
-               <Directory "/tmp">
+               <Directory "${dir}">
                    Require all granted
                </Directory>` },
     endpoint('/link', 'mcp_link on;', 'MCPLink on'),
@@ -305,6 +305,33 @@ describe('proxies in front', () => {
         assert.deepEqual([...faults], []);
         assert.match(checks.find(({ check }) => check === 'stream 2025-11-25')
             .seen, /^events and comments arrive/);
+    });
+
+    test('reload while the streams are watched: no fault', async (t) => {
+        const own = await Fixture.start();
+
+        t.after(() => own.stop());
+
+        const result = doctor(own.url, '--keepalive', '0', '--wait', '10');
+
+        await until(async () => {
+            const answer = await fetch(
+                `http://127.0.0.1:${own.port}/status`,
+                { headers: { Accept: 'application/json' } });
+
+            return (await answer.json()).consumers_active === 2;
+        });
+        await own.reload();
+
+        const { code, checks, faults } = await result;
+
+        assert.deepEqual([...faults], [], JSON.stringify(checks));
+        assert.equal(code, 0);
+
+        for (const revision of ['2025-11-25', '2026-07-28']) {
+            assert.match(checks.find(({ check }) =>
+                check === `stream ${revision}`).seen, /server closed it/);
+        }
     });
 
     test('proxy buffers streams: buffered', () =>
