@@ -245,7 +245,7 @@ describe('set-ups without a fault', () => {
     });
 
     test('endpoint: as text, one line for each check', async () => {
-        const { code, out } = await run(server.url, '--keepalive', '0');
+        const { code, out } = await run(...quick([server.url]));
         const rows = out.trimEnd().split('\n');
 
         assert.equal(code, 0, out);

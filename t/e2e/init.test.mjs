@@ -393,7 +393,8 @@ pm.max_children = 2
 
         const { status, stdout } = await new Promise((resolve) => {
             const child = spawn('python3', [`${root}/tools/mcp-doctor`,
-                `http://127.0.0.1:${port}/mcp`, '--keepalive', '0', '--call',
+                `http://127.0.0.1:${port}/mcp`, '--keepalive', '0',
+                '--timeout', '60', '--call',
                 'hello', '--arguments', '{"name":"Debian"}']);
             let text = '';
 
