@@ -114,6 +114,26 @@ static void set_target(mod_mcp_backend_request_t *req, mcp_str_t target)
     req->target = apr_pstrmemdup(req->pool, target.data, target.len);
 }
 
+/* Copies the headers of the core's backend request. */
+static void copy_headers(mod_mcp_backend_request_t *req,
+    const mcp_backend_request_t *breq)
+{
+    apr_pool_t *p = req->pool;
+    const mcp_header_t *h;
+    size_t i;
+
+    if (breq->n_headers) {
+        req->headers = apr_table_make(p, (int)breq->n_headers);
+    }
+
+    for (i = 0; i < breq->n_headers; i++) {
+        h = &breq->headers[i];
+        apr_table_addn(req->headers,
+                       apr_pstrmemdup(p, h->name.data, h->name.len),
+                       apr_pstrmemdup(p, h->value.data, h->value.len));
+    }
+}
+
 static mod_mcp_backend_request_t *request_create(mcp_backend_request_t *breq,
     mod_mcp_snapshot_t *snapshot)
 {
@@ -137,14 +157,15 @@ static mod_mcp_backend_request_t *request_create(mcp_backend_request_t *breq,
     req->ends_session = breq->ends_session;
     set_target(req, mcp_setup_target(snapshot->dir->setup, breq->target));
 
-    /* copies of id and body: ABORT may end the core's backend request while a
-     * thread still uses them */
+    /* copies of id, body and headers: ABORT may end the core's backend request
+     * while a thread still uses them */
 
     req->body = apr_pmemdup(p, breq->body.data, breq->body.len);
     req->length = breq->body.len;
     req->env = apr_table_make(p, MCP_VARIABLE_COUNT);
 
     mod_mcp_note_env(req->env, &breq->variables);
+    copy_headers(req, breq);
     mod_mcp_snapshot_retain(snapshot);
     mcp_call_retain(breq->call);
 

@@ -468,9 +468,16 @@ static conn_rec *make_connection(mod_mcp_backend_request_t *req)
     return c;
 }
 
+static int replace_header(void *data, const char *name, const char *value)
+{
+    apr_table_setn(data, name, value);
+
+    return 1;
+}
+
 /*
  * Sets the headers of the internal request.  The snapshot contains none of the
- * headers that are added here.
+ * headers that are added here, except those of req->headers.
  */
 static void make_headers(request_rec *r, mod_mcp_backend_request_t *req)
 {
@@ -489,6 +496,10 @@ static void make_headers(request_rec *r, mod_mcp_backend_request_t *req)
     for (i = 0; i < mcp_forward_n_headers; i++) {
         apr_table_addn(r->headers_in, mcp_forward_headers[i].name.data,
                        mcp_forward_headers[i].value.data);
+    }
+
+    if (req->headers) {
+        apr_table_do(replace_header, r->headers_in, req->headers, NULL);
     }
 
     *mcp_uint_print(req->length_text, req->length) = '\0';

@@ -24,7 +24,11 @@ static void ngx_http_mcp_request_length_header(ngx_http_request_t *r,
 static void ngx_http_mcp_request_own_headers(ngx_http_request_t *r,
     ngx_http_mcp_backend_request_t *req);
 static ngx_int_t ngx_http_mcp_request_client_headers(ngx_http_request_t *r,
-    ngx_http_mcp_snapshot_t *snapshot);
+    ngx_http_mcp_backend_request_t *req);
+static ngx_uint_t ngx_http_mcp_request_replaces(mcp_backend_request_t *breq,
+    ngx_str_t *name);
+static ngx_int_t ngx_http_mcp_request_add_header(ngx_http_request_t *r,
+    const mcp_header_t *header);
 
 
 /*
@@ -243,9 +247,13 @@ static ngx_int_t
 ngx_http_mcp_request_init_headers(ngx_http_request_t *r,
     ngx_http_mcp_backend_request_t *req)
 {
-    ngx_uint_t  n;
+    size_t                  i;
+    ngx_uint_t              n;
+    mcp_backend_request_t  *breq;
 
-    n = NGX_HTTP_MCP_REQUEST_HEADERS + req->snapshot->nlines;
+    breq = req->breq;
+
+    n = NGX_HTTP_MCP_REQUEST_HEADERS + req->snapshot->nlines + breq->n_headers;
 
     if (ngx_list_init(&r->headers_in.headers, r->pool, n,
                       sizeof(ngx_table_elt_t))
@@ -257,12 +265,19 @@ ngx_http_mcp_request_init_headers(ngx_http_request_t *r,
     ngx_http_mcp_request_length_header(r, req);
     ngx_http_mcp_request_own_headers(r, req);
 
-    if (req->breq->bare) {
-        r->headers_in.server = req->snapshot->server;
-        return NGX_OK;
+    r->headers_in.server = req->snapshot->server;
+
+    if (!breq->bare && ngx_http_mcp_request_client_headers(r, req) != NGX_OK) {
+        return NGX_ERROR;
     }
 
-    return ngx_http_mcp_request_client_headers(r, req->snapshot);
+    for (i = 0; i < breq->n_headers; i++) {
+        if (ngx_http_mcp_request_add_header(r, &breq->headers[i]) != NGX_OK) {
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
 }
 
 
@@ -316,16 +331,21 @@ ngx_http_mcp_request_own_headers(ngx_http_request_t *r,
 
 static ngx_int_t
 ngx_http_mcp_request_client_headers(ngx_http_request_t *r,
-    ngx_http_mcp_snapshot_t *snapshot)
+    ngx_http_mcp_backend_request_t *req)
 {
-    ngx_uint_t            i;
-    ngx_table_elt_t      *h;
-    ngx_http_mcp_line_t  *line;
+    ngx_uint_t                i;
+    ngx_table_elt_t          *h;
+    ngx_http_mcp_line_t      *line;
+    ngx_http_mcp_snapshot_t  *snapshot;
 
-    r->headers_in.server = snapshot->server;
+    snapshot = req->snapshot;
 
     for (i = 0; i < snapshot->nlines; i++) {
         line = &snapshot->lines[i];
+
+        if (ngx_http_mcp_request_replaces(req->breq, &line->elt.key)) {
+            continue;
+        }
 
         h = ngx_list_push(&r->headers_in.headers);
         if (h == NULL) {
@@ -340,6 +360,64 @@ ngx_http_mcp_request_client_headers(ngx_http_request_t *r,
             return NGX_ERROR;
         }
     }
+
+    return NGX_OK;
+}
+
+
+/* Returns 1 if a header of the backend request has this name, in any case. */
+static ngx_uint_t
+ngx_http_mcp_request_replaces(mcp_backend_request_t *breq, ngx_str_t *name)
+{
+    size_t  i;
+
+    for (i = 0; i < breq->n_headers; i++) {
+        if (breq->headers[i].name.len == name->len
+            && ngx_strncasecmp((u_char *) breq->headers[i].name.data,
+                               name->data, name->len)
+               == 0)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* Adds a copy of a header of the backend request.  Name and value of a header
+ * end with NUL in nginx. */
+static ngx_int_t
+ngx_http_mcp_request_add_header(ngx_http_request_t *r,
+    const mcp_header_t *header)
+{
+    u_char           *p;
+    ngx_table_elt_t  *h;
+
+    h = ngx_list_push(&r->headers_in.headers);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(h, sizeof(ngx_table_elt_t));
+
+    p = ngx_pnalloc(r->pool, 2 * header->name.len + header->value.len + 2);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    h->key.data = p;
+    h->key.len = header->name.len;
+    p = ngx_cpymem(p, header->name.data, header->name.len);
+    *p++ = '\0';
+
+    h->value.data = p;
+    h->value.len = header->value.len;
+    p = ngx_cpymem(p, header->value.data, header->value.len);
+    *p++ = '\0';
+
+    h->lowcase_key = p;
+    h->hash = ngx_hash_strlow(p, h->key.data, h->key.len);
 
     return NGX_OK;
 }

@@ -10,6 +10,7 @@
 #include "call/mcp_publish_url.h"
 #include "call/mcp_call_request.h"
 #include "call/mcp_upstream_ask.h"
+#include "call/mcp_upstream_param.h"
 #include "call/mcp_upstream_post.h"
 #include "call/mcp_upstream_session.h"
 #include "call/mcp_upstream_status.h"
@@ -122,7 +123,8 @@ mcp_backend_request_time(const mcp_request_t *req)
         return MCP_CALL_GRACE;
     }
 
-    return (req->call->respond || !mcp_upstream_session_is_call(req))
+    return (req->call->respond || !mcp_upstream_session_is_call(req)
+            || mcp_upstream_param_asks(req))
            && time > MCP_BACKEND_REQUEST_DESCRIBE
            ? MCP_BACKEND_REQUEST_DESCRIBE : time;
 }
@@ -168,6 +170,7 @@ mcp_backend_request_prepare(mcp_request_t *req)
     breq->bare = call->bare;
     breq->glue = NULL;
     breq->target = req->target;
+    breq->n_headers = 0;
 
     mcp_backend_request_set_body(req);
     mcp_backend_request_set_variables(req);
@@ -509,7 +512,9 @@ mcp_backend_request_invoke_again(mcp_request_t *req)
         return;
     }
 
-    if (mcp_upstream_session_continues(req)) {
+    if (mcp_upstream_session_continues(req)
+        || mcp_upstream_param_continues(req))
+    {
         mcp_call_invoke(req);
         mcp_call_set_timer(req->call);
         return;

@@ -8,6 +8,7 @@
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_request.h"
 #include "call/mcp_upstream_ask.h"
+#include "call/mcp_upstream_param.h"
 #include "call/mcp_upstream_session.h"
 #include "call/mcp_upstream_status.h"
 #include "rpc/mcp_id.h"
@@ -229,6 +230,10 @@ mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     if (fault != MCP_FAULT_NONE) {
         return mcp_call_finish_fault(req, fault, mcp_null_str);
+    }
+
+    if (req->method->list_kind == MCP_LIST_TOOLS) {
+        mcp_upstream_param_learn(req, msg->body);
     }
 
     mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
@@ -544,11 +549,15 @@ mcp_backend_request_describe(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
 
 /* Processes a message of an MCP server, which may become a fault. Returns 1 if
- * the message concerns the session only, otherwise 0. */
+ * the message does not concern the client, otherwise 0. */
 static int
 mcp_backend_request_of_server(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
     if (req->session && mcp_upstream_session_message(req, msg)) {
+        return 1;
+    }
+
+    if (mcp_upstream_param_message(req, msg)) {
         return 1;
     }
 
@@ -570,7 +579,7 @@ mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    if (req->session || req->upstream) {
+    if (req->session || req->upstream || req->relist || msg->header) {
         changed = *msg;
 
         if (mcp_backend_request_of_server(req, &changed)) {

@@ -5,6 +5,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_form.h"
+#include "call/mcp_upstream_param.h"
 #include "call/mcp_upstream_session.h"
 #include "call/mcp_upstream_status.h"
 #include "http/mcp_header_value.h"
@@ -48,6 +49,20 @@ mcp_backend_request_log_level(mcp_request_t *req)
 }
 
 
+void
+mcp_backend_request_meta(mcp_request_t *req, mcp_upstream_meta_t *meta)
+{
+    meta->capabilities =
+                 req->call->variables.value[MCP_VARIABLE_CLIENT_CAPABILITIES];
+    meta->client_info = mcp_str(MCP_UPSTREAM_CLIENT_INFO);
+    meta->log_level = mcp_backend_request_log_level(req);
+
+    if (meta->capabilities.len == 0) {
+        meta->capabilities = mcp_str("{}");
+    }
+}
+
+
 /* Writes the body of the backend request to out. Returns 1, or 0 if the body
  * needs no change. */
 static int
@@ -79,15 +94,7 @@ mcp_backend_request_write_body(mcp_request_t *req, mcp_upstream_e upstream,
                && mcp_upstream_remove_tasks(out, body);
     }
 
-    meta.capabilities =
-                   call->variables.value[MCP_VARIABLE_CLIENT_CAPABILITIES];
-    meta.client_info = mcp_str(MCP_UPSTREAM_CLIENT_INFO);
-    meta.log_level = mcp_backend_request_log_level(req);
-
-    if (meta.capabilities.len == 0) {
-        meta.capabilities = mcp_str("{}");
-    }
-
+    mcp_backend_request_meta(req, &meta);
     mcp_upstream_add_meta(out, body, &meta);
 
     return 1;
@@ -147,6 +154,7 @@ mcp_backend_request_to_upstream(mcp_request_t *req)
     mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_MCP_NAME, name);
 
     upstream = mcp_upstream_form(req, &version);
+    mcp_upstream_param_begin(req, upstream == MCP_UPSTREAM_MODERN);
 
     if (upstream == MCP_UPSTREAM_SESSION || upstream == MCP_UPSTREAM_AUTO
         || mcp_upstream_session_is_used(req))
@@ -170,5 +178,12 @@ mcp_backend_request_to_upstream(mcp_request_t *req)
 
     mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_VERSION, version);
 
-    return mcp_backend_request_replace_body(req, upstream);
+    if (mcp_upstream_param_asks(req)) {
+        return mcp_upstream_param_ask(req);
+    }
+
+    rc = mcp_backend_request_replace_body(req, upstream);
+
+    return rc == MCP_OK && upstream == MCP_UPSTREAM_MODERN
+           ? mcp_upstream_param_write(req) : rc;
 }

@@ -252,6 +252,13 @@ mcp_call_invoke(mcp_request_t *req)
                      "session at the MCP server");
         mcp_call_fail(req, MCP_FAULT_UPSTREAM_SESSION);
 
+    } else if (rc == MCP_ERR_SYNTAX) {
+        if (mcp_call_finish_fault(req, MCP_FAULT_PARAMS, req->why)
+            == MCP_AGAIN)
+        {
+            mcp_call_hold_fault(req, MCP_FAULT_PARAMS);
+        }
+
     } else if (rc != MCP_OK) {
         mcp_call_fail(req, MCP_FAULT_INTERNAL);
     }

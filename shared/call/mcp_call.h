@@ -64,6 +64,7 @@ typedef struct {
 typedef struct mcp_upstream_session_s  mcp_upstream_session_t;
 typedef struct mcp_upstream_question_s  mcp_upstream_question_t;
 typedef struct mcp_upstream_post_s  mcp_upstream_post_t;
+typedef struct mcp_upstream_relist_s  mcp_upstream_relist_t;
 
 typedef struct mcp_request_s  mcp_request_t;
 
@@ -100,6 +101,9 @@ struct mcp_request_s {
     mcp_upstream_question_t *server_questions;  /* questions of this server
                                            that have no answer yet, newest
                                            first */
+    mcp_upstream_relist_t *relist;      /* list of tools that this server has
+                                           asked for, see mcp_upstream_param.h;
+                                           NULL: none */
     mcp_backend_t         *backend;
     mcp_backend_msg_t      msg;         /* the held message, if "held" is
                                            set */

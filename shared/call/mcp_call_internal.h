@@ -14,6 +14,7 @@
  *   mcp_backend_request.c            a backend request
  *   mcp_backend_request_variables.c  the variables for a backend
  *   mcp_backend_request_upstream.c   the request for an MCP server
+ *   mcp_upstream_param.c             headers from the arguments of a tool
  *   mcp_upstream_session.c           the session at an MCP server
  *   mcp_upstream_form.c              the form of an MCP server
  *   mcp_upstream_status.c            the statistics of an MCP server
@@ -37,6 +38,7 @@
 
 
 #include "call/mcp_call.h"
+#include "rpc/mcp_upstream_body.h"
 
 
 /* --- mcp_call.c --- */
@@ -252,8 +254,9 @@ void mcp_call_timer(void *data);
 
 /* Queues a backend request with a new decoder, which replaces that of the
  * previous backend request. The request must not have a held message. Returns
- * MCP_OK, MCP_ERR_MEMORY, or MCP_ERR_LIMIT: too many requests wait for the
- * session at an MCP server. */
+ * MCP_OK, MCP_ERR_MEMORY, MCP_ERR_LIMIT: too many requests wait for the
+ * session at an MCP server, or MCP_ERR_SYNTAX: the arguments are invalid, and
+ * req->why is the reason. */
 int  mcp_backend_request_start(mcp_request_t *req);
 
 /* Queues a backend request that cancels a call at an MCP server or ends its
@@ -292,9 +295,12 @@ void mcp_backend_request_call_variables(mcp_call_t *call);
 /* --- mcp_backend_request_upstream.c --- */
 
 /* Changes a backend request for a backend that is an MCP server: its body, its
- * variables and its decoder. Returns MCP_OK, or a value of
- * mcp_upstream_session_begin(). */
+ * variables, its headers and its decoder. Returns MCP_OK, or a value of
+ * mcp_upstream_session_begin() or mcp_upstream_param_write(). */
 int  mcp_backend_request_to_upstream(mcp_request_t *req);
+
+/* Sets *meta to the members of _meta for a request of an older client. */
+void mcp_backend_request_meta(mcp_request_t *req, mcp_upstream_meta_t *meta);
 
 
 /* --- mcp_backend_request_incoming.c --- */

@@ -12,6 +12,7 @@
 
 #include "rpc/mcp_method.h"
 #include "json/mcp_json.h"
+#include "base/mcp_arena.h"
 #include "base/mcp_match.h"
 #include "config/mcp_policy.h"
 
@@ -145,7 +146,8 @@ typedef enum {
 typedef struct {
     mcp_str_t           name;      /* name of the header after "Mcp-Param-" */
     const char         *at;        /* position of the annotation in the text of
-                                      the file, for errors */
+                                      the file, for errors; not valid if the
+                                      tool is not part of a catalog */
     mcp_catalog_type_e  type;      /* type of the property */
     const mcp_str_t    *path;      /* names of the nested properties,
                                       outermost first */
@@ -158,6 +160,17 @@ typedef struct {
  */
 const mcp_catalog_header_t *mcp_catalog_headers(const mcp_catalog_t *catalog,
     mcp_str_t tool, size_t *n);
+
+/*
+ * Reads the headers of a tool that is not part of a catalog. schema is its
+ * inputSchema, of any type. *headers, *n headers in the arena, may be none.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_CONFIG  an annotation violates a rule
+ *   MCP_ERR_MEMORY
+ */
+int mcp_catalog_headers_of(mcp_arena_t *arena, const mcp_json_value_t *schema,
+    const mcp_catalog_header_t **headers, size_t *n);
 
 /*
  * Returns the first header that a server drops from requests, and sets *line

@@ -59,6 +59,8 @@ typedef struct {
     unsigned                 astray;           /* number of keywords on the
                                                   path to the current schema
                                                   that are not "properties" */
+    size_t                   levels;           /* number of schemas and arrays
+                                                  around the current schema */
     mcp_str_t                path[MCP_CATALOG_DEPTH];  /* raw */
     size_t                   n;
     mcp_catalog_header_t     headers[MCP_CATALOG_HEADERS_MAX];
@@ -69,24 +71,43 @@ static int mcp_catalog_walk(mcp_catalog_walk_t *w,
     const mcp_json_value_t *schema);
 
 
+/* Sets *out to the unescaped text of a raw string, which lasts as long as the
+ * arena. Returns MCP_OK or MCP_ERR_MEMORY. */
+static int
+mcp_catalog_keep(mcp_catalog_walk_t *w, mcp_str_t raw, mcp_str_t *out)
+{
+    mcp_arena_t  *arena;
+
+    arena = &w->reader->catalog->arena;
+
+    if (mcp_json_unescape(arena, raw, out) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    if (w->reader->copies) {
+        *out = mcp_arena_dup(arena, *out);
+    }
+
+    return out->data ? MCP_OK : MCP_ERR_MEMORY;
+}
+
+
 /* Copies the names on the path to the current schema, unescaped, into the
  * header. */
 static int
 mcp_catalog_keep_path(mcp_catalog_walk_t *w, mcp_catalog_header_t *header)
 {
-    size_t        i;
-    mcp_str_t    *path;
-    mcp_arena_t  *arena;
+    size_t      i;
+    mcp_str_t  *path;
 
-    arena = &w->reader->catalog->arena;
-
-    path = mcp_arena_alloc(arena, w->depth * sizeof(mcp_str_t));
+    path = mcp_arena_alloc(&w->reader->catalog->arena,
+                           w->depth * sizeof(mcp_str_t));
     if (path == NULL) {
         return MCP_ERR_MEMORY;
     }
 
     for (i = 0; i < w->depth; i++) {
-        if (mcp_json_unescape(arena, w->path[i], &path[i]) != MCP_OK) {
+        if (mcp_catalog_keep(w, w->path[i], &path[i]) != MCP_OK) {
             return MCP_ERR_MEMORY;
         }
     }
@@ -219,9 +240,7 @@ mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
     header = &w->headers[w->n];
     header->at = value->raw.data;
 
-    if (mcp_json_unescape(&r->catalog->arena, value->raw, &header->name)
-        != MCP_OK)
-    {
+    if (mcp_catalog_keep(w, value->raw, &header->name) != MCP_OK) {
         return MCP_ERR_MEMORY;
     }
 
@@ -318,25 +337,13 @@ mcp_catalog_walk_member(mcp_catalog_walk_t *w, mcp_str_t raw,
 }
 
 
-/*
- * Walks a schema, or the schemas in an array. The depth of recursion is that
- * of the file's JSON, see MCP_CATALOG_DEPTH.
- */
 static int
-mcp_catalog_walk(mcp_catalog_walk_t *w, const mcp_json_value_t *schema)
+mcp_catalog_walk_members(mcp_catalog_walk_t *w, const mcp_json_value_t *schema)
 {
     int               rc;
     mcp_str_t         raw;
     mcp_json_iter_t   iter;
     mcp_json_value_t  value;
-
-    if (schema->type == MCP_JSON_ARRAY) {
-        return mcp_catalog_walk_each(w, schema, 0);
-    }
-
-    if (schema->type != MCP_JSON_OBJECT) {
-        return MCP_OK;
-    }
 
     rc = MCP_OK;
     mcp_json_iter_init(&iter, schema->raw);
@@ -346,6 +353,32 @@ mcp_catalog_walk(mcp_catalog_walk_t *w, const mcp_json_value_t *schema)
              ? mcp_catalog_take_header(w, schema, &value)
              : mcp_catalog_walk_member(w, raw, &value);
     }
+
+    return rc;
+}
+
+
+/* Walks a schema, or the schemas in an array. */
+static int
+mcp_catalog_walk(mcp_catalog_walk_t *w, const mcp_json_value_t *schema)
+{
+    int  rc;
+
+    if (schema->type != MCP_JSON_ARRAY && schema->type != MCP_JSON_OBJECT) {
+        return MCP_OK;
+    }
+
+    if (w->levels == MCP_CATALOG_DEPTH) {
+        return mcp_catalog_error(w->reader, schema->raw.data,
+                                 "the schema is nested too deeply");
+    }
+
+    w->levels++;
+
+    rc = schema->type == MCP_JSON_ARRAY ? mcp_catalog_walk_each(w, schema, 0)
+                                        : mcp_catalog_walk_members(w, schema);
+
+    w->levels--;
 
     return rc;
 }
@@ -362,6 +395,7 @@ mcp_catalog_read_headers(mcp_catalog_reader_t *r, mcp_catalog_item_t *item,
     w.root = schema;
     w.depth = 0;
     w.astray = 0;
+    w.levels = 0;
     w.n = 0;
 
     rc = mcp_catalog_walk(&w, schema);
@@ -380,6 +414,37 @@ mcp_catalog_read_headers(mcp_catalog_reader_t *r, mcp_catalog_item_t *item,
     item->n_headers = w.n;
 
     return MCP_OK;
+}
+
+
+int
+mcp_catalog_headers_of(mcp_arena_t *arena, const mcp_json_value_t *schema,
+    const mcp_catalog_header_t **headers, size_t *n)
+{
+    int                   rc;
+    char                  error[1];
+    mcp_catalog_t         catalog;
+    mcp_catalog_item_t    item;
+    mcp_catalog_reader_t  reader;
+
+    memset(&catalog, 0, sizeof(mcp_catalog_t));
+    memset(&item, 0, sizeof(mcp_catalog_item_t));
+    memset(&reader, 0, sizeof(mcp_catalog_reader_t));
+
+    catalog.arena = *arena;
+    catalog.text = schema->raw;
+    reader.catalog = &catalog;
+    reader.copies = 1;
+    reader.error = error;
+    reader.size = sizeof(error);
+
+    rc = mcp_catalog_read_headers(&reader, &item, schema);
+
+    *arena = catalog.arena;
+    *headers = item.headers;
+    *n = item.n_headers;
+
+    return rc;
 }
 
 

@@ -83,6 +83,8 @@ typedef struct {
     mcp_arena_t           scratch;
     char                 *error;
     size_t                size;
+    unsigned              copies:1;    /* 1: the text is not kept, so headers
+                                          are copies */
 } mcp_catalog_reader_t;
 
 

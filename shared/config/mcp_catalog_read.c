@@ -700,6 +700,7 @@ mcp_catalog_create(const mcp_mem_t *mem, mcp_str_t text, mcp_catalog_t **out,
     r.catalog = catalog;
     r.error = error;
     r.size = size;
+    r.copies = 0;
     mcp_arena_init(&r.scratch, &catalog->mem);
 
     catalog->text = mcp_arena_dup(&catalog->arena, text);

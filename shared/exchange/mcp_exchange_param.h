@@ -11,12 +11,9 @@
 #include "exchange/mcp_exchange_internal.h"
 
 
-#define MCP_EXCHANGE_PARAMS_SIZE  (64 * 1024)  /* maximum size of all names and
-                                                  values, bytes */
-
 /*
  * Stores the request's Mcp-Param-* headers: at most MCP_CATALOG_HEADERS_MAX
- * headers with MCP_EXCHANGE_PARAMS_SIZE bytes together. If there are more,
+ * headers with MCP_TOOL_PARAMS_SIZE bytes together. If there are more,
  * calls of tools that have headers are rejected. To be called for revisions
  * without sessions only. Returns MCP_OK or MCP_ERR_MEMORY.
  */

@@ -379,24 +379,97 @@ mcp_header_is_safe(const mcp_header_number_t *number)
 }
 
 
-int
-mcp_header_value_is_integer(mcp_str_t number)
+/* Returns 1 if the number has no fraction. */
+static int
+mcp_header_is_integer(const mcp_header_number_t *number)
 {
-    int64_t              digits;
-    const char          *p;
-    mcp_header_number_t  n;
-
-    if (mcp_header_number(number, &n) != MCP_OK) {
-        return 0;
-    }
+    int64_t      digits;
+    const char  *p;
 
     digits = 0;
 
-    for (p = n.first; p < n.end; p++) {
+    for (p = number->first; p < number->end; p++) {
         digits += *p != '.';
     }
 
-    return digits <= n.point;
+    return digits <= number->point;
+}
+
+
+int
+mcp_header_value_is_integer(mcp_str_t number)
+{
+    mcp_header_number_t  n;
+
+    return mcp_header_number(number, &n) == MCP_OK && mcp_header_is_integer(&n);
+}
+
+
+/* Sets *value to the text of a JSON number, see mcp_header_value_write(). */
+static int
+mcp_header_write_number(mcp_arena_t *arena, mcp_str_t number, mcp_str_t *value)
+{
+    char                 *text, *end;
+    int64_t               i;
+    const char           *p;
+    mcp_header_number_t   n;
+
+    *value = number;
+
+    if (mcp_header_number(number, &n) != MCP_OK || !mcp_header_is_integer(&n)
+        || !mcp_header_is_safe(&n))
+    {
+        return MCP_OK;
+    }
+
+    text = mcp_arena_alloc(arena, MCP_HEADER_NUMBER_DIGITS + 2);
+    if (text == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    end = text;
+    p = n.first;
+
+    if (n.negative) {
+        *end++ = '-';
+    }
+
+    if (n.point == 0) {
+        *end++ = '0';
+    }
+
+    for (i = 0; i < n.point; i++) {
+        *end++ = mcp_header_next(&p, n.end);
+    }
+
+    *value = (mcp_str_t) { text, (size_t) (end - text) };
+
+    return MCP_OK;
+}
+
+
+int
+mcp_header_value_write(mcp_arena_t *arena, const mcp_json_value_t *body,
+    mcp_str_t *value)
+{
+    mcp_str_t  text;
+
+    switch (body->type) {
+
+    case MCP_JSON_STRING:
+        return mcp_json_unescape(arena, body->raw, &text) == MCP_OK
+               ? mcp_header_value_encode(arena, text, value) : MCP_ERR_MEMORY;
+
+    case MCP_JSON_NUMBER:
+        return mcp_header_write_number(arena, body->raw, value);
+
+    case MCP_JSON_BOOL:
+        *value = body->raw;
+        return MCP_OK;
+
+    default:
+        return MCP_DONE;
+    }
 }
 
 

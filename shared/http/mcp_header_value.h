@@ -67,6 +67,19 @@ int mcp_header_value_encode(mcp_arena_t *arena, mcp_str_t text,
     mcp_str_t *value);
 
 /*
+ * Sets *value to the form of a header that may be encoded for a value of a
+ * body: a string, a number or a boolean. An integer from -2^53+1 to 2^53-1 is
+ * written without an exponent and a fraction, any other number as in the body.
+ *
+ * Returns MCP_OK, or
+ *   MCP_DONE        the value is absent, null, an object or an array, which no
+ *                   header repeats
+ *   MCP_ERR_MEMORY
+ */
+int mcp_header_value_write(mcp_arena_t *arena, const mcp_json_value_t *body,
+    mcp_str_t *value);
+
+/*
  * Returns 1 if the value of a JSON number has no fraction, in any notation (5,
  * 5.0, 5e2).
  */

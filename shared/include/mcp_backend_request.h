@@ -13,6 +13,7 @@
 
 
 #include "rpc/mcp_fault.h"
+#include "mcp_http.h"
 #include "mcp_variable.h"
 #include "mcp_worker.h"
 
@@ -29,6 +30,10 @@ struct mcp_backend_request_s {
     mcp_str_t            body;         /* JSON-RPC request to POST to the
                                           backend */
     mcp_variables_t      variables;
+    const mcp_header_t  *headers;      /* headers that replace those of the
+                                          client's with the same names, in any
+                                          case */
+    size_t               n_headers;
     void                *glue;         /* for the glue's own use */
     unsigned             prepared:1;   /* 1 after MCP_ACT_PREPARE was pulled */
     unsigned             started:1;    /* 1 after MCP_ACT_INVOKE was pulled */
@@ -55,8 +60,8 @@ void *mcp_call_glue(const mcp_call_t *call);
 
 /*
  * Retains and releases the memory of a call. While a call is retained,
- * breq->body (unless "rebuilt" is set) and breq->variables stay valid after the
- * backend request has ended. Each mcp_call_retain() needs one
+ * breq->body (unless "rebuilt" is set), breq->variables and breq->headers stay
+ * valid after the backend request has ended. Each mcp_call_retain() needs one
  * mcp_call_release().
  */
 void mcp_call_retain(mcp_call_t *call);

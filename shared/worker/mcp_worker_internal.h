@@ -22,6 +22,7 @@ typedef struct mcp_resume_method_s  mcp_resume_method_t;
 typedef struct mcp_resume_state_s  mcp_resume_state_t;
 typedef struct mcp_call_stats_entry_s mcp_call_stats_entry_t;
 typedef struct mcp_upstream_entry_s mcp_upstream_entry_t;
+typedef struct mcp_upstream_tool_s  mcp_upstream_tool_t;
 
 typedef struct mcp_operation_s      mcp_operation_t;
 typedef struct mcp_asking_s         mcp_asking_t;
@@ -74,6 +75,10 @@ struct mcp_worker_s {
     mcp_session_cache_t                sessions;
     mcp_upstream_about_t              *abouts; /* descriptions of MCP servers
                                                   that have a text */
+    mcp_upstream_tool_t               *tools;  /* tools of MCP servers with
+                                                  headers, the one that was
+                                                  listed last first */
+    unsigned                           n_tools;
     struct mcp_upstream_session_s     *openings;   /* sessions at MCP servers
                                                       that are being opened */
 

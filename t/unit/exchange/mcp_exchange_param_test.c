@@ -4,6 +4,7 @@
  * (2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom
  * Headers"). */
 
+#include "config/mcp_tool_param.h"
 #include "core_cases.h"
 #include "exchange/mcp_exchange_param.h"
 
@@ -269,7 +270,7 @@ TEST(test_limits)
                      MCP_OK);
     mcp_exchange_free(a.x);
 
-    size = MCP_EXCHANGE_PARAMS_SIZE - sizeof("Mcp-Param-X") + 1;
+    size = MCP_TOOL_PARAMS_SIZE - sizeof("Mcp-Param-X") + 1;
     big = malloc(size + 1);
     assert_non_null(big);
     memset(big, 'a', size + 1);

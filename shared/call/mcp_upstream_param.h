@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The headers Mcp-Param-* of calls of clients that are older than 2026-07-28 to
+ * an MCP server of this revision (basic/transports/streamable-http, "Client
+ * Behavior"). The catalog or, without one, the tools that the server has listed
+ * say which arguments need one. If the server refuses a call because a header
+ * is missing or differs, the worker may not know the server's tools, or they
+ * have changed: it asks for the list of tools, and sends the call again, once.
+ */
+
+
+#ifndef MCP_UPSTREAM_PARAM_H_INCLUDED
+#define MCP_UPSTREAM_PARAM_H_INCLUDED
+
+
+#include "call/mcp_call.h"
+
+
+/* Maximum number of pages of a list of tools that are read for one call. */
+#define MCP_UPSTREAM_PARAM_PAGES  32
+
+
+/* The list of tools that a request asks for before its call is sent again. */
+struct mcp_upstream_relist_s {
+    unsigned   asks:1;         /* 1: the next or running backend request is
+                                  tools/list; 0: the call */
+    unsigned   continues:1;    /* 1: the next backend request follows when the
+                                  running one has ended */
+    unsigned   pages;          /* number of pages that were asked for */
+    mcp_str_t  cursor;         /* raw cursor of the next page; empty: the first
+                                  page */
+};
+
+
+/*
+ * Sets the headers of the next backend request to a server of 2026-07-28.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_SYNTAX  the client gets an error; req->why is the reason
+ *   MCP_ERR_MEMORY
+ */
+int mcp_upstream_param_write(mcp_request_t *req);
+
+/* Reads the headers of the server's tools from a result of tools/list. */
+void mcp_upstream_param_learn(mcp_request_t *req, mcp_str_t result);
+
+/*
+ * Processes a message of the server: the response to tools/list, or an error
+ * because of a header.
+ *
+ * Returns 1 if the message is processed, or 0: it is for the client.
+ */
+int mcp_upstream_param_message(mcp_request_t *req,
+    const mcp_backend_msg_t *msg);
+
+/* Returns 1 if the next or running backend request is tools/list. */
+int mcp_upstream_param_asks(const mcp_request_t *req);
+
+/* Returns 1 if another backend request follows the running one. */
+int mcp_upstream_param_continues(const mcp_request_t *req);
+
+/* Called when the next backend request is prepared. modern is 1 if the server
+ * has revision 2026-07-28; otherwise its tools need not be listed. */
+void mcp_upstream_param_begin(mcp_request_t *req, int modern);
+
+/* Sets the body and the method of the next backend request to tools/list.
+ * Returns MCP_OK or MCP_ERR_MEMORY. */
+int mcp_upstream_param_ask(mcp_request_t *req);
+
+
+#endif /* MCP_UPSTREAM_PARAM_H_INCLUDED */

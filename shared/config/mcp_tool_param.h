@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The arguments of a call that headers Mcp-Param-* repeat (2026-07-28,
+ * basic/transports/streamable-http, "Custom Headers from Tool Parameters"): how
+ * they are found in the arguments, and how the headers are written.
+ */
+
+
+#ifndef MCP_TOOL_PARAM_H_INCLUDED
+#define MCP_TOOL_PARAM_H_INCLUDED
+
+
+#include "base/mcp_arena.h"
+#include "config/mcp_catalog.h"
+#include "mcp_http.h"
+
+
+#define mcp_tool_param_prefix  mcp_str("Mcp-Param-")
+
+/* Maximum size of all names and values of a request, bytes. */
+#define MCP_TOOL_PARAMS_SIZE  (64 * 1024)
+
+
+/* The arguments by the index of their header. */
+typedef struct {
+    const mcp_catalog_header_t  *headers;
+    size_t                       n;
+    mcp_json_value_t             values[MCP_CATALOG_HEADERS_MAX];
+    uint64_t                     ambiguous;    /* a bit for each header whose
+                                                  argument parsers may read
+                                                  differently */
+} mcp_tool_params_t;
+
+_Static_assert(MCP_CATALOG_HEADERS_MAX <= 64, "one bit for each header");
+
+
+/* Finds the arguments of n headers, at least one, in the object of a call's
+ * arguments, which may be missing. */
+void mcp_tool_params_read(mcp_tool_params_t *params,
+    const mcp_catalog_header_t *headers, size_t n,
+    const mcp_json_value_t *arguments);
+
+/* Sets *out to the complete name of a header, in the arena. Returns MCP_OK or
+ * MCP_ERR_MEMORY. */
+int mcp_tool_param_name(mcp_arena_t *arena, const mcp_catalog_header_t *header,
+    mcp_str_t *out);
+
+/*
+ * Sets *out to the headers of a call, in the arena, and *n to their number. An
+ * argument that is absent, null, an object or an array has none.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_SYNTAX  an argument is ambiguous: *out is its header, without a
+ *                   value, and *n is 1
+ *   MCP_ERR_LIMIT   the headers are longer than MCP_TOOL_PARAMS_SIZE
+ *   MCP_ERR_MEMORY
+ */
+int mcp_tool_params_write(const mcp_tool_params_t *params, mcp_arena_t *arena,
+    const mcp_header_t **out, size_t *n);
+
+
+#endif /* MCP_TOOL_PARAM_H_INCLUDED */
