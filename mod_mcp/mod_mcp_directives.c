@@ -302,7 +302,8 @@ static const char *set_option(cmd_parms *cmd, void *conf, const char *arg)
     if (rc == MCP_OK && (option == MCP_OPTION_UPSTREAM
                          || option == MCP_OPTION_UPSTREAM_CHECK
                          || option == MCP_OPTION_UPSTREAM_STALE
-                         || option == MCP_OPTION_UPSTREAM_SESSION)) {
+                         || option == MCP_OPTION_UPSTREAM_SESSION
+                         || option == MCP_OPTION_UPSTREAM_LISTS)) {
         return check_upstream(cmd, dir);
     }
 
@@ -628,6 +629,7 @@ static const char *reject_renamed(cmd_parms *cmd, void *config,
 #define HELP_RESUME_STATELESS  "declared or all"
 #define HELP_UPSTREAM  "auto, modern, stateless or session"
 #define HELP_UPSTREAM_SESSION  "client, principal or call"
+#define HELP_UPSTREAM_LISTS  "public or shared"
 #define HELP_OFF_0   ""
 #define HELP_OFF_1   "; or off"
 

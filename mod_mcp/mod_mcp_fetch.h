@@ -37,8 +37,9 @@ struct mod_mcp_backend_request_t {
     char length_text[24];               /* "length" as text, for
                                            Content-Length */
     apr_table_t *env;                   /* MCP_* */
-    apr_table_t *headers;               /* headers that replace those of the
-                                           client; NULL: none */
+    apr_table_t *headers;               /* headers that replace the client's
+                                           headers with the same names; NULL:
+                                           none */
 
     /* members below: written under mod_mcp_lock() */
     mcp_backend_request_t *breq;        /* NULL after the core considers it

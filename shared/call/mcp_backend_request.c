@@ -10,6 +10,7 @@
 #include "call/mcp_publish_url.h"
 #include "call/mcp_call_request.h"
 #include "call/mcp_upstream_ask.h"
+#include "call/mcp_upstream_list.h"
 #include "call/mcp_upstream_param.h"
 #include "call/mcp_upstream_post.h"
 #include "call/mcp_upstream_session.h"
@@ -100,14 +101,32 @@ mcp_backend_request_is_upstream(const mcp_request_t *req)
 
 
 /* Returns 1 if a request needs no backend: there is none, or it is an MCP
- * server, which cannot notify the client of this server. */
+ * server, which cannot notify the client of this server, or whose list is
+ * cached. */
 static int
-mcp_backend_request_is_local(const mcp_request_t *req)
+mcp_backend_request_is_local(mcp_request_t *req)
 {
-    return req->target == MCP_NO_TARGET
-           || (mcp_backend_request_is_upstream(req)
-               && (req->method->id == MCP_METHOD_RESOURCES_SUBSCRIBE
-                   || req->method->id == MCP_METHOD_RESOURCES_UNSUBSCRIBE));
+    if (req->target == MCP_NO_TARGET) {
+        return 1;
+    }
+
+    if (!mcp_backend_request_is_upstream(req)) {
+        return 0;
+    }
+
+    if (req->method->id == MCP_METHOD_RESOURCES_SUBSCRIBE
+        || req->method->id == MCP_METHOD_RESOURCES_UNSUBSCRIBE)
+    {
+        return 1;
+    }
+
+    if (req->looked_up) {
+        return 0;
+    }
+
+    req->looked_up = 1;
+
+    return mcp_upstream_list_begin(req);
 }
 
 
@@ -124,7 +143,7 @@ mcp_backend_request_time(const mcp_request_t *req)
     }
 
     return (req->call->respond || !mcp_upstream_session_is_call(req)
-            || mcp_upstream_param_asks(req))
+            || mcp_upstream_param_asks(req) || req->may_be_stale)
            && time > MCP_BACKEND_REQUEST_DESCRIBE
            ? MCP_BACKEND_REQUEST_DESCRIBE : time;
 }
@@ -269,18 +288,38 @@ mcp_backend_request_join(mcp_call_t *call)
 }
 
 
-/* Answers a request that needs no backend with an empty result. */
+static void
+mcp_backend_request_write(mcp_backend_request_t *breq, mcp_str_t text)
+{
+    (void) mcp_backend_request_data(breq, text.data, text.len);
+}
+
+
+/* Answers a request that needs no backend with the cached result, or with an
+ * empty one. */
 static void
 mcp_backend_request_answer(mcp_backend_request_t *breq)
 {
+    mcp_str_t    cached;
     mcp_call_t  *call;
 
     call = breq->call;
     call->refs++;
     breq->started = 1;
 
+    cached = mcp_backend_request_request(breq)->cached;
     mcp_backend_request_head(breq, 200, mcp_str("application/json"));
-    (void) mcp_backend_request_data(breq, "{}", 2);
+
+    if (cached.len) {
+        mcp_backend_request_write(breq, mcp_str("{\"jsonrpc\":\"2.0\","
+                                                "\"id\":1,\"result\":"));
+        mcp_backend_request_write(breq, cached);
+        mcp_backend_request_write(breq, mcp_str("}"));
+
+    } else {
+        mcp_backend_request_write(breq, mcp_str("{}"));
+    }
+
     mcp_backend_request_end(breq, MCP_FAULT_NONE, NULL);
 
     mcp_call_release(call);
@@ -710,9 +749,7 @@ mcp_backend_request_timeout(mcp_request_t *req)
             mcp_upstream_status_timeout(req);
         }
 
-        rc = mcp_call_finish_fault_why(req, MCP_FAULT_BACKEND_TIMEOUT,
-                                       mcp_str("the backend sent no response "
-                                               "within mcp_call_timeout"));
+        rc = mcp_backend_request_late(req);
     }
 
     if (rc == MCP_AGAIN) {

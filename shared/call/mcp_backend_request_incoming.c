@@ -8,6 +8,7 @@
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_request.h"
 #include "call/mcp_upstream_ask.h"
+#include "call/mcp_upstream_list.h"
 #include "call/mcp_upstream_param.h"
 #include "call/mcp_upstream_session.h"
 #include "call/mcp_upstream_status.h"
@@ -91,6 +92,10 @@ mcp_backend_request_notification(mcp_request_t *req,
     mcp_call_t  *call;
 
     call = req->call;
+
+    if (call->worker->pages) {
+        mcp_upstream_list_changed(req, msg->method);
+    }
 
     if (mcp_str_eq(msg->method, mcp_str("notifications/progress"))) {
 
@@ -209,6 +214,18 @@ mcp_backend_request_finish(mcp_request_t *req, const mcp_backend_msg_t *msg,
 }
 
 
+/* Called for a list of a backend, before it is changed for the client. */
+static void
+mcp_backend_request_listed(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    mcp_upstream_list_result(req, msg);
+
+    if (req->method->list_kind == MCP_LIST_TOOLS && req->cached.len == 0) {
+        mcp_upstream_param_learn(req, msg->body);
+    }
+}
+
+
 static int
 mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -232,8 +249,8 @@ mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return mcp_call_finish_fault(req, fault, mcp_null_str);
     }
 
-    if (req->method->list_kind == MCP_LIST_TOOLS) {
-        mcp_upstream_param_learn(req, msg->body);
+    if (req->method->list_kind != MCP_METHOD_NO_LIST) {
+        mcp_backend_request_listed(req, msg);
     }
 
     mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
@@ -558,12 +575,56 @@ mcp_backend_request_of_server(mcp_request_t *req, mcp_backend_msg_t *msg)
     }
 
     if (mcp_upstream_param_message(req, msg)) {
+        mcp_upstream_list_error(req, msg);
         return 1;
     }
 
+    mcp_upstream_list_error(req, msg);
     mcp_upstream_status_message(req, msg);
 
     return 0;
+}
+
+
+/* Processes a message for the client. Returns the values of
+ * mcp_backend_request_message(). */
+static int
+mcp_backend_request_take(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    mcp_backend_msg_t  stale;
+
+    switch (msg->kind) {
+
+    case MCP_BACKEND_NOTIFICATION:
+        return msg->is_ping ? MCP_OK
+                            : mcp_backend_request_notification(req, msg);
+
+    case MCP_BACKEND_REQUEST:
+        return mcp_upstream_ask(req, msg);
+
+    case MCP_BACKEND_RESULT:
+        return mcp_backend_request_result(req, msg);
+
+    case MCP_BACKEND_ERROR:
+        return msg->capability
+               ? mcp_backend_request_capability(req, msg)
+               : mcp_call_finish(req, msg->body, MCP_OUTCOME_RPC_ERROR);
+
+    case MCP_BACKEND_INPUT:
+        return mcp_input_begin(req, msg);
+
+    case MCP_BACKEND_DETACHED:
+        mcp_request_set_state(req, MCP_REQUEST_DETACHED);
+        mcp_call_detached(req->call);
+        return MCP_OK;
+
+    default:
+        if (mcp_upstream_list_stale(req, msg->fault, &stale)) {
+            return mcp_backend_request_result(req, &stale);
+        }
+
+        return mcp_backend_request_fault(req, msg);
+    }
 }
 
 
@@ -599,32 +660,20 @@ mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return mcp_backend_request_describe(req, msg);
     }
 
-    switch (msg->kind) {
+    return mcp_backend_request_take(req, msg);
+}
 
-    case MCP_BACKEND_NOTIFICATION:
-        return msg->is_ping ? MCP_OK
-                            : mcp_backend_request_notification(req, msg);
 
-    case MCP_BACKEND_REQUEST:
-        return mcp_upstream_ask(req, msg);
+int
+mcp_backend_request_late(mcp_request_t *req)
+{
+    mcp_backend_msg_t  stale;
 
-    case MCP_BACKEND_RESULT:
-        return mcp_backend_request_result(req, msg);
-
-    case MCP_BACKEND_ERROR:
-        return msg->capability
-               ? mcp_backend_request_capability(req, msg)
-               : mcp_call_finish(req, msg->body, MCP_OUTCOME_RPC_ERROR);
-
-    case MCP_BACKEND_INPUT:
-        return mcp_input_begin(req, msg);
-
-    case MCP_BACKEND_DETACHED:
-        mcp_request_set_state(req, MCP_REQUEST_DETACHED);
-        mcp_call_detached(call);
-        return MCP_OK;
-
-    default:
-        return mcp_backend_request_fault(req, msg);
+    if (mcp_upstream_list_stale(req, MCP_FAULT_BACKEND_TIMEOUT, &stale)) {
+        return mcp_backend_request_result(req, &stale);
     }
+
+    return mcp_call_finish_fault_why(req, MCP_FAULT_BACKEND_TIMEOUT,
+                                     mcp_str("the backend sent no response "
+                                             "within mcp_call_timeout"));
 }

@@ -104,6 +104,8 @@ struct mcp_request_s {
     mcp_upstream_relist_t *relist;      /* list of tools that this server has
                                            asked for, see mcp_upstream_param.h;
                                            NULL: none */
+    mcp_str_t              cached;      /* response from the cache of lists, a
+                                           result; empty: there is none */
     mcp_backend_t         *backend;
     mcp_backend_msg_t      msg;         /* the held message, if "held" is
                                            set */
@@ -156,6 +158,11 @@ struct mcp_request_s {
                                            answers or the request state of an
                                            earlier request (2026-07-28, multi
                                            round-trip) */
+    unsigned               looked_up:1; /* 1: the cache of lists was searched
+                                           for the request */
+    unsigned               may_be_stale:1;     /* 1: if its server fails, the
+                                                  response is that of the
+                                                  cache */
     unsigned               responds:1;  /* 1: the head of the response had a
                                            success status */
     uint32_t               upstream;    /* row of the MCP server that is the

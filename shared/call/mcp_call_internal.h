@@ -14,6 +14,7 @@
  *   mcp_backend_request.c            a backend request
  *   mcp_backend_request_variables.c  the variables for a backend
  *   mcp_backend_request_upstream.c   the request for an MCP server
+ *   mcp_upstream_list.c              cached lists of an MCP server
  *   mcp_upstream_param.c             headers from the arguments of a tool
  *   mcp_upstream_session.c           the session at an MCP server
  *   mcp_upstream_form.c              the form of an MCP server
@@ -313,6 +314,10 @@ void mcp_backend_request_meta(mcp_request_t *req, mcp_upstream_meta_t *meta);
  */
 int  mcp_backend_request_message(mcp_request_t *req,
     const mcp_backend_msg_t *msg);
+
+/* Sets the response of a request whose backend has timed out. Returns the
+ * values of mcp_call_finish(). */
+int  mcp_backend_request_late(mcp_request_t *req);
 
 
 /* --- mcp_backend_request_subscribe.c --- */

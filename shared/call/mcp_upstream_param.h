@@ -3,10 +3,11 @@
 /*
  * The headers Mcp-Param-* of calls of clients that are older than 2026-07-28 to
  * an MCP server of this revision (basic/transports/streamable-http, "Client
- * Behavior"). The catalog or, without one, the tools that the server has listed
- * say which arguments need one. If the server refuses a call because a header
- * is missing or differs, the worker may not know the server's tools, or they
- * have changed: it asks for the list of tools, and sends the call again, once.
+ * Behavior"). The schemas of the catalog or, without one, of the tools that the
+ * server has listed mark the arguments that need one. If the server refuses a
+ * call because a header is missing or differs, the worker has not received the
+ * server's list of tools, or the tools have changed: the worker asks for the
+ * list, and sends the call again, once.
  */
 
 

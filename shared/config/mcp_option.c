@@ -17,7 +17,8 @@ typedef enum {
     MCP_OPTION_KIND_QUOTA_KEY,
     MCP_OPTION_KIND_RESUME_STATELESS,
     MCP_OPTION_KIND_UPSTREAM,
-    MCP_OPTION_KIND_UPSTREAM_SESSION
+    MCP_OPTION_KIND_UPSTREAM_SESSION,
+    MCP_OPTION_KIND_UPSTREAM_LISTS
 } mcp_option_kind_e;
 
 
@@ -303,7 +304,12 @@ static const struct {
       MCP_UPSTREAM_OF_CLIENT },
     { MCP_OPTION_KIND_UPSTREAM_SESSION, mcp_str("principal"),
       MCP_UPSTREAM_OF_PRINCIPAL },
-    { MCP_OPTION_KIND_UPSTREAM_SESSION, mcp_str("call"), MCP_UPSTREAM_OF_CALL }
+    { MCP_OPTION_KIND_UPSTREAM_SESSION, mcp_str("call"), MCP_UPSTREAM_OF_CALL },
+    { MCP_OPTION_KIND_UPSTREAM_LISTS, mcp_str("off"), MCP_UPSTREAM_LISTS_OFF },
+    { MCP_OPTION_KIND_UPSTREAM_LISTS, mcp_str("public"),
+      MCP_UPSTREAM_LISTS_PUBLIC },
+    { MCP_OPTION_KIND_UPSTREAM_LISTS, mcp_str("shared"),
+      MCP_UPSTREAM_LISTS_SHARED }
 };
 
 #define MCP_OPTION_WORDS                                                      \
@@ -442,7 +448,10 @@ mcp_option_form(mcp_option_e option)
               ("write \"off\", \"auto\", \"modern\", \"stateless\" or "
                "\"session\"") },
         [MCP_OPTION_KIND_UPSTREAM_SESSION] =
-            { "write \"client\", \"principal\" or \"call\"", NULL }
+            { "write \"client\", \"principal\" or \"call\"", NULL },
+        [MCP_OPTION_KIND_UPSTREAM_LISTS] =
+            { "write \"public\" or \"shared\"",
+              "write \"off\", \"public\" or \"shared\"" }
     };
 
     return forms[mcp_option_table[option].kind][mcp_option_table[option].off];

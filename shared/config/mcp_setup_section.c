@@ -266,6 +266,7 @@ mcp_setup_reason(const mcp_setup_t *setup, mcp_setup_section_e section,
     case MCP_OPTION_UPSTREAM_CHECK:
     case MCP_OPTION_UPSTREAM_STALE:
     case MCP_OPTION_UPSTREAM_SESSION:
+    case MCP_OPTION_UPSTREAM_LISTS:
         return section == MCP_SETUP_BACKEND || section == MCP_SETUP_OUTER
                ? mcp_setup_upstream_reason(setup, directive)
                : MCP_SETUP_NO_TARGET;

@@ -30,8 +30,8 @@ struct mcp_backend_request_s {
     mcp_str_t            body;         /* JSON-RPC request to POST to the
                                           backend */
     mcp_variables_t      variables;
-    const mcp_header_t  *headers;      /* headers that replace those of the
-                                          client's with the same names, in any
+    const mcp_header_t  *headers;      /* headers that replace the client's
+                                          headers with the same names, in any
                                           case */
     size_t               n_headers;
     void                *glue;         /* for the glue's own use */

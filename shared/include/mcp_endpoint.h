@@ -52,6 +52,17 @@ typedef enum {
 } mcp_upstream_of_e;
 
 
+/* The values of mcp_upstream_lists: the lists of an MCP server that are
+ * cached. */
+typedef enum {
+    MCP_UPSTREAM_LISTS_OFF = 0,
+    MCP_UPSTREAM_LISTS_PUBLIC,         /* lists that the server declares as
+                                          public */
+    MCP_UPSTREAM_LISTS_SHARED          /* all lists that it does not declare as
+                                          private */
+} mcp_upstream_lists_e;
+
+
 /* A backend that mcp_backend or mcp_route names. */
 typedef struct {
     mcp_str_t     name;        /* by which the glue finds it */
@@ -59,6 +70,7 @@ typedef struct {
     uint64_t      check;       /* mcp_upstream_check, ms */
     uint64_t      stale;       /* mcp_upstream_stale, ms */
     unsigned      session;     /* mcp_upstream_of_e */
+    unsigned      lists;       /* mcp_upstream_lists_e */
 } mcp_target_t;
 
 
@@ -214,6 +226,7 @@ typedef struct {
                                                   description is used while the
                                                   server fails */
     unsigned              upstream_session;    /* mcp_upstream_of_e */
+    unsigned              upstream_lists;      /* mcp_upstream_lists_e */
     unsigned              resume_stateless;    /* mcp_resume_stateless_e */
     uint64_t              reconnect_wait;      /* how long a call continues
                                                   without a consumer if its

@@ -102,7 +102,9 @@
     X(UPSTREAM_STALE, upstream_stale, "mcp_upstream_stale",                   \
       "MCPUpstreamStale", TIME, 1, 0, MCP_TIME_MAX, 600000)                   \
     X(UPSTREAM_SESSION, upstream_session, "mcp_upstream_session",             \
-      "MCPUpstreamSession", UPSTREAM_SESSION, 0, 0, 2, 0)
+      "MCPUpstreamSession", UPSTREAM_SESSION, 0, 0, 2, 0)                     \
+    X(UPSTREAM_LISTS, upstream_lists, "mcp_upstream_lists",                   \
+      "MCPUpstreamLists", UPSTREAM_LISTS, 1, 0, 2, 1)
 
 
 #define MCP_TIME_MAX  (INT64_MAX / 1000000)    /* such a time in nanoseconds

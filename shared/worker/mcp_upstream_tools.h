@@ -3,8 +3,8 @@
 /*
  * The headers Mcp-Param-* of the tools of MCP servers without a catalog
  * (2026-07-28, server/tools, "x-mcp-header"). A worker reads them from each
- * list of tools that it receives, for whichever caller: they only say which
- * arguments of a call its headers repeat.
+ * list of tools that it receives, for whichever caller: the headers only depend
+ * on the arguments of the caller's own call.
  */
 
 

@@ -9,6 +9,7 @@
 #include "worker/mcp_notification.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_call_stats.h"
+#include "worker/mcp_upstream_lists.h"
 #include "worker/mcp_upstream_stats.h"
 #include "worker/mcp_upstream_tools.h"
 
@@ -85,6 +86,7 @@ mcp_worker_destroy(mcp_worker_t *worker)
     mcp_call_stats_free(worker);
     mcp_upstream_stats_free(worker);
     mcp_upstream_tools_free(worker);
+    mcp_upstream_lists_free(worker);
     mcp_notify_drop(worker);
 
     if (worker->handles) {

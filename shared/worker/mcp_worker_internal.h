@@ -22,6 +22,7 @@ typedef struct mcp_resume_method_s  mcp_resume_method_t;
 typedef struct mcp_resume_state_s  mcp_resume_state_t;
 typedef struct mcp_call_stats_entry_s mcp_call_stats_entry_t;
 typedef struct mcp_upstream_entry_s mcp_upstream_entry_t;
+typedef struct mcp_upstream_page_s  mcp_upstream_page_t;
 typedef struct mcp_upstream_tool_s  mcp_upstream_tool_t;
 
 typedef struct mcp_operation_s      mcp_operation_t;
@@ -79,6 +80,12 @@ struct mcp_worker_s {
                                                   headers, the one that was
                                                   listed last first */
     unsigned                           n_tools;
+    mcp_upstream_page_t               *pages;  /* cached lists of MCP servers,
+                                                  the page that was used last
+                                                  first */
+    unsigned                           n_pages;
+    size_t                             pages_size;     /* bytes of their
+                                                          texts */
     struct mcp_upstream_session_s     *openings;   /* sessions at MCP servers
                                                       that are being opened */
 

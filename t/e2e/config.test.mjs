@@ -176,7 +176,7 @@ test('settings that have an effect: no error, no warning', async () => {
                                mcp_route: `a ${nameOf('part')}` })
         + backendSection('server', { mcp_upstream: 'auto',
             mcp_upstream_check: '5s', mcp_upstream_stale: '5s',
-            mcp_upstream_session: 'call' })
+            mcp_upstream_session: 'call', mcp_upstream_lists: 'shared' })
         + backendSection('part', { mcp_upstream: 'auto',
             mcp_upstream_check: '5s', mcp_upstream_session: 'call' })
         + section('/good-publish', NGINX ? 'mcp_publish mcp;'
@@ -242,11 +242,13 @@ test('settings without effect: a warning for each', async (t) => {
         `${path}"? has "?${directive(name)}\\b.*, which has no effect: ${why}`)];
     const others = [
         backendSection('without', { mcp_upstream_check: '5s',
-            mcp_upstream_stale: '5s', mcp_upstream_session: 'call' }),
+            mcp_upstream_stale: '5s', mcp_upstream_session: 'call',
+            mcp_upstream_lists: 'shared' }),
         backendSection('modern', { mcp_upstream: 'modern',
             mcp_upstream_session: 'call' }),
         backendSection('routed', { mcp_upstream: 'modern',
-            mcp_upstream_check: '5s', mcp_upstream_stale: '5s' }),
+            mcp_upstream_check: '5s', mcp_upstream_stale: '5s',
+            mcp_upstream_lists: 'off' }),
         backendSection('passes', { mcp_upstream: 'auto',
                                        mcp_pass_cookie: 'on' }),
         backendSection('nobody', { mcp_upstream: 'auto' }),
@@ -313,12 +315,12 @@ test('settings without effect: a warning for each', async (t) => {
         idle('mcp_publish_url', 'there is neither'),
         at(NGINX ? '"mcp" in .*' : '/token', 'mcp_publish_token',
            'only .* use it'),
-        ...['mcp_upstream_check', 'mcp_upstream_stale', 'mcp_upstream_session']
-            .map((d) => at(nameOf('without'), d,
-                           '"?(?:mcp_upstream|MCPUpstream)"? is off')),
+        ...['mcp_upstream_check', 'mcp_upstream_stale', 'mcp_upstream_session',
+            'mcp_upstream_lists'].map((d) => at(nameOf('without'), d,
+                '"?(?:mcp_upstream|MCPUpstream)"? is off')),
         at(nameOf('modern'), 'mcp_upstream_session', '.*is neither "session"'),
-        ...['mcp_upstream_check', 'mcp_upstream_stale'].map((d) =>
-            at(nameOf('routed'), d, 'no endpoint without')),
+        ...['mcp_upstream_check', 'mcp_upstream_stale',
+            'mcp_upstream_lists'].map((d) => at(nameOf('routed'), d, 'no endpoint without')),
         at(nameOf('passes'), 'mcp_pass_cookie', 'only .* use it'),
         NGINX ? ['mcp_upstream in a location that is no backend',
                  /location "@nobody" has directives of this module/]

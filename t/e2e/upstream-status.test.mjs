@@ -257,6 +257,24 @@ describe('server with sessions', () => {
 
 
 describe('server of 2026-07-28', () => {
+    test('list that is cached: the state shows it', async () => {
+        const it = await open('modern');
+        const { reply } = modern;
+
+        modern.reply = () => ({ resultType: 'complete', tools: [], ttlMs: 0,
+                                cacheScope: 'public' });
+
+        try {
+            await logged('clients.log', ['tools/list -.', 'tools/list cached.'],
+                         async () => {
+                await it.response('tools/list');
+                await it.response('tools/list');
+            });
+        } finally {
+            modern.reply = reply;
+        }
+    });
+
     test('description: its name, version and revision are shown', async () => {
         const it = await open('modern');
 

@@ -61,9 +61,9 @@ function apacheName(name) {
  *   section(name, backend)   returns the location of a backend:
  *                            { fastcgi: socket or port, keep, script,
  *                            upstream }, or
- *                            { http: socket or port, upstream, check:
- *                            values of mcp_upstream and mcp_upstream_check,
- *                            if it is an MCP server }
+ *                            { http: socket or port, upstream, check, lists:
+ *                            values of mcp_upstream, mcp_upstream_check and
+ *                            mcp_upstream_lists, if it is an MCP server }
  *   worker                   sets X-Worker to the process that answers
  *   sndbuf(bytes)            returns { listen, http }, which set the send
  *                            buffer of client sockets
@@ -102,7 +102,8 @@ const nginx = {
         return { active, reading, writing, waiting };
     },
 
-    section(name, { fastcgi, http, keep, script, upstream, check = '1m' }) {
+    section(name, { fastcgi, http, keep, script, upstream, check = '1m',
+                    lists = 'public' }) {
         if (upstream && fastcgi) {
             return {
                 server: `
@@ -122,6 +123,7 @@ const nginx = {
                     location @${name} {
                         mcp_upstream ${upstream};
                         mcp_upstream_check ${check};
+                        mcp_upstream_lists ${lists};
                         include ${root}/examples/mcp_upstream_params;
                         rewrite ^ /mcp? break;
                         proxy_buffering off;
@@ -187,7 +189,7 @@ const apache = {
             .map(([, name, n]) => [name, Number(n)])) }),
 
     section(name, { fastcgi, http, keep, script = '/', upstream,
-                    check = '1m' }) {
+                    check = '1m', lists = 'public' }) {
         if (upstream && fastcgi) {
             return {
                 server: `
@@ -205,6 +207,7 @@ const apache = {
                     <Location "/mcp-backend/${name}">
                         MCPUpstream ${upstream}
                         MCPUpstreamCheck ${check}
+                        MCPUpstreamLists ${lists}
                         Include ${root}/examples/mcp_upstream.conf
                         ProxyPass "http://127.0.0.1:${http}/mcp" retry=0
                     </Location>`,

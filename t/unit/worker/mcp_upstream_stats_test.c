@@ -15,10 +15,11 @@ setup_targets(void **state)
 {
     setup(state);
 
-    targets[0] = (mcp_target_t) { mcp_str("@a"), MCP_UPSTREAM_MODERN, 0, 0, 0 };
-    targets[1] = (mcp_target_t) { mcp_str("@b"), MCP_UPSTREAM_OFF, 0, 0, 0 };
-    targets[2] = (mcp_target_t) { mcp_str("@c"), MCP_UPSTREAM_SESSION, 0, 0,
+    targets[0] = (mcp_target_t) { mcp_str("@a"), MCP_UPSTREAM_MODERN, 0, 0, 0,
                                   0 };
+    targets[1] = (mcp_target_t) { mcp_str("@b"), MCP_UPSTREAM_OFF, 0, 0, 0, 0 };
+    targets[2] = (mcp_target_t) { mcp_str("@c"), MCP_UPSTREAM_SESSION, 0, 0,
+                                  0, 0 };
     d.endpoint.targets = targets;
     d.endpoint.n_targets = 3;
     d.endpoint.catalog_key[0] = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What a worker remembers about the headers of MCP servers' tools. */
+/* The headers of MCP servers' tools that a worker remembers. */
 
 #include "core_cases.h"
 

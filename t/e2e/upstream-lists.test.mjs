@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Lists of MCP servers without a catalog: which ones a process caches, for
+// whom, and when it asks the server again.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Fixture } from './lib/fixture.mjs';
+import { Modern } from './lib/modern.mjs';
+import { recording, withSessions } from './lib/upstream.mjs';
+
+const KINDS = [['tools/list', 'tools'], ['prompts/list', 'prompts'],
+               ['resources/list', 'resources'],
+               ['resources/templates/list', 'resourceTemplates']];
+
+const inputSchema = { type: 'object' };
+const scoped = (cacheScope, members) => ({ resultType: 'complete', ttlMs: 0,
+                                           cacheScope, ...members });
+const described = (call) => (call.body.method === 'initialize'
+    ? { protocolVersion: '2025-11-25', capabilities: { tools: {} },
+        serverInfo: { name: 'upstream', version: '1' } }
+    : scoped('public', { supportedVersions: ['2026-07-28'],
+                         capabilities: { tools: {} } }));
+
+// Starts a server before an upstream of its own, whose replies number the
+// requests: the list of the second request has the tool "t2".
+
+async function started(form, cacheScope, { location, lists, check, http } = {}) {
+    const upstream = form === 'session' ? await withSessions()
+                                        : await recording();
+    const server = await Fixture.use({
+        without: ['mcp_catalog', 'mcp_route', 'mcp_server'], workers: 1,
+        location: { mcp_task_after: 'off', mcp_backend: 'it', ...location },
+        backends: { it: { http: upstream.port, upstream: form, lists,
+                          check } },
+        http });
+
+    upstream.n = 0;
+    upstream.list = ({ body }) => {
+        const [, kind] = KINDS.find(([method]) => method === body.method);
+
+        upstream.n++;
+
+        return scoped(cacheScope, { [kind]: [{ name: `t${upstream.n}`,
+            uri: 'a:b', uriTemplate: 'a:{b}', inputSchema }] });
+    };
+
+    const reply = (call) => (call.body.method.endsWith('/list')
+        ? upstream.list(call)
+        : upstream.other?.(call) ?? { resultType: 'complete', content: [] });
+
+    if (form === 'session') {
+        upstream.answer = reply;
+    } else {
+        upstream.describe = described;
+        upstream.reply = reply;
+    }
+
+    return { server, upstream };
+}
+
+async function names(client, params, method = 'tools/list') {
+    const { result, error } = await client.response(method, params);
+
+    return result ? Object.entries(result).find(([, list]) =>
+        Array.isArray(list))[1].map(({ name }) => name) : error.code;
+}
+
+
+describe('list that the server declares as public', () => {
+    for (const [method] of KINDS) {
+        test(`${method}: clients of both eras get it from one request`,
+             async () => {
+            const { server, upstream } = await started('modern', 'public');
+            const older = await server.session();
+            const modern = new Modern(server);
+
+            assert.deepEqual(await names(older, {}, method), ['t1']);
+            assert.deepEqual(await names(await server.session(), {}, method),
+                             ['t1']);
+            assert.deepEqual(await names(older, undefined, method), ['t1']);
+            assert.deepEqual(await names(modern, {}, method), ['t2']);
+            assert.deepEqual(await names(modern, { _meta: {
+                progressToken: 1 } }, method), ['t2']);
+            assert.equal(upstream.n, 2);
+        });
+    }
+
+    test('batch: its list comes from the cache', async () => {
+        const { server, upstream } = await started('modern', 'public');
+        const older = await server.session({ version: '2025-03-26' });
+
+        await names(older);
+
+        const text = await (await older.post([
+            { jsonrpc: '2.0', id: 'a', method: 'tools/list' },
+            { jsonrpc: '2.0', id: 'b', method: 'ping' }])).text();
+
+        assert.match(text, /"t1"/);
+        assert.equal(upstream.n, 1);
+    });
+
+    test('members of the result: the client gets all members, and the rest of ttlMs',
+         async () => {
+        const { server, upstream } = await started('modern', 'public');
+        const modern = new Modern(server);
+
+        upstream.list = () => scoped('public', { ttlMs: 7200000, tools: [],
+            extra: { a: [1, 2.50] }, _meta: { 'x/y': 1 } });
+
+        const { result: first } = await modern.response('tools/list');
+        const { result: second } = await modern.response('tools/list');
+
+        assert.equal(first.ttlMs, 7200000);
+        assert.ok(second.ttlMs <= 7200000 && second.ttlMs > 7000000,
+                  String(second.ttlMs));
+        assert.deepEqual({ ...second, ttlMs: 0 }, { ...first, ttlMs: 0 });
+        assert.equal(upstream.requests.length, 1);
+    });
+
+    test('clients with other capabilities: each gets the list for its own',
+         async () => {
+        const { server, upstream } = await started('modern', 'public');
+        const open = (capabilities) => server.session({ capabilities });
+
+        assert.deepEqual(await names(await open({})), ['t1']);
+        assert.deepEqual(await names(await open({ elicitation: {} })), ['t2']);
+        assert.deepEqual(await names(await open({ elicitation: {} })), ['t2']);
+        assert.deepEqual(await names(await open({})), ['t1']);
+        assert.equal(upstream.n, 2);
+    });
+
+    test('other parameters: the server gets the request', async () => {
+        const { server } = await started('modern', 'public');
+        const older = await server.session();
+
+        assert.deepEqual(await names(older), ['t1']);
+        assert.deepEqual(await names(older, { filter: 'a' }), ['t2']);
+        assert.deepEqual(await names(older, { _meta: { 'x/tenant': 'a' } }),
+                         ['t3']);
+        assert.deepEqual(await names(older), ['t1']);
+    });
+
+    test('pages: each one is cached, an error removes them all', async () => {
+        const { server, upstream } = await started('modern', 'public');
+        const older = await server.session();
+
+        upstream.list = ({ body: { params: { cursor } } }) => {
+            upstream.n++;
+
+            return cursor === 'bad'
+                ? { error: { code: -32602, message: 'Invalid cursor' } }
+                : scoped('public', { tools: [{ name: `${cursor}${upstream.n}`,
+                                               inputSchema }],
+                                     nextCursor: 'next' });
+        };
+
+        for (let i = 0; i < 2; i++) {
+            assert.deepEqual(await names(older), ['undefined1']);
+            assert.deepEqual(await names(older, { cursor: 'next' }),
+                             ['next2']);
+        }
+
+        assert.equal(await names(older, { cursor: 'bad' }), -32602);
+        assert.deepEqual(await names(older), ['undefined4']);
+        assert.deepEqual(await names(older, { cursor: 'next' }), ['next5']);
+    });
+
+    test('notification that the list has changed: the server is asked again',
+         async () => {
+        const { server, upstream } = await started('modern', 'public');
+        const older = await server.session();
+
+        await names(older);
+        upstream.other = ({ body }) => [
+            { jsonrpc: '2.0', method: 'notifications/tools/list_changed' },
+            { jsonrpc: '2.0', id: body.id, result: { content: [] } }];
+        await older.tool('a');
+        assert.deepEqual(await names(older), ['t2']);
+    });
+
+    test('header of a call that the server refuses: the server is asked again',
+         async () => {
+        const { server, upstream } = await started('modern', 'public');
+        const modern = new Modern(server);
+
+        await names(modern);
+        upstream.other = () => ({ status: 400, error: {
+            code: -32020, message: 'Header mismatch' } });
+        assert.equal((await modern.refused('tools/call', { name: 'a',
+            arguments: {} })).code, -32020);
+        assert.deepEqual(await names(modern), ['t2']);
+    });
+
+    test('list that becomes private: the cached pages are not used any more', async () => {
+        const { server, upstream } = await started('modern', 'public');
+        const older = await server.session();
+        const { list } = upstream;
+
+        await names(older);
+        upstream.list = (call) => ({ ...list(call), cacheScope: 'private' });
+        assert.deepEqual(await names(older, { cursor: 'a' }), ['t2']);
+        assert.deepEqual(await names(older), ['t3']);
+        assert.deepEqual(await names(older), ['t4']);
+    });
+
+    test('mcp_allow: each caller gets only the items that it may see',
+         async () => {
+        const { server, upstream } = await started('modern', 'public', {
+            location: {
+                nginx: `mcp_allow tools/secret $may;
+                        mcp_allow * 1;`,
+                apache: `MCPAllow tools/secret "%{HTTP:X-User} == 'root'"
+                         MCPAllow * true`,
+            },
+            http: { nginx: 'map $http_x_user $may { root 1; other 0; }' } });
+
+        upstream.list = () => {
+            upstream.n++;
+
+            return scoped('public', { tools: [{ name: 'secret', inputSchema },
+                                              { name: 'a', inputSchema }] });
+        };
+
+        const user = new Modern(server, { headers: { 'X-User': 'user' } });
+        const root = new Modern(server, { headers: { 'X-User': 'root' } });
+
+        assert.deepEqual(await names(user), ['a']);
+        assert.deepEqual(await names(root), ['secret', 'a']);
+        assert.deepEqual(await names(user), ['a']);
+        assert.equal(upstream.n, 1);
+        assert.equal((await root.response('tools/list')).result.cacheScope,
+                     'private');
+    });
+});
+
+
+describe('list that is not cached: each client gets the server\'s response', () => {
+    for (const [what, form, scope, options] of [
+        ['private', 'modern', 'private', {}],
+        ['private, mcp_upstream_lists shared', 'modern', 'private',
+         { lists: 'shared' }],
+        ['without a scope', 'stateless', undefined, {}],
+        ['with another scope, mcp_upstream_lists shared', 'modern', 'all',
+         { lists: 'shared' }],
+        ['public, mcp_upstream_lists off', 'modern', 'public',
+         { lists: 'off' }],
+        ['public, mcp_pass_authorization', 'modern', 'public',
+         { location: { mcp_pass_authorization: 'on' } }],
+        ['public, mcp_pass_cookie', 'modern', 'public',
+         { location: { mcp_pass_cookie: 'on' } }],
+        ['larger than 1 MB', 'modern', 'public', { size: 1 << 20 }]])
+    {
+        test(what, async () => {
+            const { server, upstream } = await started(form, scope, options);
+            const older = await server.session();
+
+            if (options.size) {
+                const { list } = upstream;
+
+                upstream.list = (call) => ({ ...list(call),
+                                             a: 'a'.repeat(options.size) });
+            }
+
+            assert.deepEqual(await names(older), ['t1']);
+            assert.deepEqual(await names(older), ['t2']);
+        });
+    }
+});
+
+
+describe('mcp_upstream_lists shared, server of an older revision', () => {
+    const shared = { lists: 'shared' };
+
+    test('without sessions: clients get the list from one request',
+         async () => {
+        const { server, upstream } = await started('stateless', undefined,
+                                                   shared);
+
+        assert.deepEqual(await names(await server.session()), ['t1']);
+        assert.deepEqual(await names(await server.session()), ['t1']);
+        assert.equal(upstream.n, 1);
+    });
+
+    test('with sessions: the second client needs no session for the list',
+         async () => {
+        const { server, upstream } = await started('session', undefined,
+                                                   shared);
+
+        assert.deepEqual(await names(await server.session()), ['t1']);
+
+        // the session for the description may end later
+
+        const asked = () => upstream.steps.filter((s) => s !== 'DELETE');
+        const before = asked();
+
+        assert.deepEqual(await names(await server.session()), ['t1']);
+        assert.deepEqual(asked(), before);
+    });
+
+    test('with sessions, a list of several pages: it is not cached, because its cursors belong to a session',
+         async () => {
+        const { server, upstream } = await started('session', undefined,
+                                                   shared);
+        const { list } = upstream;
+
+        upstream.list = (call) => ({ ...list(call),
+            ...call.body.params?.cursor ? {} : { nextCursor: 'a' } });
+
+        for (const n of [1, 3]) {
+            const session = await server.session();
+
+            assert.deepEqual(await names(session), [`t${n}`]);
+            assert.deepEqual(await names(session, { cursor: 'a' }),
+                             [`t${n + 1}`]);
+        }
+    });
+});
+
+
+describe('server that is down', () => {
+    test('cached list is older than mcp_upstream_check: clients get it, and the server is not asked again at once',
+         async () => {
+        const { server, upstream } = await started('modern', 'public',
+                                                   { check: '1ms' });
+        const older = await server.session();
+        let asked = 0, at;
+
+        await names(older);
+        upstream.list = ({ res }) => {
+            asked++;
+            at = Date.now();
+            res.socket.destroy();
+        };
+
+        while (asked === 0) {
+            assert.deepEqual(await names(older), ['t1']);
+        }
+
+        assert.deepEqual(await names(older), ['t1']);
+        assert.ok(asked === 1 || Date.now() - at >= 1000);
+        assert.equal(await names(older, { cursor: 'other' }), -32603);
+
+        upstream.list = () => scoped('public', { tools: [] });
+
+        // a second after its failure the server is asked again
+
+        while ((await names(older)).length) {
+            await new Promise((resolve) => { setTimeout(resolve, 50); });
+        }
+    });
+
+    test('HTTP 500: clients get the cached list; HTTP 401: the error',
+         async () => {
+        const { server, upstream } = await started('modern', 'public',
+                                                   { check: '1ms' });
+        const older = await server.session();
+        let asked = 0, status = 500, answer;
+
+        await names(older);
+        upstream.list = () => {
+            asked++;
+
+            return { status, type: 'text/plain', text: '' };
+        };
+
+        while (asked === 0) {
+            assert.deepEqual(await names(older), ['t1']);
+        }
+
+        status = 401;
+
+        while (asked === 1) {
+            answer = await names(older);
+        }
+
+        assert.equal(answer, -32603);
+    });
+
+    test('no cached list: clients get error -32603', async () => {
+        const { server, upstream } = await started('modern', 'public');
+
+        upstream.list = ({ res }) => { res.socket.destroy(); };
+        assert.equal(await names(await server.session()), -32603);
+    });
+});
