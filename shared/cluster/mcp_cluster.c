@@ -322,7 +322,7 @@ mcp_cluster_joined(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     mcp_link_settled(&cluster->link);
     mcp_cluster_set_state(cluster, MCP_CLUSTER_MEMBER);
     mcp_cluster_set_run(cluster, mcp_reply_item(reply, 5));
-    cluster->elsewhere = 0;
+    cluster->reports_loss = 0;
     cluster->member = cluster->node;
     mcp_store_node_set_skewed(store, 0);
     mcp_store_node_standalone(store, "");
@@ -405,8 +405,9 @@ mcp_cluster_registered(mcp_cluster_t *cluster)
     mcp_args_text(&args, (mcp_str_t) { mcp_version, strlen(mcp_version) });
     mcp_args_text(&args, cluster->conf->label);
     mcp_args_text(&args, mcp_cluster_prints_text(&cluster->keys));
-    mcp_args_text(&args, cluster->member != cluster->node ? mcp_str("")
-                         : cluster->elsewhere ? mcp_str("2") : mcp_str("1"));
+    mcp_args_text(&args, cluster->reports_loss ? mcp_str("2")
+                         : cluster->member == cluster->node ? mcp_str("1")
+                         : mcp_str(""));
 
     cluster->registered = mcp_worker_now(cluster->worker);
 
@@ -549,7 +550,7 @@ mcp_cluster_tick(void *data)
     if (cluster->state == MCP_CLUSTER_MEMBER
         && mcp_probe_is_elsewhere(cluster))
     {
-        cluster->elsewhere = 1;
+        cluster->reports_loss = 1;
         mcp_link_fail(&cluster->link, "the address leads to another Redis now: "
                       "connecting again; until mcp_cluster_node_timeout is "
                       "over, no call with a key starts");

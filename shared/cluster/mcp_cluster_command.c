@@ -29,6 +29,15 @@ static const char *const  mcp_link_faults[] = {
 };
 
 
+/* Those of them that mean that the slot of the keys is being moved in a Redis
+ * Cluster. If the move is undone, its former master serves the slot again before
+ * it has all keys again. */
+static const char *const  mcp_link_moves[] = {
+    "ASK ",
+    "TRYAGAIN "
+};
+
+
 /* --- errors --- */
 
 void
@@ -201,12 +210,27 @@ mcp_link_moved(mcp_link_t *link, mcp_str_t text)
 }
 
 
+/* Returns 1 if the error begins with one of the texts. */
+static int
+mcp_link_is_one_of(mcp_str_t error, const char *const *texts, size_t n)
+{
+    size_t  i;
+
+    for (i = 0; i < n; i++) {
+        if (mcp_login_begins(error, texts[i])) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
 /* Closes the link if the error concerns the whole link, and returns 1. Returns
  * 0 for any other error. */
 static int
 mcp_link_judge(mcp_link_t *link, const mcp_reply_t *error)
 {
-    size_t     i;
     mcp_str_t  text;
 
     text = error->text;
@@ -216,19 +240,27 @@ mcp_link_judge(mcp_link_t *link, const mcp_reply_t *error)
         return 1;
     }
 
-    for (i = 0; i < sizeof(mcp_link_faults) / sizeof(char *); i++) {
-        if (mcp_login_begins(text, mcp_link_faults[i])) {
-            if (mcp_login_denies(text)) {
-                link->handlers->denied(link, error);
-            }
-
-            mcp_link_fail(link, "%.*s", (int) (text.len < 100 ? text.len : 100),
-                          text.data);
-            return 1;
-        }
+    if (!mcp_link_is_one_of(text, mcp_link_faults,
+                            sizeof(mcp_link_faults) / sizeof(char *)))
+    {
+        return 0;
     }
 
-    return 0;
+    if (mcp_login_denies(text)) {
+        link->handlers->denied(link, error);
+    }
+
+    if (link == &link->cluster->link
+        && mcp_link_is_one_of(text, mcp_link_moves,
+                              sizeof(mcp_link_moves) / sizeof(char *)))
+    {
+        link->cluster->reports_loss = 1;
+    }
+
+    mcp_link_fail(link, "%.*s", (int) (text.len < 100 ? text.len : 100),
+                  text.data);
+
+    return 1;
 }
 
 

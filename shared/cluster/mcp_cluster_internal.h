@@ -303,10 +303,13 @@ struct mcp_cluster_s {
                                                      broadcasts, is pending */
     unsigned                      heartbeat_pending:1; /* 1 while the reply to a
                                                      heartbeat is pending */
-    unsigned                      elsewhere:1;    /* 1 from
-                                                     mcp_probe_is_elsewhere()
-                                                     until this process has
-                                                     registered */
+    unsigned                      reports_loss:1; /* 1 if the next registration
+                                                     reports that Redis may lack
+                                                     keys: after
+                                                     mcp_probe_is_elsewhere(),
+                                                     and after an error by which
+                                                     the slot of the keys was
+                                                     being moved */
     unsigned                      doubts:1;       /* 1 while the reply to a
                                                      self-check is pending */
     mcp_link_reply_cb             doubted;        /* takes that reply */

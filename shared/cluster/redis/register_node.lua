@@ -12,9 +12,10 @@
 -- ARGV[5] build
 -- ARGV[6] label
 -- ARGV[7] fingerprints of its signing keys, separated by commas
--- ARGV[8] "1" if the process has been a member with this node id; "2": it
---         has, at another server, although that server may still accept
---         writes; empty: it has not
+-- ARGV[8] "1" if the process has been a member with this node id; "2": Redis
+--         may lack keys, because the process has been a member at another
+--         server, which may still accept writes, or because the slot of the
+--         keys was being moved; empty: neither
 -- ARGV[9] time by the clock of the node, ms; empty: its zone has been a member
 -- ARGV[10] fingerprints of its endpoints' identities, separated by commas
 --

@@ -53,11 +53,12 @@ export function cluster(words, options = {}) {
  *   unix             listens on a Unix socket, too
  *   of               the Redis server of which this one is a replica
  *   slots            makes it a node of a Redis Cluster
+ *   failover         as such a replica, it takes the place of its master
  */
 
 export class Redis {
     static async start({ port, user, password, tls, unix, of, slots,
-                         clients = 'no' } = {}) {
+                         failover, clients = 'no' } = {}) {
         const redis = new Redis();
 
         redis.dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-redis-'));
@@ -82,7 +83,9 @@ export class Redis {
             ...(slots ? ['--cluster-enabled', 'yes',
                          '--cluster-port', String(redis.bus),
                          '--cluster-node-timeout', '1000',
-                         '--cluster-replica-validity-factor', '0'] : [])];
+                         '--cluster-replica-validity-factor', '0',
+                         '--cluster-replica-no-failover',
+                         failover ? 'no' : 'yes'] : [])];
 
         if (user) {
             redis.acl = `${redis.dir}/users.acl`;
@@ -263,16 +266,17 @@ const LAST_SLOT = 16383;
 
 /*
  * A Redis Cluster of three masters. The master "owner" has only the slot of our
- * keys, and it has a replica.
+ * keys, and it has a replica. On a busy machine the replica may take the place of
+ * a live master, unless `failover` is false.
  */
 
 export class RedisCluster {
-    static async start() {
+    static async start({ failover = true } = {}) {
         const all = new RedisCluster();
         const slots = [[0, SLOT - 1], [SLOT, SLOT], [SLOT + 1, LAST_SLOT]];
 
         all.redis = await Promise.all([0, 1, 2, 3].map(
-            () => Redis.start({ slots: true })));
+            () => Redis.start({ slots: true, failover })));
         [all.stranger, all.owner, , all.replica] = all.redis;
 
         for (const [i, redis] of all.redis.entries()) {
@@ -341,11 +345,18 @@ export class RedisCluster {
         return keys;
     }
 
-    // Moves the keys back to the owner of the slot.
+    // Moves these keys back to the owner of the slot, in the order of
+    // "redis-cli --cluster fix --cluster-replace": the owner serves the slot
+    // again before it has the keys. Here the nodes have written `again` before
+    // the older copies replace their keys.
 
-    async undoMove() {
-        await run('redis-cli', ['--cluster', 'fix',
-            `127.0.0.1:${this.owner.port}`, '--cluster-yes']);
+    async undoMove(from, keys, again) {
+        await this.owner.command('CLUSTER', 'SETSLOT', String(SLOT), 'STABLE');
+        await until(async () => Number(await this.owner.command('EXISTS',
+            ...again)) === again.length);
+        await from.command('MIGRATE', '127.0.0.1', String(this.owner.port), '',
+                           '0', '5000', 'REPLACE', 'KEYS', ...keys);
+        await from.command('CLUSTER', 'SETSLOT', String(SLOT), 'STABLE');
     }
 
     async stop() {

@@ -163,12 +163,51 @@ TEST(test_elsewhere)
 
     process_wait(&p, 5001);
     process_login(&p);
-    assert_non_null(strstr(p.sent, "$1\r\n2\r\n"));
+    assert_non_null(strstr(p.sent + p.taken, "$1\r\n2\r\n"));
     process_receive(&p, WELCOME_AT("bbbb"));
     process_wait(&p, 5001);
     process_wait(&p, 5001);
     assert_int_equal(p.disconnects, 1);
-    assert_int_equal(p.cluster->elsewhere, 0);
+    assert_int_equal(p.cluster->reports_loss, 0);
+}
+
+
+/* The slot of the keys is being moved in a Redis Cluster: the registration on
+ * the next connection reports that Redis may lack keys, because the move may be
+ * undone. */
+TEST(test_slot_moves)
+{
+    unsigned  i, n;
+
+    static const char *const  errors[] = {
+        "-TRYAGAIN Multiple keys request during rehashing of slot\r\n",
+        "-ASK 3999 127.0.0.1:6381\r\n",
+        "-LOADING Redis is loading the dataset in memory\r\n"
+    };
+
+    p.conf.timeout = 100000;
+    process_start(&p);
+
+    for (i = 0; i < 3; i++) {
+        process_login(&p);
+        process_receive(&p, WELCOME("1700000000000"));
+        assert_int_equal(p.cluster->reports_loss, 0);
+        process_wait(&p, 5001);
+        process_receive(&p, errors[i]);
+        assert_int_equal(p.disconnects, i + 1);
+
+        /* the connection may be lost before the reply */
+
+        for (n = 0; n < 2; n++) {
+            process_wait(&p, 5001);
+            process_login(&p);
+            assert_true((strstr(p.sent + p.taken, "$1\r\n2\r\n") != NULL)
+                        == (i < 2));
+            process_lose(&p, "gone");
+        }
+
+        process_wait(&p, 5001);
+    }
 }
 
 
