@@ -147,8 +147,6 @@ mcp_lookup_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
 {
     const mcp_operation_stream_t  *stream;
 
-    (void) cluster;
-
     stream = &spec->stream;
 
     mcp_args_stream(args, stream->id);
@@ -158,6 +156,9 @@ mcp_lookup_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
     mcp_args_text(args, stream->task
                         ? stream->listens ? mcp_str("2") : mcp_str("1")
                         : mcp_str(""));
+    mcp_args_flag(args, stream->created
+                        && mcp_worker_now(cluster->worker)
+                           < stream->created + cluster->conf->node_timeout);
 }
 
 

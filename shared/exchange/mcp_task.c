@@ -408,6 +408,7 @@ mcp_task_lookup(mcp_exchange_t *x, mcp_str_t text, int listens,
     }
 
     mcp_task_stream(x, task, listens, &stream);
+    stream.created = task->id.created;
 
     rc = mcp_operation_stream(x, MCP_OPERATION_LOOKUP, &stream);
 

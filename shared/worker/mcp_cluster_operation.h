@@ -81,6 +81,8 @@ void mcp_broadcast_make(mcp_broadcast_t *broadcast, mcp_broadcast_e what,
 typedef struct {
     unsigned char          id[MCP_STREAM_ID_LEN];
     uint64_t               after;      /* last event that the client has */
+    uint64_t               created;    /* in a lookup: when the stream was
+                                          created, ms; 0: not known */
     unsigned char          session[MCP_DIGEST_LEN];    /* the stream must belong
                                                           to this session and
                                                           principal */

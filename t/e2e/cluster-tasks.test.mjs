@@ -233,6 +233,33 @@ test('Redis is emptied: tasks/get at another node gets 503, never -32602',
 });
 
 
+test('task of a node that is cut off from Redis: tasks/get at another node gets 503',
+     async (t) => {
+    const { redis: own, cut, fixture } = await cuttable(t, {
+        location: LOCATION, backends: { scripted: backend.address } });
+    const there = await node(own.url, { kind: OTHER, location: LOCATION,
+        backends: { scripted: backend.address } });
+
+    t.after(() => there.stop());
+    cut.refused = true;
+    cut.drop();
+
+    const k = key();
+    const { taskId } = await client([fixture]).create('work', { key: k });
+    const tasks = client([there]);
+
+    for (const method of ['tasks/get', 'tasks/cancel']) {
+        assert.equal((await tasks.ask(method, { taskId })).status, 503);
+    }
+
+    cut.refused = false;
+    await until(async () =>
+        (await tasks.ask('tasks/get', { taskId })).status === 200);
+    gate(k).resolve('done');
+    assert.equal(textOf((await tasks.settled(taskId)).result), 'done');
+});
+
+
 test('keys of tasks in Redis: all expire', async () => {
     assert.equal(await redis.endless(), '');
 });

@@ -6,6 +6,7 @@
 -- order of all input, and because the process that accepts the input may die.
 --
 -- KEYS[5] to KEYS[10] of the stream
+-- PREFIX:1:n:NODE and PREFIX:1:x:NODE of the members
 -- PREFIX:1:m:NODE of the owner
 --
 -- ARGV[1] node
@@ -24,7 +25,7 @@
 -- Returns one of
 --   {"OK", number}  number of the client input
 --   {"NONE"}        there is no such stream, or it is over
---   {"LATER"}       Redis has lost keys, perhaps those of the stream
+--   {"LATER"}       Redis may have lost the stream, or its owner may be cut off
 --   {"FULL"}        the client input since the owner last appended would exceed
 --                   INBOX
 
@@ -37,7 +38,7 @@ local owner, its_session, state, unread, its_generation, its_principal, task,
     last = unpack(redis.call('HMGET', head, 'o', 'g', 'x', 'i', 'd', 'p', 'v',
         'l'))
 
-if not owner and is_doubtful() then
+if not owner and may_exist() then
     return {'LATER'}
 end
 

@@ -163,6 +163,37 @@ local function is_crowded(calls, limit)
     return redis.call('SCARD', calls) >= limit
 end
 
+-- Returns true if a member may be cut off from Redis: its last heartbeat is more
+-- than half of its node timeout ago, and it was not declared dead. The result is
+-- false again after LIVE node timeouts, because a member beyond the first
+-- MEMBERS is not declared dead.
+local function is_any_cut_off()
+    local MEMBERS, LIVE = 32, 4
+    local now = clock()
+
+    for _, other in ipairs(redis.call('ZREVRANGE', nodes, 0, MEMBERS - 1)) do
+        local at, dead = unpack(redis.call('HMGET', prefix .. 'n:' .. other,
+            'at', 'dead'))
+        local age = at and dead and (now - at) / dead
+
+        if age and age > 0.5 and age <= LIVE and other ~= node
+            and not is_dead(other)
+        then
+            return true
+        end
+    end
+
+    return false
+end
+
+-- Returns true if a stream that Redis does not have may exist at another node:
+-- Redis may have lost it, or its owner may be cut off. "young" is "1" if the
+-- stream was created less than a node timeout ago: then its owner may be cut off
+-- although its last heartbeat is recent.
+local function may_exist(young)
+    return is_doubtful() or young == '1' or is_any_cut_off()
+end
+
 -- Returns 1 if there is client input that the owner has not processed,
 -- otherwise 0. brought and taken are the fields s and h.
 local function is_posted(brought, taken)

@@ -6,6 +6,7 @@
 -- accepted client input.
 --
 -- KEYS[5] to KEYS[10] of the stream
+-- PREFIX:1:n:NODE and PREFIX:1:x:NODE of the members
 -- PREFIX:1:m:NODE of the owner
 --
 -- ARGV[1] node
@@ -16,6 +17,8 @@
 -- ARGV[6] principal that the stream must have
 -- ARGV[7] "1": return the last event as well; "2": also notify this node when
 --         the task changes; empty: neither
+-- ARGV[8] "1": the stream was created less than a node timeout ago; empty:
+--         earlier, or not known
 --
 -- Returns one of
 --   {"OK", last, first, confirmed, state, constant values, generation, pending,
@@ -27,18 +30,18 @@
 --                otherwise 0
 --     message, answers   of the last event, if requested and kept
 --   {"NONE"}   there is no such stream, or it does not have the event ARGV[4]
---   {"LATER"}  Redis has lost keys, perhaps those of the stream
+--   {"LATER"}  Redis may have lost the stream, or its owner may be cut off
 --   {"AHEAD"}  the event ARGV[4] does not exist yet: the node has to repeat the
 --              command
 
-local after, session, principal, wants = unpack(ARGV, 4, 7)
+local after, session, principal, wants, young = unpack(ARGV, 4, 8)
 
 local owner, last, first, confirmed, state, its_session, its_principal,
     generation, input, sent, lasts, task, processed = unpack(
         redis.call('HMGET', head, 'o', 'l', 'f', 'k', 'x', 'g', 'p', 'd', 's',
             't', 'z', 'v', 'h'))
 
-if not owner and is_doubtful() then
+if not owner and may_exist(young) then
     return {'LATER'}
 end
 

@@ -4,6 +4,7 @@
 -- events; or only returns events, for a feeding process.
 --
 -- KEYS[5] to KEYS[10] of the stream
+-- PREFIX:1:n:NODE and PREFIX:1:x:NODE of the members
 -- PREFIX:1:m:NODE of the owner and of the earlier reader
 --
 -- ARGV[1] node
@@ -35,7 +36,7 @@
 --     message, answers   of each returned event, see with_events(); none if a
 --                client resumes and own is 1
 --   {"NONE"}   there is no such stream, or it does not have the event ARGV[4]
---   {"LATER"}  Redis has lost keys, perhaps those of the stream
+--   {"LATER"}  Redis may have lost the stream, or its owner may be cut off
 --   {"AHEAD"}  the event ARGV[4] does not exist yet: the node has to repeat the
 --              command
 
@@ -49,7 +50,7 @@ local claims = principal ~= ''
 
 -- "has" is empty for a session's own stream. The node creates a missing one
 -- again; if the old stream still exists at its owner, the owner ends it.
-if not owner and claims and has ~= '' and is_doubtful() then
+if not owner and claims and has ~= '' and may_exist() then
     return {'LATER'}
 end
 

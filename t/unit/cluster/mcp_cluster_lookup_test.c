@@ -6,6 +6,7 @@
 
 
 static mcp_operation_stream_t  stream;
+static uint64_t            created;    /* of the stream that op() looks up */
 static mcp_stream_info_t  found;
 static int                answered;
 static char               listed[16], event[64];
@@ -59,6 +60,7 @@ op(int i, int (*root)(mcp_exchange_t *x), char c, uint64_t after, char session,
     stream.any_session = session == '*';
     stream.task = session == '*';
     stream.after = after;
+    stream.created = created;
 
     assert_int_equal(mcp_operation_now(&x, root), MCP_AGAIN);
     assert_int_equal(mcp_operation_waits(&x), answered == MCP_AGAIN);
@@ -308,6 +310,83 @@ TEST(test_emptied)
     assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_ERR_UNREACHABLE);
     assert_int_equal(list(1, 's', 'p'), MCP_ERR_UNREACHABLE);
     assert_string_equal(node_info(1).error, "");
+    end_all();
+}
+
+
+/* Sets the last heartbeat of a node to "ago" ms before now, for a node timeout
+ * of 100 s. */
+static void
+set_heartbeat(uint64_t node, uint64_t ago)
+{
+    char  text[128];
+
+    snprintf(text, sizeof(text), "HSET {mcp}:1:n:%016llx dead 100000 at %llu",
+             (unsigned long long) node,
+             (unsigned long long) (real_now() - ago));
+    (void) command(1, text);
+}
+
+
+/* A node that was not declared dead has sent no heartbeat for half of its node
+ * timeout: an unknown stream may be at this node, so the result is
+ * MCP_ERR_UNREACHABLE. */
+TEST(test_cut_off)
+{
+    char      text[64];
+    uint64_t  node;
+
+    needs_redis();
+
+    begin_all(2);
+    make(1, 'a');
+    UNTIL(repl_state(1, 'a').created);
+    node = nodes[0].cluster->node;
+    set_heartbeat(node, 10000);
+    assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_OK);
+    assert_int_equal(found.last_seq, 0);
+
+    set_heartbeat(node, 60000);
+    assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_ERR_UNREACHABLE);
+
+    /* a stream that Redis has is known: another principal does not find it */
+
+    assert_int_equal(lookup(1, 'a', 0, 's', 'x'), MCP_OK);
+    assert_int_equal(found.last_seq, 0);
+
+    /* four node timeouts have passed, or the node was declared dead */
+
+    set_heartbeat(node, 500000);
+    assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_OK);
+    set_heartbeat(node, 60000);
+    snprintf(text, sizeof(text), "SET {mcp}:1:x:%016llx 1 EX 60",
+             (unsigned long long) node);
+    (void) command(1, text);
+    assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_OK);
+
+    /* the heartbeats of this node do not matter */
+
+    set_heartbeat(nodes[1].cluster->node, 60000);
+    assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_OK);
+    end_all();
+}
+
+
+/* A stream was created less than a node timeout ago, perhaps at a node that has
+ * been cut off for a moment only: MCP_ERR_UNREACHABLE. */
+TEST(test_young)
+{
+    needs_redis();
+
+    begin_all(2);
+    nodes[1].conf.node_timeout = 100000;
+    set_heartbeat(nodes[0].cluster->node, 0);
+    created = nodes[1].te.now - 90000;
+    assert_int_equal(lookup(1, 'b', 0, '*', 'p'), MCP_ERR_UNREACHABLE);
+    created = nodes[1].te.now - 100000;
+    assert_int_equal(lookup(1, 'b', 0, '*', 'p'), MCP_OK);
+    created = 0;
+    assert_int_equal(lookup(1, 'b', 0, '*', 'p'), MCP_OK);
     end_all();
 }
 
