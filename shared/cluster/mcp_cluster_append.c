@@ -197,7 +197,8 @@ mcp_replicator_join_arguments(mcp_replicator_t *a,
 
     if (mcp_coalesce_claims(repl_state)) {
         argv[MCP_REPLICATOR_CLAIMS] =
-            repl_state->once ? mcp_str("o") : mcp_str("k");
+            !repl_state->once ? mcp_str("k")
+            : repl_state->stateless ? mcp_str("i") : mcp_str("o");
     }
 }
 

@@ -116,13 +116,17 @@ mcp_join_endpoint(const mcp_exchange_t *x)
 
 
 /* Computes the digests. They depend on the revision, because results differ by
- * revision. */
+ * revision. Without a key they also depend on the kinds of questions that the
+ * client takes, because a joined request gets the questions of the call. With a
+ * key they do not: the key promises one execution. */
 static int
 mcp_join_digest(mcp_exchange_t *x, const mcp_routing_t *v, mcp_str_t key,
     mcp_join_t *join)
 {
     int        rc;
-    mcp_str_t  parts[7];
+    unsigned   input;
+    mcp_str_t  parts[8];
+    char       takes[2];
 
     rc = mcp_digest_params(&x->worker->env->mem, x->msg->params.raw,
                            x->endpoint->max_depth, join->params);
@@ -144,7 +148,12 @@ mcp_join_digest(mcp_exchange_t *x, const mcp_routing_t *v, mcp_str_t key,
                                           MCP_DIGEST_LEN }
                           : key;
 
-    return mcp_digest(join->digest, parts, 7);
+    input = x->client.capabilities & MCP_CLIENT_INPUT;
+    takes[0] = (char) (input >> 8);
+    takes[1] = (char) input;
+    parts[7] = (mcp_str_t) { takes, sizeof(takes) };
+
+    return mcp_digest(join->digest, parts, join->once ? 8 : 7);
 }
 
 

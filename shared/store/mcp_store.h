@@ -574,7 +574,8 @@ int mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * Finds a stream that a request can join: one created with the same "join" as
  * the spec's, and with the same params. Ignores cancelled streams and those
  * that are due to be freed; with spec->join_once, those that are over and
- * sent; without spec->join_known, mirrors without a reader. If a mirror's
+ * sent, or, in a stateless revision, that wait for an answer to a question
+ * that was sent; without spec->join_known, mirrors without a reader. If a mirror's
  * stream is a task, info has the task's times.
  *
  * Returns MCP_OK, or

@@ -45,6 +45,18 @@ mcp_store_join_sent(mcp_store_op_t *op, const mcp_store_stream_t *st)
 }
 
 
+/* Returns 1 if the last event of st is the response to its client's request.
+ * In a stateless revision that may be a question, which the client answers by
+ * another request. */
+static int
+mcp_store_join_ended(const mcp_store_stream_t *st)
+{
+    return mcp_store_final(st)
+           || (st->state == MCP_STATE_INPUT_REQUIRED
+               && mcp_revision(st->revision)->stateless);
+}
+
+
 /* Returns 1 if a request with this spec can join st. It cannot if the call was
  * cancelled: there will be no response. */
 static int
@@ -59,7 +71,7 @@ mcp_store_join_open(mcp_store_op_t *op, mcp_store_stream_t *st,
         return 0;
     }
 
-    return !spec->join_once || !mcp_store_final(st)
+    return !spec->join_once || !mcp_store_join_ended(st)
            || mcp_store_join_sent(op, st) < st->events.last;
 }
 

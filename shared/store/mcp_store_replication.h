@@ -94,6 +94,8 @@ typedef struct {
                                                "join" is the stream's own id */
     unsigned                once;           /* join_once of the spec; set only
                                                as long as the stream is held */
+    unsigned                stateless;      /* 1: the revision of the stream is
+                                               a stateless one */
     unsigned                readers;        /* number of joined readers at this
                                                node */
     uint64_t                max_wait;

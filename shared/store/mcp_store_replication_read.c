@@ -116,6 +116,7 @@ mcp_store_replicating_join(mcp_store_op_t *op, const mcp_store_stream_t *st,
     repl_state->joins = 1;
     repl_state->held |= st->held && !mcp_store_final(st);
     repl_state->once = st->held == 2;
+    repl_state->stateless = mcp_revision(st->revision)->stateless;
     repl_state->readers = e->u.join.count;
     memcpy(repl_state->join, e->key, MCP_DIGEST_LEN);
     repl_state->hidden = memcmp(e->key, st->id, MCP_DIGEST_LEN) == 0;

@@ -44,7 +44,9 @@
 -- ARGV[19] digest by which equal calls join the stream; empty: they cannot
 -- ARGV[20] claims: "k": claim the digest, unless another stream has it and was
 --          not cancelled; "o": claim it also from a stream that is over and was
---          sent completely; empty: "constants" claims it if no stream has it
+--          sent completely; "i": as "o", and also from a stream whose last
+--          event is a question that was sent; empty: "constants" claims it if
+--          no stream has it
 -- ARGV[21] joined_how: "h": the call cannot be joined yet; "1": it has a
 --          consumer; "0": it has none; empty: equal calls cannot join it
 -- ARGV[22] processed: number of the last client input that the owner has
@@ -136,7 +138,7 @@ local function is_open(id)
         return false
     end
 
-    return claims == 'k' or byte < OVER
+    return claims == 'k' or byte < OVER and not (claims == 'i' and byte == ASKS)
         or tonumber(other_sent) < tonumber(other_last)
 end
 

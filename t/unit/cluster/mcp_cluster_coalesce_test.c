@@ -11,6 +11,7 @@
 
 static const unsigned char  digest[MCP_DIGEST_LEN] = "asked for again";
 static int                  says[NODES];
+static unsigned             revision = MCP_REVISION_2025_11_25;
 
 
 static void
@@ -34,6 +35,7 @@ claim(int i, char c, unsigned once)
     mcp_stream_spec_t   spec;
 
     fill_spec(&spec, c);
+    spec.revision = revision;
     spec.join = digest;
     spec.join_once = once;
     spec.held = 1;
@@ -208,6 +210,39 @@ TEST(test_once)
     claim(1, 'c', 1);
     UNTIL(says[1] == MCP_OK);
     end_all();
+}
+
+
+
+/* A call without a key has sent a question, with which the response to its
+ * client ends in a stateless revision: an equal request at another node begins
+ * a call. In other revisions the request joins the first call. */
+TEST(test_question)
+{
+    unsigned  i;
+
+    static const unsigned  revisions[] = {
+        MCP_REVISION_2025_11_25, MCP_REVISION_2026_07_28
+    };
+
+    needs_redis();
+
+    for (i = 0; i < 2; i++) {
+        revision = revisions[i];
+        begin_all(2);
+        claim(0, 'a', 1);
+        UNTIL(says[0] == MCP_OK);
+        begins(0, 'a');
+        add(0, 'a', "{\"method\":\"?\"}", 0, MCP_STATE_INPUT_REQUIRED);
+        leave(0, 'a', 1);
+        UNTIL(repl_state(0, 'a').acked.state == MCP_STATE_INPUT_REQUIRED);
+        UNTIL(strcmp(about(0, "HGET", 'h', 'a', "t"), "1") == 0);
+        claim(1, 'b', 1);
+        UNTIL(says[1] == (i == 0 ? MCP_ERR_EXISTS : MCP_OK));
+        end_all();
+    }
+
+    revision = MCP_REVISION_2025_11_25;
 }
 
 

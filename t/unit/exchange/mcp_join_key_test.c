@@ -64,4 +64,28 @@ TEST(test_keys)
 }
 
 
+/* Clients that take other kinds of questions: without a key their equal
+ * requests are separate calls, with a key they join. */
+TEST(test_capabilities)
+{
+    round_can = EVERYTHING;
+    modern_call(0, &a, "");
+    client_close(&d, &a);
+    round_can = "{\"roots\":{}}";
+    modern_call(1, &b, "");
+    assert_int_equal(d.n_breqs, 2);
+    client_close(&d, &b);
+    modern_call(1, &b, "");
+    assert_int_equal(d.n_breqs, 2);
+    assert_int_equal(joined(), 1);
+    client_close(&d, &b);
+
+    modern_call(0, &a, KEY("k"));
+    round_can = EVERYTHING;
+    modern_call(1, &b, KEY("k"));
+    assert_int_equal(d.n_breqs, 3);
+    assert_int_equal(joined(), 2);
+}
+
+
 RUN_TESTS(join_setup, join_teardown)

@@ -169,6 +169,53 @@ TEST(test_once)
 }
 
 
+/* With join_once, a call of a stateless revision whose question was sent: an
+ * equal request is a new call, because the client of the first one answers by
+ * another request. In other revisions the request joins the call. */
+TEST(test_question)
+{
+    unsigned           i;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    static const unsigned  revisions[] = {
+        MCP_REVISION_2025_11_25, MCP_REVISION_2026_07_28
+    };
+
+    for (i = 0; i < 2; i++) {
+        spec_join(&spec, i + 1, 1);
+        spec.revision = revisions[i];
+        store_create(&d, 0, &spec, &ref);
+        watch_ok(S0, &ref, 1, 0, &cursor);
+        store_append(&d, 0, &ref, mcp_str("?"), 0, MCP_STATE_INPUT_REQUIRED);
+
+        /* the client may not have received the question */
+
+        mcp_store_unwatch(S0, &ref, 1, 0, 2);
+        assert_ok(mcp_store_join_find(S1, &spec, 2, &info));
+
+        watch_ok(S0, &ref, 1, 0, &cursor);
+        mcp_store_unwatch(S0, &ref, 1, 1, 3);
+        assert_int_equal(mcp_store_join_find(S1, &spec, 3, &info),
+                         i == 0 ? MCP_OK : MCP_ERR_NOT_FOUND);
+
+        /* with a key the request joins the call in any revision */
+
+        spec.join_once = 0;
+        assert_ok(mcp_store_join_find(S1, &spec, 3, &info));
+
+        /* the question was answered: the call continues */
+
+        store_append(&d, 0, &ref, mcp_str("on"), 0, MCP_STATE_PROCESSING);
+        spec.join_once = 1;
+        assert_ok(mcp_store_join_find(S1, &spec, 3, &info));
+        mcp_store_free(S0, &ref);
+    }
+}
+
+
 /* Calls and their joined readers survive a repair. */
 TEST(test_repair)
 {
