@@ -263,10 +263,11 @@ struct mcp_call_s {
                                                were last notified, ms */
     mcp_timer_t                 timer;
 
-    mcp_call_t                 *next;       /* next one in worker->tracked */
+    mcp_call_t                 *next;       /* next one in worker->tracked or
+                                               worker->rounds */
     mcp_call_t                **link;       /* address of the pointer to this
-                                               call in worker->tracked; NULL:
-                                               not in that list */
+                                               call in that list; NULL: in
+                                               neither list */
 
     mcp_call_phase_e            phase;      /* see mcp_call_set_phase() */
     int                         status;     /* HTTP status of a response that is

@@ -359,8 +359,9 @@ void mcp_cancel_requests(mcp_call_t *call, uint64_t requests);
 void mcp_cancel_check(mcp_call_t *call);
 
 /* Start and stop polling for marks of cancelled requests while a call is not
- * durable. Do nothing for a client without a session; mcp_cancel_untrack()
- * also does nothing for a call that is not polled. */
+ * durable. mcp_cancel_track() does nothing for a client without a session.
+ * mcp_cancel_untrack() also removes such a call from worker->rounds, and does
+ * nothing for a call that is in neither list. */
 void mcp_cancel_track(mcp_call_t *call);
 void mcp_cancel_untrack(mcp_call_t *call);
 

@@ -224,6 +224,15 @@ mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
+    if (req->call->rounds && req->server_questions == NULL
+        && !mcp_upstream_round_admit(req->call))
+    {
+        mcp_upstream_post_error(req, msg->id.raw, MCP_UPSTREAM_ASK_FAILED,
+                                mcp_str("Too many calls of this client wait "
+                                        "for a response"));
+        return MCP_OK;
+    }
+
     /* a client that gets the question as its response does not get a task */
 
     if (req->call->rounds) {

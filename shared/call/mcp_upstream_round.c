@@ -33,6 +33,49 @@ mcp_upstream_round_possible(mcp_call_t *call)
 }
 
 
+int
+mcp_upstream_round_admit(mcp_call_t *call)
+{
+    uint32_t           n, limit;
+    mcp_call_t       **all;
+    const mcp_call_t  *other;
+
+    static const unsigned char  nobody[MCP_DIGEST_LEN];
+
+    limit = call->endpoint->max_session_streams / MCP_UPSTREAM_ROUND_SHARE;
+    all = &call->worker->rounds;
+    n = 0;
+
+    for (other = *all; other; other = other->next) {
+        n += other->requests[0].server_questions != NULL
+             && memcmp(other->tenant, call->tenant, MCP_DIGEST_LEN) == 0;
+    }
+
+    if (call->endpoint->max_session_streams && n >= (limit ? limit : 1)
+        && memcmp(call->tenant, nobody, MCP_DIGEST_LEN) != 0)
+    {
+        mcp_worker_log(call->worker, MCP_LOG_INFO,
+                       "call %s: question of the MCP server rejected, because "
+                       "%u calls of this caller have open questions in this "
+                       "process: raise mcp_max_session_streams", call->id_text,
+                       n);
+        return 0;
+    }
+
+    if (call->link == NULL) {
+        call->next = *all;
+        call->link = all;
+        *all = call;
+
+        if (call->next) {
+            call->next->link = &call->next;
+        }
+    }
+
+    return 1;
+}
+
+
 /* Appends an InputRequiredResult with the question and a state that consists of
  * the id of its event. */
 static int

@@ -26,9 +26,20 @@
 #define MCP_UPSTREAM_ROUND_WAIT  30000
 
 
+/* The maximum number of calls of one caller in a process whose questions have
+ * no answer is mcp_max_session_streams divided by this number: each holds a
+ * connection to its server, and in Apache a thread. */
+#define MCP_UPSTREAM_ROUND_SHARE  16
+
+
 /* Returns 1 if the call may have such questions: its server may have sessions
  * that declare the capabilities of the client. */
 int mcp_upstream_round_possible(mcp_call_t *call);
+
+/* Returns 1 if the caller may have another call with an open question in this
+ * process, and notes that the call has one. Otherwise returns 0, and logs the
+ * reason. Does not apply to a call that has an open question. */
+int mcp_upstream_round_admit(mcp_call_t *call);
 
 /*
  * Writes the response with a question, which is the next event of the stream,

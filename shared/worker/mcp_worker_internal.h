@@ -116,6 +116,11 @@ struct mcp_worker_s {
                                                    polled for marks of
                                                    cancellation, because they
                                                    are not durable yet */
+    mcp_call_t                        *rounds;  /* list of the calls of clients
+                                                   without a session that have
+                                                   sent a question of an MCP
+                                                   server, see
+                                                   mcp_upstream_round.h */
     mcp_call_stats_entry_t            *call_stats; /* rows of the call
                                                       statistics for each
                                                       catalog, see
