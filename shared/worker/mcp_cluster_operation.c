@@ -36,7 +36,8 @@ struct mcp_asking_s {
                                           all operations are
                                           MCP_ERR_UNREACHABLE */
     unsigned             again:1;      /* 1: the exchange waits in
-                                          mcp_operation_later() */
+                                          mcp_operation_later() or
+                                          mcp_operation_ahead() */
     unsigned             quota:2;      /* whether the session has many calls: 0:
                                           not looked up yet, 1: yes, 2: no */
 };
@@ -256,27 +257,53 @@ mcp_operation_add(mcp_exchange_t *x, mcp_operation_t *op)
     for (link = &x->asking->first; *link; link = &(*link)->next) { /* void */ }
 
     *link = op;
+}
+
+
+/* Starts an operation. If the result is pending, the exchange waits. Returns
+ * the result. */
+static int
+mcp_operation_start(mcp_exchange_t *x, mcp_operation_t *op,
+    const mcp_operation_spec_t *spec)
+{
+    op->spec = *spec;
+    op->rc = x->worker->cluster_hooks->start(x->worker->cluster, spec, op);
 
     if (op->rc == MCP_AGAIN) {
         mcp_operation_timer(x, mcp_operation_late, MCP_OPERATION_TIME);
         mcp_exchange_set_state(x, MCP_EXCHANGE_CLUSTER_WAIT);
     }
+
+    return op->rc;
 }
 
 
 /*
  * Called if the client has an event that the cluster lacks. The owner's node
- * was asked whether the event exists, and replies soon: runs the entry
- * function again later, unless it has other operations, which must not be
- * repeated. Returns MCP_AGAIN, or MCP_ERR_UNREACHABLE.
+ * was asked whether the event exists, and replies soon: runs the entry function
+ * again later, which then starts this operation again. The other operations of
+ * the exchange keep their results, because they must not be repeated. Returns
+ * MCP_AGAIN, or MCP_ERR_UNREACHABLE.
  */
 static int
-mcp_operation_ahead(mcp_exchange_t *x)
+mcp_operation_ahead(mcp_exchange_t *x, mcp_operation_t *op)
 {
-    return x->asking->first->next == NULL
-           && mcp_operation_later(x, MCP_OPERATION_AHEAD_LOOKUP,
-                                  MCP_OPERATION_TIME)
-              == MCP_AGAIN ? MCP_AGAIN : MCP_ERR_UNREACHABLE;
+    mcp_asking_t  *asking;
+
+    asking = x->asking;
+
+    if (x->worker->stopping
+        || mcp_worker_now(x->worker) >= asking->begun + MCP_OPERATION_TIME)
+    {
+        return MCP_ERR_UNREACHABLE;
+    }
+
+    op->repeats = 1;
+    asking->again = 1;
+    mcp_operation_timer(x, mcp_operation_retry, MCP_OPERATION_AHEAD_LOOKUP);
+    mcp_exchange_set_state(x, MCP_EXCHANGE_CLUSTER_WAIT);
+
+    return MCP_AGAIN;
 }
 
 
@@ -287,7 +314,6 @@ static int
 mcp_operation_run(mcp_exchange_t *x, const mcp_operation_spec_t *spec,
     mcp_operation_t **op)
 {
-    int            rc;
     unsigned       n;
     mcp_asking_t  *asking;
 
@@ -312,20 +338,20 @@ mcp_operation_run(mcp_exchange_t *x, const mcp_operation_spec_t *spec,
             return MCP_ERR_MEMORY;
         }
 
-        (*op)->spec = *spec;
-        rc = x->worker->cluster_hooks->start(x->worker->cluster, spec, *op);
-
-        if (rc == MCP_ERR_MEMORY) {
+        if (mcp_operation_start(x, *op, spec) == MCP_ERR_MEMORY) {
             mcp_operation_free(*op);
             *op = NULL;
-            return rc;
+            return MCP_ERR_MEMORY;
         }
 
-        (*op)->rc = rc;
         mcp_operation_add(x, *op);
+
+    } else if ((*op)->repeats) {
+        (*op)->repeats = 0;
+        (void) mcp_operation_start(x, *op, spec);
     }
 
-    return (*op)->rc == MCP_ERR_AHEAD ? mcp_operation_ahead(x) : (*op)->rc;
+    return (*op)->rc == MCP_ERR_AHEAD ? mcp_operation_ahead(x, *op) : (*op)->rc;
 }
 
 

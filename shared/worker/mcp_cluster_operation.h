@@ -279,6 +279,8 @@ struct mcp_operation_s {
                                           operation has started */
     int                    rc;         /* result; MCP_AGAIN: pending */
     unsigned               unwaited:1; /* 1: no exchange waits for the result */
+    unsigned               repeats:1;  /* 1: the next run of the entry function
+                                          starts the operation again */
     unsigned               holds;      /* 1: the entry function of the exchange
                                           has returned; the exchange sends its
                                           response, or starts its call, when

@@ -394,6 +394,75 @@ TEST(test_call)
 }
 
 
+static int  result;
+
+
+/* An entry function with two operations: stores the result in "result". */
+static int
+two_entry(mcp_exchange_t *x)
+{
+    mcp_operation_spec_t  spec;
+
+    memset(&spec, 0, sizeof(spec));
+    spec.kind = MCP_OPERATION_BROADCAST;
+    result = mcp_operation(x, &spec);
+
+    if (result == MCP_OK) {
+        memset(&spec, 0, sizeof(spec));
+        spec.kind = MCP_OPERATION_STREAM;
+        spec.stream.after = 3;
+        result = mcp_operation(x, &spec);
+    }
+
+    return MCP_AGAIN;
+}
+
+
+/* The cluster lacks the event that the client has: the operation is repeated
+ * for MCP_OPERATION_TIME, but not the one before it. */
+TEST(test_ahead)
+{
+    unsigned        n;
+    mcp_exchange_t  x;
+
+    join(MCP_AGAIN);
+    memset(&x, 0, sizeof(x));
+    x.worker = d.process[1].worker;
+    mcp_arena_init(&x.arena, &x.worker->env->mem);
+    assert_int_equal(mcp_operation_now(&x, two_entry), MCP_AGAIN);
+    answer(MCP_OK);
+
+    for (n = 1; n < 5; n++) {
+        assert_int_equal(cluster.watched, n);
+        answer(MCP_ERR_AHEAD);
+        assert_int_equal(result, MCP_AGAIN);
+        assert_int_equal(mcp_operation_waits(&x), 1);
+        driver_wait(&d, 24);
+        assert_int_equal(cluster.watched, n);
+        driver_wait(&d, 1);
+    }
+
+    /* the cluster has the event now, or does not get it in time */
+
+    answer(MCP_OK);
+    assert_int_equal(result, MCP_OK);
+    assert_int_equal(mcp_operation_waits(&x), 0);
+    mcp_operation_leave(&x);
+
+    assert_int_equal(mcp_operation_now(&x, two_entry), MCP_AGAIN);
+    answer(MCP_OK);
+    driver_wait(&d, MCP_OPERATION_TIME - 1);
+    answer(MCP_ERR_AHEAD);
+    assert_int_equal(result, MCP_AGAIN);
+    driver_wait(&d, 25);
+    answer(MCP_ERR_AHEAD);
+    assert_int_equal(result, MCP_ERR_UNREACHABLE);
+    assert_int_equal(cluster.told, 2);
+    mcp_operation_leave(&x);
+    mcp_arena_destroy(&x.arena);
+}
+
+
 TEST(test_no_memory)
 {
     unsigned long  n;
