@@ -100,10 +100,14 @@ void mod_mcp_backend_threads_init(apr_pool_t *pchild)
  * it. */
 static void set_target(mod_mcp_backend_request_t *req, mcp_str_t target)
 {
-    static const mcp_str_t post = mcp_str("POST "), end = mcp_str(" HTTP/1.1");
-    static const mcp_str_t delete = mcp_str("DELETE ");
+    static const mcp_str_t end = mcp_str(" HTTP/1.1");
+    static const mcp_str_t begins[MCP_BACKEND_REQUEST_METHODS] = {
+        [MCP_BACKEND_REQUEST_POST] = mcp_str("POST "),
+        [MCP_BACKEND_REQUEST_GET] = mcp_str("GET "),
+        [MCP_BACKEND_REQUEST_DELETE] = mcp_str("DELETE "),
+    };
 
-    mcp_str_t begin = req->ends_session ? delete : post;
+    mcp_str_t begin = begins[req->http_method];
     char *p = apr_palloc(req->pool, begin.len + target.len + end.len + 1);
 
     req->line = p;
@@ -154,7 +158,7 @@ static mod_mcp_backend_request_t *request_create(mcp_backend_request_t *breq,
     req->snapshot = snapshot;
     req->id = apr_pstrmemdup(p, id.data, id.len);
     req->bare = breq->bare;
-    req->ends_session = breq->ends_session;
+    req->http_method = breq->http_method;
     set_target(req, mcp_setup_target(snapshot->dir->setup, breq->target));
 
     /* copies of id, body and headers: ABORT may end the core's backend request

@@ -540,6 +540,15 @@ static void make_filters(request_rec *r, mod_mcp_backend_request_t *req)
 static request_rec *make_internal_request(mod_mcp_backend_request_t *req,
                                           conn_rec *c)
 {
+    static const struct {
+        const char *name;
+        int number;
+    } methods[MCP_BACKEND_REQUEST_METHODS] = {
+        [MCP_BACKEND_REQUEST_POST] = { "POST", M_POST },
+        [MCP_BACKEND_REQUEST_GET] = { "GET", M_GET },
+        [MCP_BACKEND_REQUEST_DELETE] = { "DELETE", M_DELETE },
+    };
+
     mod_mcp_snapshot_t *snapshot = req->snapshot;
     request_rec *r = ap_create_request(c);
 
@@ -550,8 +559,8 @@ static request_rec *make_internal_request(mod_mcp_backend_request_t *req,
     r->request_time = apr_time_now();
     r->log_id = c->log_id;
     r->status = HTTP_OK;
-    r->method = req->ends_session ? "DELETE" : "POST";
-    r->method_number = req->ends_session ? M_DELETE : M_POST;
+    r->method = methods[req->http_method].name;
+    r->method_number = methods[req->http_method].number;
     r->protocol = (char *)"HTTP/1.1";
     r->proto_num = HTTP_VERSION(1, 1);
     r->the_request = (char *)req->line;

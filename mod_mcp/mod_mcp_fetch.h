@@ -30,7 +30,7 @@ struct mod_mcp_backend_request_t {
     const char *id;                     /* id of the call, for logs */
     const char *target;                 /* URI of the backend */
     int bare;                           /* copies of members of breq */
-    int ends_session;
+    mcp_backend_request_method_e http_method;
     const char *line;                   /* request line with that URI */
     const char *body;
     apr_size_t length;

@@ -61,8 +61,14 @@ static ngx_table_elt_t  ngx_http_mcp_request_length = {
 };
 
 
-static ngx_str_t  ngx_http_mcp_request_post = ngx_string("POST");
-static ngx_str_t  ngx_http_mcp_request_delete = ngx_string("DELETE");
+static const struct {
+    ngx_uint_t  method;
+    ngx_str_t   name;
+} ngx_http_mcp_request_methods[MCP_BACKEND_REQUEST_METHODS] = {
+    [MCP_BACKEND_REQUEST_POST] = { NGX_HTTP_POST, ngx_string("POST") },
+    [MCP_BACKEND_REQUEST_GET] = { NGX_HTTP_GET, ngx_string("GET") },
+    [MCP_BACKEND_REQUEST_DELETE] = { NGX_HTTP_DELETE, ngx_string("DELETE") },
+};
 static ngx_str_t  ngx_http_mcp_request_protocol = ngx_string("HTTP/1.1");
 
 
@@ -163,14 +169,8 @@ ngx_http_mcp_request_init_line(ngx_http_request_t *r,
     r->http_version = NGX_HTTP_VERSION_11;
     r->http_protocol = ngx_http_mcp_request_protocol;
 
-    if (req->breq->ends_session) {
-        r->method = NGX_HTTP_DELETE;
-        r->method_name = ngx_http_mcp_request_delete;
-
-    } else {
-        r->method = NGX_HTTP_POST;
-        r->method_name = ngx_http_mcp_request_post;
-    }
+    r->method = ngx_http_mcp_request_methods[req->breq->http_method].method;
+    r->method_name = ngx_http_mcp_request_methods[req->breq->http_method].name;
 
     r->request_line = snapshot->request_line;
     r->unparsed_uri = snapshot->unparsed_uri;

@@ -70,6 +70,24 @@ mcp_backend_set_asks(mcp_backend_t *b)
 }
 
 
+int
+mcp_backend_set_resumes(mcp_backend_t *b, mcp_str_t last, mcp_str_t id)
+{
+    b->id = id;
+
+    return mcp_sse_decoder_keep_ids(&b->sse, last);
+}
+
+
+mcp_str_t
+mcp_backend_last_id(const mcp_backend_t *b, uint64_t *retry)
+{
+    *retry = b->sse.retry;
+
+    return mcp_buf_text(&b->sse.id);
+}
+
+
 void
 mcp_backend_free(mcp_backend_t *b)
 {

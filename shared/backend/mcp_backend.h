@@ -69,8 +69,13 @@ typedef struct {
     unsigned            has_next:1;    /* 1: a result with nextResumeToken */
     unsigned            is_plain:1;    /* 1: a result with neither
                                           resultType nor _meta */
-    unsigned            is_ping:1;     /* 1: a request "ping" of an MCP
-                                          server, which needs no answer here */
+    unsigned            ignored:1;     /* 1: a message of an MCP server that
+                                          concerns no request of this decoder:
+                                          "ping" that needs no answer here, or
+                                          another request's response */
+    unsigned            resumable:1;   /* 1: a fault, because a stream has ended
+                                          without a response, but after an event
+                                          with an id */
     unsigned            no_session:1;  /* 1: an error of an MCP server that
                                           does not know the session of the
                                           request */
@@ -110,6 +115,21 @@ void mcp_backend_set_server(mcp_backend_t *b);
 /* Allows a server to send requests; otherwise they are faults, except ping. To
  * be called after mcp_backend_set_server(). */
 void mcp_backend_set_asks(mcp_backend_t *b);
+
+/*
+ * Keeps the ids of events, beginning with the id "last", which may be empty: a
+ * stream that ends without a response can be resumed. If id is not empty, it is
+ * the raw JSON-RPC id of the request, and other responses are ignored; the
+ * decoder keeps the reference. To be called after mcp_backend_set_server().
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_MEMORY
+ */
+int mcp_backend_set_resumes(mcp_backend_t *b, mcp_str_t last, mcp_str_t id);
+
+/* Returns the id of the last event, valid until the next call. Sets *retry to
+ * the time in ms that the stream has announced for resuming it, 0 if none. */
+mcp_str_t mcp_backend_last_id(const mcp_backend_t *b, uint64_t *retry);
 
 /* Frees the decoder; NULL is allowed. */
 void mcp_backend_free(mcp_backend_t *b);

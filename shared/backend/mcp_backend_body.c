@@ -287,17 +287,19 @@ mcp_backend_stream_message(mcp_backend_t *b, mcp_str_t text,
 static int
 mcp_backend_stream_end(mcp_backend_t *b, mcp_backend_msg_t *msg)
 {
-    if (b->fault != MCP_FAULT_NONE) {
-        mcp_backend_fault(msg, b->fault, b->detail);
-        return MCP_OK;
-    }
-
-    if (b->status >= 400) {
+    if (b->fault == MCP_FAULT_NONE && b->status >= 400) {
         return mcp_backend_http_error(b, mcp_null_str, msg);
     }
 
-    mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                      "the stream ended without a response");
+    if (b->fault != MCP_FAULT_NONE) {
+        mcp_backend_fault(msg, b->fault, b->detail);
+
+    } else {
+        mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                          "the stream ended without a response");
+    }
+
+    msg->resumable = b->sse.id.len && b->status < 400;
 
     return MCP_OK;
 }

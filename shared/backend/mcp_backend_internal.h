@@ -78,6 +78,8 @@ struct mcp_backend_s {
                                           well */
 
     mcp_str_t             uri;
+    mcp_str_t             id;          /* the id of the only response that is
+                                          read; empty: each response is */
     size_t                max;
     size_t                limit;       /* maximum length of the body: max, or
                                           less for an error page */

@@ -7,6 +7,7 @@
 
 
 #include "backend/mcp_backend_internal.h"
+#include "rpc/mcp_id.h"
 
 
 static const char *const  mcp_backend_problems[] = {
@@ -236,6 +237,20 @@ mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
         return mcp_backend_notification(b, root, v, msg);
     }
 
+    if (b->id.len && b->status < 400
+        && !mcp_id_same(b->mem, v[MCP_BACKEND_F_ID].raw, b->id))
+    {
+        if (!stream) {
+            mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                              "the response belongs to another request");
+            return MCP_OK;
+        }
+
+        msg->kind = MCP_BACKEND_NOTIFICATION;
+        msg->ignored = 1;
+        return MCP_OK;
+    }
+
     if (v[MCP_BACKEND_F_ERROR].type != MCP_JSON_NONE) {
         mcp_backend_error(b, root, v, msg);
         return MCP_OK;
@@ -293,7 +308,7 @@ mcp_backend_notification(mcp_backend_t *b, mcp_json_value_t root,
         && mcp_json_str_eq(v[MCP_BACKEND_F_METHOD].raw, mcp_str("ping")))
     {
         msg->kind = MCP_BACKEND_NOTIFICATION;
-        msg->is_ping = 1;
+        msg->ignored = 1;
         return MCP_OK;
     }
 

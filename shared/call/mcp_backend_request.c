@@ -13,6 +13,7 @@
 #include "call/mcp_upstream_list.h"
 #include "call/mcp_upstream_param.h"
 #include "call/mcp_upstream_post.h"
+#include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_session.h"
 #include "call/mcp_upstream_status.h"
 #include "call/mcp_upstream_wait.h"
@@ -187,6 +188,7 @@ mcp_backend_request_prepare(mcp_request_t *req)
     breq->started = 0;
     breq->aborted = 0;
     breq->bare = call->bare;
+    breq->http_method = MCP_BACKEND_REQUEST_POST;
     breq->glue = NULL;
     breq->target = req->target;
     breq->n_headers = 0;
@@ -253,7 +255,12 @@ mcp_backend_request_start(mcp_request_t *req)
         return MCP_OK;
     }
 
-    req->deadline = mcp_call_now(req->call) + mcp_backend_request_time(req);
+    /* resuming a stream does not give the call more time */
+
+    if (!mcp_upstream_session_resumes(req)) {
+        req->deadline = mcp_call_now(req->call) + mcp_backend_request_time(req);
+    }
+
     req->active = 1;
     req->call->n_breqs++;
 
@@ -515,6 +522,12 @@ mcp_backend_request_process(mcp_request_t *req)
     }
 
     mcp_backend_request_invoke_again(req);
+
+    /* a server may keep the stream open that has resumed the call */
+
+    if (mcp_upstream_resume_is_done(req) && !req->held) {
+        mcp_backend_request_abort(req);
+    }
 }
 
 

@@ -10,6 +10,7 @@
 #include "call/mcp_upstream_ask.h"
 #include "call/mcp_upstream_list.h"
 #include "call/mcp_upstream_param.h"
+#include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_session.h"
 #include "call/mcp_upstream_status.h"
 #include "rpc/mcp_id.h"
@@ -570,7 +571,9 @@ mcp_backend_request_describe(mcp_request_t *req, const mcp_backend_msg_t *msg)
 static int
 mcp_backend_request_of_server(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
-    if (req->session && mcp_upstream_session_message(req, msg)) {
+    if (mcp_upstream_resume(req, msg)
+        || (req->session && mcp_upstream_session_message(req, msg)))
+    {
         return 1;
     }
 
@@ -596,7 +599,7 @@ mcp_backend_request_take(mcp_request_t *req, const mcp_backend_msg_t *msg)
     switch (msg->kind) {
 
     case MCP_BACKEND_NOTIFICATION:
-        return msg->is_ping ? MCP_OK
+        return msg->ignored ? MCP_OK
                             : mcp_backend_request_notification(req, msg);
 
     case MCP_BACKEND_REQUEST:

@@ -176,6 +176,14 @@ mcp_backend_request_to_upstream(mcp_request_t *req)
         req->session->continues = 0;
     }
 
+    /* the request for the description of a server is not resumed: it would be
+     * sent again instead */
+
+    if (upstream == MCP_UPSTREAM_STATELESS && !req->call->bare) {
+        (void) mcp_backend_set_resumes(req->backend, mcp_null_str,
+                                       mcp_null_str);
+    }
+
     mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_VERSION, version);
 
     if (mcp_upstream_param_asks(req)) {
@@ -186,4 +194,33 @@ mcp_backend_request_to_upstream(mcp_request_t *req)
 
     return rc == MCP_OK && upstream == MCP_UPSTREAM_MODERN
            ? mcp_upstream_param_write(req) : rc;
+}
+
+
+void
+mcp_backend_request_session(mcp_backend_request_t *breq, mcp_str_t value)
+{
+    size_t                   i;
+    mcp_upstream_session_t  *session;
+
+    session = breq->call->requests[breq->request].session;
+
+    if (session == NULL || breq->is_response
+        || session->step != MCP_UPSTREAM_STEP_OPEN)
+    {
+        return;
+    }
+
+    session->bad_id = value.len == 0 || value.len > MCP_UPSTREAM_SESSION_ID;
+
+    for (i = 0; i < value.len; i++) {
+        if (value.data[i] < 0x21 || value.data[i] > 0x7e) {
+            session->bad_id = 1;
+        }
+    }
+
+    if (!session->bad_id) {
+        session->len = value.len;
+        memcpy(session->id, value.data, value.len);
+    }
 }

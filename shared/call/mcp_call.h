@@ -62,6 +62,7 @@ typedef struct {
 
 
 typedef struct mcp_upstream_session_s  mcp_upstream_session_t;
+typedef struct mcp_upstream_resume_s  mcp_upstream_resume_t;
 typedef struct mcp_upstream_question_s  mcp_upstream_question_t;
 typedef struct mcp_upstream_post_s  mcp_upstream_post_t;
 typedef struct mcp_upstream_relist_s  mcp_upstream_relist_t;

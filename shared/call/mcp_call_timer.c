@@ -4,6 +4,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_post.h"
+#include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_wait.h"
 #include "call/mcp_call_request.h"
 #include "worker/mcp_answer.h"
@@ -99,6 +100,10 @@ mcp_call_set_timer(mcp_call_t *call)
 
         if (req->session && mcp_upstream_wait_due(req) < when) {
             when = mcp_upstream_wait_due(req);
+        }
+
+        if (mcp_upstream_resume_due(req) < when) {
+            when = mcp_upstream_resume_due(req);
         }
 
         if (req->held && now + MCP_CALL_RETRY < when) {
@@ -308,6 +313,7 @@ mcp_call_timer(void *data)
     for (i = 0; i < call->n; i++) {
         if (call->requests[i].session) {
             mcp_upstream_wait_timer(&call->requests[i], now);
+            mcp_upstream_resume_timer(&call->requests[i], now);
         }
 
         if (now >= call->requests[i].deadline) {

@@ -91,6 +91,8 @@ mcp_upstream_post_start(mcp_request_t *req, mcp_upstream_post_t *post)
     mcp_variable_put(&breq->variables, MCP_VARIABLE_METHOD, mcp_null_str);
     mcp_variable_put(&breq->variables, MCP_VARIABLE_UPSTREAM_MCP_NAME,
                      mcp_null_str);
+    mcp_variable_put(&breq->variables, MCP_VARIABLE_UPSTREAM_LAST_EVENT_ID,
+                     mcp_null_str);
 
     post->status = 0;
     post->deadline = mcp_call_now(call) + MCP_UPSTREAM_POST_TIME;

@@ -4,6 +4,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_form.h"
+#include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_status.h"
 #include "call/mcp_upstream_wait.h"
 #include "config/mcp_tenant.h"
@@ -16,11 +17,12 @@
 #define MCP_UPSTREAM_SESSION_KEEP  (24 * 3600 * 1000ull)
 
 
-static void
+void
 mcp_upstream_session_set_step(mcp_request_t *req, mcp_upstream_step_e step)
 {
     static const char *const  names[] = {
         [MCP_UPSTREAM_STEP_CALL] = "sends the client's request",
+        [MCP_UPSTREAM_STEP_RESUME] = "resumes the stream of the call",
         [MCP_UPSTREAM_STEP_DISCOVER] = "finds out the form of the server",
         [MCP_UPSTREAM_STEP_OPEN] = "opens a session",
         [MCP_UPSTREAM_STEP_OPENED] = "confirms the session",
@@ -39,7 +41,15 @@ int
 mcp_upstream_session_is_call(const mcp_request_t *req)
 {
     return req->session == NULL
-           || req->session->step == MCP_UPSTREAM_STEP_CALL;
+           || req->session->step == MCP_UPSTREAM_STEP_CALL
+           || req->session->step == MCP_UPSTREAM_STEP_RESUME;
+}
+
+
+int
+mcp_upstream_session_resumes(const mcp_request_t *req)
+{
+    return req->session && req->session->step == MCP_UPSTREAM_STEP_RESUME;
 }
 
 
@@ -388,9 +398,7 @@ mcp_upstream_session_close(mcp_request_t *req)
 
 /* --- backend requests --- */
 
-/* Returns the JSON-RPC id of the request at the server: a number of this
- * server, because two callers of one session may use the same id. */
-static mcp_str_t
+mcp_str_t
 mcp_upstream_session_id(const mcp_request_t *req, char text[24])
 {
     uint64_t  id;
@@ -404,12 +412,15 @@ mcp_upstream_session_id(const mcp_request_t *req, char text[24])
 
 
 /* Sets the body of the client's request, without the members of newer
- * revisions. */
+ * revisions, and what the server may respond. */
 static int
 mcp_upstream_session_call(mcp_request_t *req)
 {
     char       id[24];
     mcp_buf_t  older, out;
+
+    mcp_backend_set_asks(req->backend);
+    (void) mcp_backend_set_resumes(req->backend, mcp_null_str, mcp_null_str);
 
     mcp_buf_init(&older, &req->call->worker->env->mem, SIZE_MAX / 2);
     mcp_buf_init(&out, &req->call->worker->env->mem, SIZE_MAX / 2);
@@ -437,8 +448,7 @@ mcp_upstream_session_call(mcp_request_t *req)
 }
 
 
-/* Sets a body that is a text of this module, and the method in it. */
-static void
+void
 mcp_upstream_session_body(mcp_request_t *req, mcp_str_t body,
     mcp_str_t method)
 {
@@ -521,6 +531,9 @@ mcp_upstream_session_put_state(mcp_request_t *req)
 
     if (session->step == MCP_UPSTREAM_STEP_OPEN) {
         session->opened = 1;
+
+    } else if (session->version.len == 0) {
+        return;
     }
 
     state = session->lost ? mcp_str("again")
@@ -539,10 +552,12 @@ int
 mcp_upstream_session_prepare(mcp_request_t *req)
 {
     int                      rc;
+    mcp_str_t                version;
     mcp_upstream_session_t  *session;
 
     rc = MCP_OK;
     session = req->session;
+    version = session->version;
 
     switch (session->step) {
 
@@ -570,53 +585,27 @@ mcp_upstream_session_prepare(mcp_request_t *req)
 
     case MCP_UPSTREAM_STEP_CLOSE:
         mcp_upstream_session_body(req, mcp_str(""), mcp_null_str);
+        req->breq.http_method = MCP_BACKEND_REQUEST_DELETE;
+        break;
+
+    case MCP_UPSTREAM_STEP_RESUME:
+        rc = mcp_upstream_resume_prepare(req, &version);
         break;
 
     default:
-        mcp_backend_set_asks(req->backend);
         rc = mcp_upstream_session_call(req);
     }
 
-    req->breq.ends_session = session->step == MCP_UPSTREAM_STEP_CLOSE;
     mcp_upstream_session_put_state(req);
 
     mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_VERSION,
-                     session->version);
+                     version);
     mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_SESSION,
                      (mcp_str_t) { session->id, session->len });
     mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_AFFINITY,
                      (mcp_str_t) { session->affinity, MCP_STREAM_TEXT_LEN });
 
     return rc;
-}
-
-
-void
-mcp_backend_request_session(mcp_backend_request_t *breq, mcp_str_t value)
-{
-    size_t                   i;
-    mcp_upstream_session_t  *session;
-
-    session = breq->call->requests[breq->request].session;
-
-    if (session == NULL || breq->is_response
-        || session->step != MCP_UPSTREAM_STEP_OPEN)
-    {
-        return;
-    }
-
-    session->bad_id = value.len == 0 || value.len > MCP_UPSTREAM_SESSION_ID;
-
-    for (i = 0; i < value.len; i++) {
-        if (value.data[i] < 0x21 || value.data[i] > 0x7e) {
-            session->bad_id = 1;
-        }
-    }
-
-    if (!session->bad_id) {
-        session->len = value.len;
-        memcpy(session->id, value.data, value.len);
-    }
 }
 
 
@@ -881,6 +870,7 @@ mcp_upstream_session_step(mcp_request_t *req, mcp_backend_msg_t *msg)
         return 1;
 
     case MCP_UPSTREAM_STEP_CALL:
+    case MCP_UPSTREAM_STEP_RESUME:
         return mcp_upstream_session_answered(req, msg);
 
     default:
@@ -940,8 +930,8 @@ mcp_upstream_session_end(mcp_request_t *req)
 
     over = req->call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER;
 
-    if (over && req->breq.aborted && session->step == MCP_UPSTREAM_STEP_CALL
-        && !session->continues)
+    if (over && req->breq.aborted && mcp_upstream_session_is_call(req)
+        && !session->continues && !mcp_upstream_resume_is_done(req))
     {
         session->after = MCP_UPSTREAM_STEP_CANCEL;
 

@@ -12,6 +12,8 @@
  *      ^                      |
  *      +----------------------+  the server has lost the session
  *
+ * If the stream of CALL breaks off, RESUME follows, see mcp_upstream_resume.h.
+ *
  * With "mcp_upstream auto", a request that does not know the form of the server
  * begins with DISCOVER. If the server does not serve 2026-07-28, OPEN follows;
  * if the response to OPEN has no session, CALL follows.
@@ -37,6 +39,8 @@
 /* The message of the next or the running backend request. */
 typedef enum {
     MCP_UPSTREAM_STEP_CALL = 0,        /* the client's request */
+    MCP_UPSTREAM_STEP_RESUME,          /* HTTP GET, see
+                                          mcp_upstream_resume.h */
     MCP_UPSTREAM_STEP_DISCOVER,        /* server/discover */
     MCP_UPSTREAM_STEP_OPEN,            /* initialize */
     MCP_UPSTREAM_STEP_OPENED,          /* notifications/initialized */
@@ -64,6 +68,8 @@ struct mcp_upstream_session_s {
                                           given none */
     char                 id[MCP_UPSTREAM_SESSION_ID];
     mcp_request_t       *req;          /* the request that uses it */
+    mcp_upstream_resume_t  *resume;    /* the stream of the call, once it has
+                                          broken off; NULL: it has not */
 
     /* a session that is being opened */
     mcp_upstream_session_t   *next;    /* next one in worker->openings */
@@ -141,6 +147,18 @@ int mcp_upstream_session_prepare(mcp_request_t *req);
  */
 int mcp_upstream_session_message(mcp_request_t *req, mcp_backend_msg_t *msg);
 
+/* Makes step the step of the next backend request. */
+void mcp_upstream_session_set_step(mcp_request_t *req,
+    mcp_upstream_step_e step);
+
+/* Returns the JSON-RPC id of the request at the server: a number of this
+ * server, because two callers of one session may use the same id. */
+mcp_str_t mcp_upstream_session_id(const mcp_request_t *req, char text[24]);
+
+/* Sets a body that is a text of this module, and the method in it. */
+void mcp_upstream_session_body(mcp_request_t *req, mcp_str_t body,
+    mcp_str_t method);
+
 /* Called when the request times out. If it opens a session, the requests that
  * wait for it fail, too. */
 void mcp_upstream_session_timeout(mcp_request_t *req);
@@ -161,12 +179,15 @@ int mcp_upstream_session_was_call(const mcp_request_t *req);
  * opens one. */
 int mcp_upstream_session_is_used(const mcp_request_t *req);
 
+/* Returns 1 if the next backend request resumes the stream of the call. */
+int mcp_upstream_session_resumes(const mcp_request_t *req);
+
 /* Returns 1 if another step of the session follows the backend request that has
  * ended. */
 int mcp_upstream_session_continues(const mcp_request_t *req);
 
-/* Returns 1 if the running backend request sends the client's request, or the
- * request uses no session. */
+/* Returns 1 if the running backend request sends the client's request or
+ * resumes its stream, or the request uses no session. */
 int mcp_upstream_session_is_call(const mcp_request_t *req);
 
 

@@ -71,7 +71,10 @@ mcp_sse_decoder_init(mcp_sse_decoder_t *d, const mcp_mem_t *mem, size_t max)
     mcp_buf_init(&d->data, mem, max);
     mcp_buf_init(&d->line, mem, max > SIZE_MAX - MCP_SSE_LINE_EXTRA
                                 ? SIZE_MAX : max + MCP_SSE_LINE_EXTRA);
+    mcp_buf_init(&d->id, mem, MCP_SSE_ID);
+    mcp_buf_init(&d->next_id, mem, MCP_SSE_ID);
 
+    d->retry = 0;
     d->state = MCP_SSE_READING;
     d->only = mcp_null_str;
     d->has_data = 0;
@@ -79,6 +82,8 @@ mcp_sse_decoder_init(mcp_sse_decoder_t *d, const mcp_mem_t *mem, size_t max)
     d->foreign = 0;
     d->skip_lf = 0;
     d->started = 0;
+    d->keeps_ids = 0;
+    d->has_id = 0;
 }
 
 
@@ -87,6 +92,18 @@ mcp_sse_decoder_free(mcp_sse_decoder_t *d)
 {
     mcp_buf_free(&d->data);
     mcp_buf_free(&d->line);
+    mcp_buf_free(&d->id);
+    mcp_buf_free(&d->next_id);
+}
+
+
+int
+mcp_sse_decoder_keep_ids(mcp_sse_decoder_t *d, mcp_str_t last)
+{
+    d->keeps_ids = 1;
+    mcp_buf_str(&d->id, last);
+
+    return d->id.failed ? MCP_ERR_MEMORY : MCP_OK;
 }
 
 
@@ -191,10 +208,46 @@ mcp_sse_is_field(mcp_str_t *line, mcp_str_t name)
 }
 
 
+/* Keeps the id of the current event. An id that cannot be the value of a header
+ * counts as empty: the client could not continue after this event. */
+static void
+mcp_sse_id(mcp_sse_decoder_t *d, mcp_str_t line)
+{
+    size_t  i;
+
+    d->has_id = 1;
+    d->next_id.len = 0;
+
+    for (i = 0; i < line.len; i++) {
+        if (line.data[i] < 0x21 || line.data[i] > 0x7e) {
+            return;
+        }
+    }
+
+    if (line.len <= MCP_SSE_ID) {
+        mcp_buf_str(&d->next_id, line);
+    }
+}
+
+
+/* The current event is complete: its id becomes the last one. */
+static void
+mcp_sse_end_id(mcp_sse_decoder_t *d)
+{
+    mcp_buf_t  id;
+
+    if (d->has_id) {
+        id = d->id;
+        d->id = d->next_id;
+        d->next_id = id;
+        d->has_id = 0;
+    }
+}
+
+
 /*
- * Handles a line that is not blank. Fields other than "data" and "event" are
- * ignored; so are comments, which begin with the colon and thus have an empty
- * field name.
+ * Handles a line that is not blank. Other fields are ignored; so are comments,
+ * which begin with the colon and thus have an empty field name.
  */
 static void
 mcp_sse_field(mcp_sse_decoder_t *d, mcp_str_t line)
@@ -204,6 +257,15 @@ mcp_sse_field(mcp_sse_decoder_t *d, mcp_str_t line)
 
     } else if (mcp_sse_is_field(&line, mcp_str("event"))) {
         d->foreign = line.len > 0 && !mcp_str_eq(line, mcp_str("message"));
+
+    } else if (!d->keeps_ids) {
+        return;
+
+    } else if (mcp_sse_is_field(&line, mcp_str("id"))) {
+        mcp_sse_id(d, line);
+
+    } else if (mcp_sse_is_field(&line, mcp_str("retry"))) {
+        (void) mcp_str_uint(line, &d->retry);
     }
 }
 
@@ -228,6 +290,8 @@ mcp_sse_line(mcp_sse_decoder_t *d, const char *p, size_t len)
         mcp_sse_field(d, line);
         return 0;
     }
+
+    mcp_sse_end_id(d);
 
     if (!d->foreign && (d->only.len > 0 || d->data.len > 0)) {
         return 1;
@@ -271,7 +335,11 @@ mcp_sse_line_end(mcp_sse_decoder_t *d, const char *p, size_t len)
 static int
 mcp_sse_failed(const mcp_sse_decoder_t *d)
 {
-    return d->line.failed ? d->line.failed : d->data.failed;
+    if (d->line.failed || d->data.failed) {
+        return d->line.failed ? d->line.failed : d->data.failed;
+    }
+
+    return d->next_id.failed;
 }
 
 
@@ -444,6 +512,7 @@ mcp_sse_decoder_end(mcp_sse_decoder_t *d, mcp_str_t *data)
     }
 
     if (d->data.len > 0 && !d->foreign) {
+        mcp_sse_end_id(d);
         return mcp_sse_deliver(d, data);
     }
 

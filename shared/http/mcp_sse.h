@@ -49,27 +49,42 @@ char *mcp_sse_retry(char *p, uint64_t retry_ms);
  * The decoder, for streams of backends. It accepts bytes in pieces of any size
  * and returns whole events: "data" lines, joined with LF. Events of a type
  * other than "message", the default, are skipped, as MCP clients do: some
- * backends send heartbeats with a type of their own. All other fields are
- * ignored. CR, LF and CRLF end lines; a byte order mark at the start is
- * skipped.
+ * backends send heartbeats with a type of their own. "id" and "retry" are kept
+ * if mcp_sse_decoder_keep_ids() was called; all other fields are ignored. CR,
+ * LF and CRLF end lines; a byte order mark at the start is skipped.
  */
+
+/* Maximum length of an event id that is kept, bytes of visible ASCII. */
+#define MCP_SSE_ID  1024
+
 typedef struct {
     mcp_buf_t   data;          /* data of the current event */
     mcp_buf_t   line;
     mcp_str_t   only;          /* the data, while they are one line of this
                                   input: "data" is then empty */
+    mcp_buf_t   id;            /* id of the last complete event that has one;
+                                  empty: there is none, or none that can be sent
+                                  as a header */
+    mcp_buf_t   next_id;       /* id of the current event, if has_id is set */
+    uint64_t    retry;         /* last value of "retry", ms; 0: none */
     unsigned    state;
     unsigned    has_data:1;
     unsigned    joined:1;      /* 1: the event has more than one data line */
     unsigned    foreign:1;     /* 1: its type is not "message" */
     unsigned    skip_lf:1;
     unsigned    started:1;
+    unsigned    keeps_ids:1;
+    unsigned    has_id:1;
 } mcp_sse_decoder_t;
 
 /* max is the maximum length of one event's data and of one line, in bytes. */
 void mcp_sse_decoder_init(mcp_sse_decoder_t *d, const mcp_mem_t *mem,
     size_t max);
 void mcp_sse_decoder_free(mcp_sse_decoder_t *d);
+
+/* Keeps the ids of events from now on, beginning with the id "last", which may
+ * be empty. Returns MCP_OK or MCP_ERR_MEMORY. */
+int mcp_sse_decoder_keep_ids(mcp_sse_decoder_t *d, mcp_str_t last);
 
 /*
  * Consumes input up to the end of the next event, and sets *consumed to the

@@ -18,6 +18,16 @@
 #include "mcp_worker.h"
 
 
+/* The HTTP method of a backend request. All but POST have no body, and are sent
+ * only to MCP servers. */
+typedef enum {
+    MCP_BACKEND_REQUEST_POST = 0,
+    MCP_BACKEND_REQUEST_GET,           /* resumes the stream of a call */
+    MCP_BACKEND_REQUEST_DELETE,        /* ends a session */
+    MCP_BACKEND_REQUEST_METHODS
+} mcp_backend_request_method_e;
+
+
 /* The fields and the strings in them are valid until mcp_backend_request_end()
  * returns. */
 struct mcp_backend_request_s {
@@ -28,7 +38,7 @@ struct mcp_backend_request_s {
     unsigned             target;       /* index of the target in the endpoint's
                                           targets */
     mcp_str_t            body;         /* JSON-RPC request to POST to the
-                                          backend */
+                                          backend; otherwise empty */
     mcp_variables_t      variables;
     const mcp_header_t  *headers;      /* headers that replace the client's
                                           headers with the same names, in any
@@ -48,8 +58,7 @@ struct mcp_backend_request_s {
     unsigned             is_response:1;  /* 1: the request is the response to a
                                             request of an MCP server; its own
                                             response does not matter */
-    unsigned             ends_session:1;  /* 1: the request is a DELETE without
-                                          a body instead of a POST */
+    mcp_backend_request_method_e  http_method;
 };
 
 

@@ -43,6 +43,8 @@ typedef enum {
     MCP_VARIABLE_UPSTREAM_MCP_NAME,    /* value of the header Mcp-Name for it */
     MCP_VARIABLE_UPSTREAM_SESSION,     /* value of the header Mcp-Session-Id for
                                           it */
+    MCP_VARIABLE_UPSTREAM_LAST_EVENT_ID,  /* value of the header Last-Event-ID
+                                          for it */
     MCP_VARIABLE_UPSTREAM_AFFINITY,    /* text that is the same for all backend
                                           requests of a session at it */
     MCP_VARIABLE_UPSTREAM_STATE,       /* "hit": the session at it existed;

@@ -27,6 +27,7 @@ const mcp_str_t  mcp_variable_names[MCP_VARIABLE_COUNT] = {
     mcp_str("mcp_upstream_version"),
     mcp_str("mcp_upstream_mcp_name"),
     mcp_str("mcp_upstream_session"),
+    mcp_str("mcp_upstream_last_event_id"),
     mcp_str("mcp_upstream_affinity"),
     mcp_str("mcp_upstream_state")
 };
@@ -49,6 +50,8 @@ const mcp_str_t  mcp_variable_env[MCP_VARIABLE_COUNT] = {
     [MCP_VARIABLE_UPSTREAM_VERSION] = mcp_str("MCP_UPSTREAM_VERSION"),
     [MCP_VARIABLE_UPSTREAM_MCP_NAME] = mcp_str("MCP_UPSTREAM_MCP_NAME"),
     [MCP_VARIABLE_UPSTREAM_SESSION] = mcp_str("MCP_UPSTREAM_SESSION"),
+    [MCP_VARIABLE_UPSTREAM_LAST_EVENT_ID] =
+        mcp_str("MCP_UPSTREAM_LAST_EVENT_ID"),
     [MCP_VARIABLE_UPSTREAM_AFFINITY] = mcp_str("MCP_UPSTREAM_AFFINITY"),
     [MCP_VARIABLE_UPSTREAM_STATE] = mcp_str("MCP_UPSTREAM_STATE")
 };

@@ -227,6 +227,7 @@ mcp_worker_stop(mcp_worker_t *worker, int at_once)
         return;
     }
 
+    worker->ending |= at_once != 0;
     worker->stay_until = at_once ? now : now + MCP_CATALOG_CHANGE_STAY;
 
     if (!worker->stopping) {

@@ -161,6 +161,8 @@ struct mcp_worker_s {
                                                           process of its
                                                           configuration */
     unsigned                           stopping:1;
+    unsigned                           ending:1;  /* 1: the process shuts down
+                                                     at once */
     unsigned                           header_missed:1; /* 1: the warning about
                                                            a missing header was
                                                            logged */

@@ -189,7 +189,7 @@ note_message(const answer_t *a, transcript_t *t, const mcp_backend_msg_t *msg)
         break;
 
     case MCP_BACKEND_NOTIFICATION:
-        if (msg->is_ping) {
+        if (msg->ignored) {
             must(a->is_server && !a->asks);
             break;
         }

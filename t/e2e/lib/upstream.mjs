@@ -53,8 +53,9 @@ export async function recording() {
 }
 
 // A server that needs sessions. `steps` are the methods of its requests, in
-// order; `lost` gives the reply to a request whose session is unknown, `answer`
-// the reply to all others. It asks the client by ask().
+// order; `lost` gives the reply to a request whose session is unknown, `resume`
+// the reply to GET, and `answer` the reply to all others. It asks the client by
+// ask().
 
 export async function withSessions() {
     const upstream = await recording();
@@ -64,6 +65,7 @@ export async function withSessions() {
     upstream.lost = () => ({ status: 404, error: { code: -32001,
         message: 'Session not found' } });
     upstream.answer = () => ({ content: [] });
+    upstream.resume = () => ({ status: 405, type: 'text/plain', text: '' });
 
     upstream.describe = ({ body, res }) => {
         const id = randomUUID();
@@ -112,6 +114,10 @@ export async function withSessions() {
 
         if (!upstream.sessions.has(id)) {
             return upstream.lost(call);
+        }
+
+        if (body.method === 'GET') {
+            return upstream.resume(call);
         }
 
         if (body.method === 'DELETE') {

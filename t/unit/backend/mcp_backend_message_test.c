@@ -410,7 +410,7 @@ TEST(server_may_not_ask_only_ping_is_ignored)
     b = server_message(0, "{\"jsonrpc\":\"2.0\",\"id\":1,"
                           "\"method\":\"ping\"}", &msg);
     assert_int_equal(msg.kind, MCP_BACKEND_NOTIFICATION);
-    assert_true(msg.is_ping);
+    assert_true(msg.ignored);
     mcp_backend_free(b);
 
     b = server_message(0, "{\"jsonrpc\":\"2.0\",\"id\":1,"

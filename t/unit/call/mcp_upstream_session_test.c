@@ -79,7 +79,7 @@ TEST(call_each_has_its_own_session_that_ends_with_it)
         answer(RESULT);
         assert_string_equal(a.text, ANSWER);
         assert_int_equal(d.n_breqs, 1);
-        assert_true(d.breqs[0]->ends_session);
+        assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
         client_close(&d, &a);
         end();
     }

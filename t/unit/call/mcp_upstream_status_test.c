@@ -309,7 +309,7 @@ TEST(delete_is_refused_server_stays_up)
 
     client_init(&a, session);
     client_send(&d, 0, &a, "DELETE", "");
-    assert_true(d.breqs[0]->ends_session);
+    assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
     assert_int_equal(row()->sessions, 0);
     respond(405);
     assert_int_equal(a.status, 204);

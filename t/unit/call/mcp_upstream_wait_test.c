@@ -225,7 +225,7 @@ TEST(session_ends_after_the_call_the_call_is_the_last_request_for_the_log)
     driver_pump(&d);
     assert_int_equal(d.n_breqs, 1);
     assert_ptr_equal(d.breqs[0], breq);
-    assert_true(breq->ends_session);
+    assert_int_equal(breq->http_method, MCP_BACKEND_REQUEST_DELETE);
 
     mcp_backend_request_head(breq, 200, mcp_null_str);
     d.n_breqs = 0;

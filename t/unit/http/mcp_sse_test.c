@@ -430,4 +430,100 @@ TEST(test_only)
 }
 
 
+/* Decodes all input in steps, and checks the last id and "retry". */
+static void
+check_ids(const char *in, size_t step, const char *id, uint64_t retry)
+{
+    size_t             i, n, len, consumed;
+    mcp_str_t          data;
+    test_mem_t         tm;
+    mcp_sse_decoder_t  d;
+
+    test_mem_init(&tm);
+    mcp_sse_decoder_init(&d, &tm.mem, 2000);
+    assert_int_equal(mcp_sse_decoder_keep_ids(&d, mcp_str("old")), MCP_OK);
+
+    len = strlen(in);
+
+    for (i = 0; i < len; i += consumed) {
+        n = step < len - i ? step : len - i;
+        assert_true(mcp_sse_decode(&d, in + i, n, &consumed, &data) >= 0);
+    }
+
+    assert_str_is(mcp_buf_text(&d.id), id);
+    assert_int_equal(d.retry, retry);
+
+    mcp_sse_decoder_free(&d);
+    assert_int_equal(tm.live, 0);
+}
+
+
+TEST(ids_the_last_complete_event_counts)
+{
+    static const struct {
+        const char  *in;
+        const char  *id;
+        uint64_t     retry;
+    } cases[] = {
+        { "", "old", 0 },
+        { "data: a\n\n", "old", 0 },
+        { "id: 1\ndata:\n\n", "1", 0 },
+        { "id: 1\nretry: 5\n\n", "1", 5 },
+        { "id:1\ndata: a\n\nid: 2\ndata: b\n", "1", 0 },
+        { "id: 1\nid: 2\r\n\r\ndata: b\n\n", "2", 0 },
+        { "event: other\nid: 1\ndata: a\n\n", "1", 0 },
+        { "id: 1\n\nid\n\n", "", 0 },
+        { "id: 1\n\nid: a b\n\n", "", 0 },
+        { "id: 1\n\nid: \xc3\xa4\n\n", "", 0 },
+        { "retry: 5\nretry: x\nretry:\nretry: -1\n\n", "old", 5 },
+        { "retry: 7", "old", 0 },
+        { "ids: 1\nretrys: 5\n\n", "old", 0 },
+    };
+
+    size_t  i, step;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (step = 1; step < 40; step++) {
+            check_ids(cases[i].in, step, cases[i].id, cases[i].retry);
+        }
+    }
+}
+
+
+TEST(id_is_longer_than_1024_bytes_it_counts_as_empty)
+{
+    char  in[MCP_SSE_ID + 16], id[MCP_SSE_ID + 2];
+
+    memset(id, 'x', sizeof(id));
+    id[MCP_SSE_ID] = '\0';
+    snprintf(in, sizeof(in), "id: %s\n\n", id);
+    check_ids(in, sizeof(in), id, 0);
+    check_ids(in, 7, id, 0);
+
+    id[MCP_SSE_ID] = 'x';
+    id[MCP_SSE_ID + 1] = '\0';
+    snprintf(in, sizeof(in), "id: %s\n\n", id);
+    check_ids(in, sizeof(in), "", 0);
+    check_ids(in, 7, "", 0);
+}
+
+
+TEST(ids_are_not_kept_unless_requested)
+{
+    size_t             consumed;
+    mcp_str_t          data;
+    test_mem_t         tm;
+    mcp_sse_decoder_t  d;
+
+    test_mem_init(&tm);
+    mcp_sse_decoder_init(&d, &tm.mem, 1000);
+    assert_int_equal(mcp_sse_decode(&d, "id: 1\nretry: 5\n\n", 16, &consumed,
+                                    &data), MCP_AGAIN);
+    assert_int_equal(d.id.len, 0);
+    assert_int_equal(d.retry, 0);
+    assert_int_equal(tm.live, 0);
+    mcp_sse_decoder_free(&d);
+}
+
+
 RUN_TESTS(NULL, NULL)

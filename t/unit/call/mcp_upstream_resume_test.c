@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A stream of an MCP server that ends before the response: when and how it is
+ * resumed. */
+
+#include "upstream_cases.h"
+
+#include "call/mcp_upstream_resume.h"
+
+
+#define FIRST  "id: e1\nretry: 100\ndata:\n\n"
+
+
+/* Begins the response to the only backend request as a stream. */
+static mcp_backend_request_t *
+begin_stream(const char *text)
+{
+    mcp_backend_request_t  *breq;
+
+    assert_int_equal(d.n_breqs, 1);
+    breq = d.breqs[0];
+
+    mcp_backend_request_head(breq, 200, mcp_str("text/event-stream"));
+    backend_send(&d, breq, text);
+
+    return breq;
+}
+
+
+/* The only backend request gets a stream that ends without a response. */
+static void
+break_off(const char *text)
+{
+    backend_end(&d, begin_stream(text), MCP_FAULT_NONE);
+}
+
+
+/* Calls a tool, whose stream ends after an event. */
+static void
+interrupted(const char *text)
+{
+    call_tool(&a);
+    open_session();
+    sends("tools/call");
+    break_off(text);
+    assert_int_equal(d.n_breqs, 0);
+}
+
+
+/* Waits until the next GET request starts. */
+static mcp_backend_request_t *
+resumed(uint64_t wait, const char *id)
+{
+    driver_wait(&d, wait - 1);
+    assert_int_equal(d.n_breqs, 0);
+    driver_wait(&d, 1);
+    assert_int_equal(d.n_breqs, 1);
+    assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_GET);
+    assert_int_equal(d.breqs[0]->body.len, 0);
+    variable_is(&d.breqs[0]->variables, MCP_VARIABLE_UPSTREAM_LAST_EVENT_ID,
+                id);
+    variable_is(&d.breqs[0]->variables, MCP_VARIABLE_UPSTREAM_SESSION, "s1");
+    variable_is(&d.breqs[0]->variables, MCP_VARIABLE_UPSTREAM_VERSION,
+                "2025-06-18");
+
+    return d.breqs[0];
+}
+
+
+/* Writes the event with the response to the only call. */
+static const char *
+response_event(mcp_backend_request_t *breq)
+{
+    char  id[24];
+
+    *mcp_uint_print(id, (mcp_be_get(breq->call->id, 8) >> 12)) = '\0';
+    snprintf(line, sizeof(line), "data: {\"jsonrpc\":\"2.0\",\"id\":%s,"
+                                 "\"result\":%s}\n\n", id, RESULT);
+
+    return line;
+}
+
+
+TEST(server_gives_a_time_get_follows_after_it)
+{
+    mcp_backend_request_t  *breq;
+
+    interrupted(FIRST);
+    breq = resumed(100, "e1");
+    begin_stream(response_event(breq));
+    has(a.text, RESULT);
+    client_close(&d, &a);
+    assert_int_equal(d.n_breqs, 0);
+    quiet();
+}
+
+
+TEST(server_gives_no_time_get_follows_after_a_second)
+{
+    interrupted("id: e1\ndata:\n\n");
+    resumed(MCP_UPSTREAM_RESUME_WAIT, "e1");
+    break_off("id: e2\n\n");
+    resumed(MCP_UPSTREAM_RESUME_WAIT, "e2");
+    client_close(&d, &a);
+    end();
+    client_post(&d, 0, &b, session, CANCEL7);
+    client_close(&d, &b);
+    end();
+    quiet();
+}
+
+
+TEST(server_gives_a_long_time_get_follows_after_30_s)
+{
+    d.endpoint.call_timeout = 100000;
+    interrupted("id: e1\nretry: 18446744073709551615\n\n");
+    resumed(MCP_UPSTREAM_RESUME_LONG, "e1");
+    break_off("");
+    resumed(MCP_UPSTREAM_RESUME_LONG, "e1");
+    begin_stream(response_event(d.breqs[0]));
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(get_brings_nothing_the_time_doubles_until_the_call_fails)
+{
+    unsigned  i;
+
+    interrupted(FIRST);
+
+    for (i = 0; i < MCP_UPSTREAM_RESUME_TRIES; i++) {
+        has_not(a.text, "error");
+        backend_end(&d, resumed((uint64_t) 100 << i, "e1"),
+                    MCP_FAULT_BACKEND_FAILED);
+    }
+
+    has(a.text, "-32603");
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(get_brings_an_event_or_lasts_the_time_is_the_first_one_again)
+{
+    interrupted(FIRST);
+    resumed(100, "e1");
+    break_off("");
+    resumed(200, "e1");
+    break_off("id: e2\n\n");
+    resumed(100, "e2");
+    break_off("");
+    resumed(200, "e2");
+    driver_wait(&d, MCP_UPSTREAM_RESUME_LASTS);
+    break_off("");
+    resumed(100, "e2");
+    begin_stream(response_event(d.breqs[0]));
+    has(a.text, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(call_timeout_passes_between_two_streams_the_call_is_cancelled)
+{
+    d.endpoint.call_timeout = 20000;
+    interrupted("id: e1\nretry: 25000\n\n");
+    driver_wait(&d, 20000);
+    has(a.text, "timed out");
+    sends("notifications/cancelled");
+    variable_is(&d.breqs[0]->variables, MCP_VARIABLE_UPSTREAM_LAST_EVENT_ID,
+                "");
+    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+    driver_wait(&d, 10000);
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(call_timeout_passes_during_get_it_counts_from_the_beginning)
+{
+    d.endpoint.call_timeout = 20000;
+    interrupted("id: e1\nretry: 15000\n\n");
+    resumed(15000, "e1");
+    driver_wait(&d, 5000);
+    has(a.text, "timed out");
+    sends("notifications/cancelled");
+    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(server_refuses_get_the_fault_is_that_of_the_first_stream)
+{
+    mcp_backend_request_t  *breq;
+
+    interrupted(FIRST);
+    breq = resumed(100, "e1");
+    mcp_backend_request_head(breq, 404, mcp_str("text/plain"));
+    backend_end(&d, breq, MCP_FAULT_NONE);
+    has(a.text, "Backend sent an invalid response");
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(process_ends_at_once_the_stream_is_not_resumed)
+{
+    call_tool(&a);
+    open_session();
+    begin_stream(FIRST);
+    mcp_worker_stop(d.process[0].worker, 1);
+    mcp_worker_stop(d.process[1].worker, 1);
+    driver_pump(&d);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    driver_wait(&d, 1000);
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+RUN_TESTS(setup_upstream, teardown)
