@@ -15,9 +15,9 @@ const JSON_RESPONSE = {
     'server-sse-multiple-streams':
         'the module sends a response that is ready as JSON',
 };
-const POLLING = {
-    'server-sse-polling': 'a server that closes the stream of a call before '
-        + 'the response is not asked for the rest',
+const OPEN = {
+    'server-sse-polling': 'the module keeps the client\'s stream open while the '
+        + 'server has closed its own',
 };
 const LISTS = {
     'server-stateless': 'mcp_upstream_listen is not built: the module does not '
@@ -57,12 +57,17 @@ const OLDER = {
 /*
  * Each row: the server, the revision, the number of scenarios that pass without
  * the module, and for each form of mcp_upstream the scenarios that pass fewer
- * checks, and those that do not pass.
+ * checks, and those that do not pass. The last item are directives of the
+ * module: with these, each client gets a stream, which the module closes a
+ * second before the response of the scenario server-sse-polling.
  */
+
+const STREAMS = { mcp_stream_after: '0', mcp_close_after: '2s' };
 
 const rows = [
     ['sessions', '2025-11-25', 33, ['session', 'auto'],
-     { ...JSON_RESPONSE, ...POLLING }, {}],
+     { ...JSON_RESPONSE, ...OPEN }, {}],
+    ['sessions', '2025-11-25', 33, ['session'], {}, {}, STREAMS],
     ['stateless', '2025-11-25', 29, ['stateless', 'auto'], {}, QUESTIONS],
     ['modern', '2025-11-25', 29, ['modern'], {}, {}],
     ['modern', '2026-07-28', 41, ['modern', 'auto'], LISTS, TASKS],
@@ -95,7 +100,7 @@ const total = (scenarios) => [...scenarios.values()].flat()
 
 const runs = [];
 
-for (const [name, revision, count, forms, fewer, failing] of rows) {
+for (const [name, revision, count, forms, fewer, failing, location] of rows) {
     const port = await conformanceServers[name]();
     const direct = await runSuite(`http://127.0.0.1:${port}/mcp`, revision);
     const through = {};
@@ -103,7 +108,7 @@ for (const [name, revision, count, forms, fewer, failing] of rows) {
     for (const upstream of forms) {
         const fixture = await Fixture.start({
             without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
-            location: { mcp_backend: 'server' },
+            location: { mcp_backend: 'server', ...location },
             backends: { server: { http: port, upstream } },
         });
 
@@ -111,7 +116,8 @@ for (const [name, revision, count, forms, fewer, failing] of rows) {
         await fixture.stop();
     }
 
-    runs.push({ name, revision, count, direct, through, fewer, failing });
+    runs.push({ name, revision, count, direct, through, fewer, failing,
+                location });
 }
 
 function compare(scenario, direct, checks = [], { fewer, failing }) {
@@ -147,7 +153,8 @@ for (const run of runs) {
     });
 
     for (const [upstream, through] of Object.entries(run.through)) {
-        describe(`${name}, mcp_upstream ${upstream}`, () => {
+        describe(`${name}, mcp_upstream ${upstream}${
+            run.location ? ', streams' : ''}`, () => {
             for (const scenario of new Set([...run.direct.keys(),
                                             ...through.keys()])) {
                 compare(scenario, run.direct.get(scenario),

@@ -54,14 +54,15 @@ const progressOf = (token, notify) => (progress, total, message) =>
 // --- version 1 of the SDK ---
 
 // The SDK's event store sends an empty event first, so that a client can resume.
-// This tool closes its stream after that event, and its client has to resume.
+// This tool closes its stream after that event, and its client has to resume. It
+// takes longer than mcp_close_after in upstream-conformance.test.mjs.
 
 const ownTools = {
     ...tools,
 
     async test_reconnection(call) {
         call.closeStream();
-        await pause(100, call.signal);
+        await pause(3000, call.signal);
 
         return said(text('Reconnection test completed successfully.'));
     },
