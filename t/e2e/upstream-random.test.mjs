@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Sessions of clients at three nodes of both servers, before an MCP server with
-// sessions. The server loses its sessions and connections at random, nodes are
-// killed, clients drop and resume at any node. Each call has one response or one
-// error, no response is that of another call, and the server executes no call
+// sessions. The server loses its sessions and connections at random, and closes
+// streams before the response; nodes are killed, clients drop and resume at any
+// node. Each call has one response or one error, no response is that of another
+// call, no notification is lost or repeated, and the server executes no call
 // twice.
 //
 // UPSTREAM_SECONDS and UPSTREAM_CLIENTS set the time and the number of clients,
@@ -42,24 +43,64 @@ const redis = await Redis.start();
 
 after(() => redis.stop());
 
+const counts = {};
+const count = (what) => { counts[what] = (counts[what] ?? 0) + 1; };
 const upstream = await withSessions();
 const executed = new Map();
+
+// The events of all calls, and the response on which a call writes them now.
+
+const streams = new Map();
+
+function emit(stream, text) {
+    stream.events.push(text);
+    stream.res?.write(text);
+}
 
 upstream.answer = async (call) => {
     const { res, body: { params } } = call;
     const key = JSON.stringify(params.arguments);
     const steps = below(4);
+    const id = String(streams.size);
+    const stream = { res, events: [] };
 
     executed.set(key, (executed.get(key) ?? 0) + 1);
+    streams.set(id, stream);
     res.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    emit(stream, `id: ${id}.0\nretry: 50\ndata:\n\n`);
 
     for (let progress = 1; progress <= steps; progress++) {
         await pause(below(200));
-        res.write(event({ jsonrpc: '2.0', method: 'notifications/progress',
-            params: { progressToken: params._meta.progressToken, progress } }));
+        emit(stream, `id: ${id}.${progress}\n${event({ jsonrpc: '2.0',
+            method: 'notifications/progress',
+            params: { progressToken: params._meta.progressToken, progress } })}`);
+
+        // closes one of four streams
+
+        if (below(4) === 0) {
+            stream.res?.end();
+            stream.res = undefined;
+        }
     }
 
-    res.end(event(done(call.body, { content: [{ type: 'text', text: key }] })));
+    emit(stream, `id: ${id}.${steps + 1}\n${event(done(call.body,
+        { content: [{ type: 'text', text: key }] }))}`);
+    stream.over = true;
+    stream.res?.end();
+};
+
+upstream.resume = ({ headers, res }) => {
+    const [id, last] = headers['last-event-id'].split('.');
+    const stream = streams.get(id);
+
+    count('stream continued');
+    res.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    res.write(`:\n\n${stream.events.slice(Number(last) + 1).join('')}`);
+    stream.res = res;
+
+    if (stream.over) {
+        res.end();
+    }
 };
 
 const KILLED = { kills: true,
@@ -75,10 +116,6 @@ const start = (kind, port) => node(redis.url, {
 const nodes = await Promise.all(kinds.map((kind) => start(kind)));
 
 after(() => Promise.all(nodes.map((fixture) => fixture.stop(KILLED))));
-
-const counts = {};
-const count = (what) => { counts[what] = (counts[what] ?? 0) + 1; };
-
 
 // The error of a connection that is lost before the head of its response.
 
@@ -111,6 +148,7 @@ const resume = (session, lastId) => until(async () => {
 
 async function responseTo(session, answer, id) {
     let drops = below(4) === 0;
+    let progress = 0;
 
     for (;;) {
         const message = await answer.message().catch((error) => {
@@ -121,6 +159,10 @@ async function responseTo(session, answer, id) {
         if (message?.id === id) {
             answer.close();
             return message;
+        }
+
+        if (message) {
+            assert.equal(message.params.progress, ++progress);
         }
 
         if (message && !drops) {
@@ -202,8 +244,14 @@ test(`${CLIENTS} clients for ${SECONDS} s: each call has one end, none is execut
     const restarts = async () => {
         while (goesOn()) {
             await pause(500 + below(3000));
-            upstream.restart();
-            count('server restarted');
+
+            if (below(2)) {
+                upstream.restart();
+                count('server restarted');
+            } else {
+                upstream.cut();
+                count('connections cut');
+            }
         }
     };
 
@@ -228,4 +276,5 @@ test(`${CLIENTS} clients for ${SECONDS} s: each call has one end, none is execut
     assert.deepEqual([...executed].filter(([, times]) => times !== 1), []);
     assert.ok(counts.answered > executed.size / 2);
     assert.ok(counts.resumed > 0);
+    assert.ok(counts['stream continued'] > 0);
 });

@@ -27,6 +27,7 @@ typedef struct {
     mcp_want_e          want;
     int                 is_server;     /* 1: see mcp_backend_set_server() */
     int                 asks;          /* 1: see mcp_backend_set_asks() */
+    int                 resumes;       /* 1: see mcp_backend_set_resumes() */
     mcp_str_t           type;
     int                 status;
     mcp_fault_e         fault;
@@ -160,7 +161,10 @@ check_body(const answer_t *a, mcp_str_t body)
 static void
 note_message(const answer_t *a, transcript_t *t, const mcp_backend_msg_t *msg)
 {
+    must(!msg->resumable || (a->resumes && msg->kind == MCP_BACKEND_FAULT));
+
     note(t, &msg->kind, sizeof(msg->kind));
+    note(t, (const char[]) { (char) msg->resumable }, 1);
     note_str(t, msg->method);
     note_str(t, msg->body);
     note_str(t, msg->progress_token.raw);
@@ -190,7 +194,7 @@ note_message(const answer_t *a, transcript_t *t, const mcp_backend_msg_t *msg)
 
     case MCP_BACKEND_NOTIFICATION:
         if (msg->ignored) {
-            must(a->is_server && !a->asks);
+            must(a->is_server && (!a->asks || a->resumes));
             break;
         }
 
@@ -252,6 +256,13 @@ play(const answer_t *a, memory_t *memory, size_t step, unsigned seed,
 
     if (a->asks) {
         mcp_backend_set_asks(b);
+    }
+
+    if (a->resumes && mcp_backend_set_resumes(b, mcp_str("e"), mcp_str("1"))
+                      != MCP_OK)
+    {
+        mcp_backend_free(b);
+        return MCP_ERR_MEMORY;
     }
 
     mcp_backend_head(b, a->status, a->type);
@@ -322,6 +333,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     a.fault = data[3] & 1 ? MCP_FAULT_BACKEND_TIMEOUT : MCP_FAULT_NONE;
     a.is_server = (data[3] & 12) != 0;
     a.asks = (data[3] & 12) == 12;
+    a.resumes = a.is_server && (data[3] & 16);
     a.max = data[3] & 2 ? SMALL_MAX : 1024 * 1024;
     a.body = (const char *) data + HEAD;
     a.len = size - HEAD;
