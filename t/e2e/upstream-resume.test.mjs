@@ -135,7 +135,7 @@ describe('stream that the server closes before the response', () => {
     test('server is unavailable for some time: the client gets the response',
          async () => {
         closesEarly();
-        resumes(({ res }) => res.destroy(),
+        resumes(({ res }) => { res.destroy(); },
                 { status: 503, type: 'text/plain', text: '' },
                 { status: 409, error: { code: -32000, message: 'Conflict' } },
                 '', (call) => {
