@@ -368,9 +368,9 @@ static int check_endpoint(apr_pool_t *pconf, server_rec *s,
     if (add && add->shares_catalog_key) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: the endpoint %s has the same path as an "
-                     "endpoint of another server with the ServerName \"%s\": a restart "
-                     "may mix up the counters of the two endpoints; name the "
-                     "servers differently",
+                     "endpoint of another server with the ServerName \"%s\": "
+                     "a restart may mix up the counters of the two endpoints; "
+                     "name the servers differently",
                      core->d, s->server_hostname ? s->server_hostname : "");
     }
 

@@ -128,6 +128,48 @@ mcp_backend_request_replace_body(mcp_request_t *req, mcp_upstream_e upstream)
 }
 
 
+/* Prepares a request to a server without a session. Returns the values of
+ * mcp_backend_request_to_upstream(). */
+static int
+mcp_backend_request_to_form(mcp_request_t *req, mcp_upstream_e upstream,
+    mcp_str_t version)
+{
+    int  rc;
+
+    /* the server may refuse the form that was found out */
+
+    if (mcp_endpoint_upstream(req->call->endpoint, req->target)
+        == MCP_UPSTREAM_AUTO && mcp_upstream_session_create(req) != MCP_OK)
+    {
+        return MCP_ERR_MEMORY;
+    }
+
+    if (req->session) {
+        req->session->continues = 0;
+    }
+
+    /* the request for the description of a server is not resumed: it would be
+     * sent again instead */
+
+    if (upstream == MCP_UPSTREAM_STATELESS && !req->call->bare) {
+        (void) mcp_backend_set_resumes(req->backend, mcp_null_str,
+                                       mcp_null_str);
+    }
+
+    mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_VERSION,
+                     version);
+
+    if (mcp_upstream_param_asks(req)) {
+        return mcp_upstream_param_ask(req);
+    }
+
+    rc = mcp_backend_request_replace_body(req, upstream);
+
+    return rc == MCP_OK && upstream == MCP_UPSTREAM_MODERN
+           ? mcp_upstream_param_write(req) : rc;
+}
+
+
 int
 mcp_backend_request_to_upstream(mcp_request_t *req)
 {
@@ -164,36 +206,7 @@ mcp_backend_request_to_upstream(mcp_request_t *req)
         return rc == MCP_OK ? mcp_upstream_session_prepare(req) : rc;
     }
 
-    /* the server may refuse the form that was found out */
-
-    if (mcp_endpoint_upstream(req->call->endpoint, req->target)
-        == MCP_UPSTREAM_AUTO && mcp_upstream_session_create(req) != MCP_OK)
-    {
-        return MCP_ERR_MEMORY;
-    }
-
-    if (req->session) {
-        req->session->continues = 0;
-    }
-
-    /* the request for the description of a server is not resumed: it would be
-     * sent again instead */
-
-    if (upstream == MCP_UPSTREAM_STATELESS && !req->call->bare) {
-        (void) mcp_backend_set_resumes(req->backend, mcp_null_str,
-                                       mcp_null_str);
-    }
-
-    mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_VERSION, version);
-
-    if (mcp_upstream_param_asks(req)) {
-        return mcp_upstream_param_ask(req);
-    }
-
-    rc = mcp_backend_request_replace_body(req, upstream);
-
-    return rc == MCP_OK && upstream == MCP_UPSTREAM_MODERN
-           ? mcp_upstream_param_write(req) : rc;
+    return mcp_backend_request_to_form(req, upstream, version);
 }
 
 

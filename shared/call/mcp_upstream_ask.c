@@ -188,7 +188,8 @@ mcp_upstream_ask_count(const mcp_request_t *req)
 int
 mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
-    int             can;
+    int             can, code;
+    mcp_str_t       text;
     mcp_question_t  q;
 
     if (mcp_str_eq(msg->method, mcp_str("ping"))) {
@@ -202,34 +203,31 @@ mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg)
     q.params = msg->params.raw;
     can = mcp_input_capability(&req->call->client, &q);
 
+    code = MCP_UPSTREAM_ASK_UNKNOWN;
+    text = mcp_null_str;
+
     if (can < 0) {
-        mcp_upstream_post_error(req, msg->id.raw, MCP_UPSTREAM_ASK_UNKNOWN,
-                                mcp_str("Method not found"));
-        return MCP_OK;
-    }
+        text = mcp_str("Method not found");
 
-    if (can == 0 || req->call->task
-        || (mcp_client_is_stateless(&req->call->client) && !req->call->rounds))
+    } else if (can == 0 || req->call->task
+               || (mcp_client_is_stateless(&req->call->client)
+                   && !req->call->rounds))
     {
-        mcp_upstream_post_error(req, msg->id.raw, MCP_UPSTREAM_ASK_UNKNOWN,
-                                mcp_str("The client does not support this "
-                                        "request"));
-        return MCP_OK;
-    }
+        text = mcp_str("The client does not support this request");
 
-    if (mcp_upstream_ask_count(req) == MCP_UPSTREAM_QUESTIONS) {
-        mcp_upstream_post_error(req, msg->id.raw, MCP_UPSTREAM_ASK_FAILED,
-                                mcp_str("Too many requests without a "
-                                        "response"));
-        return MCP_OK;
-    }
+    } else if (mcp_upstream_ask_count(req) == MCP_UPSTREAM_QUESTIONS) {
+        code = MCP_UPSTREAM_ASK_FAILED;
+        text = mcp_str("Too many requests without a response");
 
-    if (req->call->rounds && req->server_questions == NULL
-        && !mcp_upstream_round_admit(req->call))
+    } else if (req->call->rounds && req->server_questions == NULL
+               && !mcp_upstream_round_admit(req->call))
     {
-        mcp_upstream_post_error(req, msg->id.raw, MCP_UPSTREAM_ASK_FAILED,
-                                mcp_str("Too many calls of this client wait "
-                                        "for a response"));
+        code = MCP_UPSTREAM_ASK_FAILED;
+        text = mcp_str("Too many calls of this client wait for a response");
+    }
+
+    if (text.len > 0) {
+        mcp_upstream_post_error(req, msg->id.raw, code, text);
         return MCP_OK;
     }
 

@@ -29,9 +29,9 @@ static const char *const  mcp_link_faults[] = {
 };
 
 
-/* Those of them that mean that the slot of the keys is being moved in a Redis
- * Cluster. If the move is undone, its former master serves the slot again before
- * it has all keys again. */
+/* The errors that mean that the slot of the keys is being moved in a Redis
+ * Cluster. If the move is undone, its former master serves the slot again
+ * before it has all keys again. */
 static const char *const  mcp_link_moves[] = {
     "ASK ",
     "TRYAGAIN "

@@ -575,8 +575,8 @@ int mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * the spec's, and with the same params. Ignores cancelled streams and those
  * that are due to be freed; with spec->join_once, those that are over and
  * sent, or, in a stateless revision, that wait for an answer to a question
- * that was sent; without spec->join_known, mirrors without a reader. If a mirror's
- * stream is a task, info has the task's times.
+ * that was sent; without spec->join_known, mirrors without a reader. If a
+ * mirror's stream is a task, info has the task's times.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is none
