@@ -257,7 +257,7 @@ mcp_cancel_untrack(mcp_call_t *call)
 
     call->link = NULL;
 
-    if (call->worker->tracked == NULL) {    /* also if it was empty before */
+    if (call->worker->tracked == NULL) {
         mcp_timer_del(&call->worker->timers, &call->worker->cancel_poll);
     }
 }

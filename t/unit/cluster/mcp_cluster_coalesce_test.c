@@ -213,7 +213,6 @@ TEST(test_once)
 }
 
 
-
 /* A call without a key has sent a question, with which the response to its
  * client ends in a stateless revision: an equal request at another node begins
  * a call. In other revisions the request joins the first call. */
