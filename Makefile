@@ -74,7 +74,7 @@ BENCH       ?=
 	test-debian12 test-debian13 unit unit-programs \
 	test-nginx e2e e2e-nodes conformance fuzz fuzz-programs \
 	build-asan build-asan-apache build-tsan-apache asan asan-apache tsan-apache \
-	coverage dist deb test-packages graph \
+	coverage dist deb test-packages test-install graph \
 	soak endurance endurance-upstream versions cost check format bench \
 	compdb clean
 
@@ -252,6 +252,9 @@ dist: ## the source of this commit: build/mcp-VERSION.tar.gz
 
 deb: ## Debian packages of this commit, for this system: build/deb
 	@scripts/deb
+
+test-install: ## follow docs/install.md in bare Debian 12 and 13 (root)
+	@scripts/test-install $(RELEASES)
 
 test-packages: ## install, use, upgrade, remove them in bare Debian 12 and 13 (root)
 	@scripts/test-packages $(RELEASES)
