@@ -267,8 +267,8 @@ TEST(scopes)
     s = setup_new();
 
     for (i = 0; i < (int) (sizeof(bad) / sizeof(bad[0])); i++) {
-        snprintf(text, sizeof(text), "\"%s\" is not a scope: printable ASCII "
-                 "without spaces, quotes and backslashes", bad[i]);
+        snprintf(text, sizeof(text), "\"%s\" is not a scope, which is "
+                 "printable ASCII without spaces, quotes or backslashes", bad[i]);
         refused(mcp_setup_auth_scope(s, test_str(bad[i]), error), text);
     }
 
