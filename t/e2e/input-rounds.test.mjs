@@ -204,7 +204,7 @@ for (const [version, can] of SESSIONS) {
 }
 
 
-test('2025-11-25, mcp_link on: questions end the response, the stream's URL accepts the answers',
+test('2025-11-25, mcp_link on: questions end the response, its stream URL accepts the answers',
      async () => {
     const session = await sessionOf(linked, '2025-11-25', ALL);
 
