@@ -2,7 +2,7 @@
 
 /*
  * A FastCGI tool in C that reports progress.  Build it with "cc -o tool tool.c
- * -lfcgi", and run it with spawn-fcgi, like examples/perl/tool.pl.
+ * -lfcgi", and run it with spawn-fcgi, like examples/perl/tools.pl.
  */
 
 #include <fcgi_stdio.h>

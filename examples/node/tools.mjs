@@ -1,10 +1,7 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Tools in Node.js, over plain HTTP:
-//
-//     node tools.mjs 9000            (or /run/tools.sock)
-//
-// In nginx:
+// Three tools in Node.js.  "node tools.mjs --catalog > catalog.json" writes the
+// catalog, "node tools.mjs 9000" (or /run/tools.sock) serves the tools.
 //
 //     location @node {
 //         include          mcp_proxy_params;
@@ -13,78 +10,50 @@
 //         proxy_pass       http://127.0.0.1:9000;
 //     }
 //
-// or, in Apache:
-//
 //     <Location "/mcp-backend/node">
 //         Include    mcp_proxy.conf
 //         ProxyPass  "http://127.0.0.1:9000/"
 //     </Location>
-//
-// The body is the JSON-RPC request.  The answer is the result, or any number
-// of notifications and then the result, each on a line of its own.
 
-import { createServer } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
-import { json } from 'node:stream/consumers';
+import { Mcp, ToolError, structured } from './mcp.mjs';
 
-const text = (text) => ({ content: [{ type: 'text', text }] });
+const string = { type: 'string' };
+const integer = { type: 'integer' };
+const mcp = new Mcp();
 
-const tools = {
-    node_hello: ({ name = 'world' }) => text(`Hello, ${name}!`),
+mcp.tool('greet', {
+    description: 'Greets somebody',
+    inputSchema: { type: 'object', properties: { name: string } },
+    outputSchema: { type: 'object', properties: { greeting: string } },
+}, ({ name = 'world' }) => {
+    const greeting = `Hello, ${name}!`;
 
-    async node_slow({ steps = 5 }, progress) {
-        for (let step = 1; step <= steps; step++) {
-            await pause(1000);
-            progress(step, steps, `step ${step}`);
-        }
-
-        return text(`${steps} steps done`);
-    },
-};
-
-const server = createServer(async (request, response) => {
-    try {
-        const { id, params } = await json(request);
-        const token = params._meta?.progressToken;
-        const send = (message) => response.write(`${JSON.stringify(message)}\n`);
-
-        const progress = (done, total, message) => token !== undefined && send({
-            jsonrpc: '2.0', method: 'notifications/progress',
-            params: { progressToken: token, progress: done, total, message } });
-
-        response.setHeader('Content-Type', 'application/x-ndjson');
-
-        if (Object.hasOwn(tools, params.name ?? '')) {
-            send(await tools[params.name](params.arguments ?? {}, progress));
-        } else {
-            send({ jsonrpc: '2.0', id,
-                   error: { code: -32602, message: 'Unknown tool' } });
-        }
-
-        response.end();
-    } catch (error) {
-        console.error(error);
-        response.destroy();
-    }
+    return structured({ greeting }, greeting);
 });
 
-// the web server keeps connections, and closes them when it likes
+mcp.tool('count', {
+    description: 'Counts to n and reports its progress',
+    inputSchema: { type: 'object', properties: { n: integer } },
+}, async ({ n = 3 }, call) => {
+    if (!Number.isInteger(n) || n < 1 || n > 100) {
+        throw new ToolError('n must be an integer from 1 to 100.');
+    }
 
-server.keepAliveTimeout = 0;
+    for (let i = 1; i <= n; i++) {
+        call.progress(i, n, `${i} of ${n}`);        // the work of one step
+    }
 
-const [address] = process.argv.slice(2);
+    return `Counted to ${n}.`;
+});
 
-if (!address) {
-    console.error('usage: tools.mjs PORT|SOCKET');
-    process.exit(2);
-}
+mcp.tool('book', {
+    description: 'Books a table, and asks the user for the time',
+    inputSchema: { type: 'object', properties: { people: integer } },
+}, ({ people = 2 }, call) => {
+    const answer = call.ask('when', `A table for ${people}: at what time?`, {
+        type: 'object', properties: { time: string }, required: ['time'] });
 
-server.listen(...(address.includes('/') ? [address]
-                                        : [Number(address), '127.0.0.1']));
+    return answer ? `A table for ${people} at ${answer.time}.` : 'No table was booked.';
+});
 
-for (const signal of ['SIGINT', 'SIGTERM']) {
-    process.on(signal, () => {
-        server.close(() => process.exit(0));
-        server.closeIdleConnections();
-    });
-}
+mcp.main();

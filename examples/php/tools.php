@@ -1,76 +1,60 @@
 <?php
 // SPDX-License-Identifier: Apache-2.0
-// Tools in PHP, for php-fpm:
+// Three tools in PHP, for PHP-FPM.  "php tools.php --catalog > catalog.json"
+// writes the catalog.
 //
 //     location @php {
 //         include            mcp_fastcgi_params;
-//         fastcgi_param      SCRIPT_FILENAME /srv/tools.php;
+//         fastcgi_param      SCRIPT_FILENAME /srv/mcp/tools.php;
 //         fastcgi_buffering  off;
 //         fastcgi_pass       unix:/run/php/php-fpm.sock;
 //     }
 //
-// or, in Apache:
-//
 //     <Location "/mcp-backend/php">
-//         SetHandler  "proxy:unix:/run/php/php-fpm.sock|fcgi://php/srv/tools.php"
+//         SetHandler  "proxy:unix:/run/php/php-fpm.sock|fcgi://php/srv/mcp/tools.php"
 //     </Location>
-//
-// The body is the JSON-RPC request.  The answer is the result, or any number
-// of notifications and then the result, each on a line of its own.
 
-$request = json_decode(file_get_contents('php://input'));
-$params = $request->params;
-$arguments = $params->arguments ?? new stdClass();
+require __DIR__ . '/mcp.php';
 
-function text(string $text): array
-{
-    return ['type' => 'text', 'text' => $text];
-}
+$string = ['type' => 'string'];
+$integer = ['type' => 'integer'];
+$mcp = new Mcp();
 
-function send(array $message): void
-{
-    echo json_encode($message), "\n";
+$mcp->tool('greet', [
+    'description' => 'Greets somebody',
+    'inputSchema' => ['type' => 'object', 'properties' => ['name' => $string]],
+    'outputSchema' => ['type' => 'object', 'properties' => ['greeting' => $string]],
+], function (array $args) {
+    $greeting = 'Hello, ' . ($args['name'] ?? 'world') . '!';
+    return Mcp::structured(['greeting' => $greeting], $greeting);
+});
 
-    while (ob_get_level()) {
-        ob_end_flush();
+$mcp->tool('count', [
+    'description' => 'Counts to n and reports its progress',
+    'inputSchema' => ['type' => 'object', 'properties' => ['n' => $integer]],
+], function (array $args, Mcp $call) {
+    $n = $args['n'] ?? 3;
+
+    if (!is_int($n) || $n < 1 || $n > 100) {
+        throw new ToolError('n must be an integer from 1 to 100.');
     }
 
-    flush();
-}
-
-function progress(float $done, float $total, string $message): void
-{
-    global $params;
-
-    if (isset($params->_meta->progressToken)) {
-        send(['jsonrpc' => '2.0', 'method' => 'notifications/progress',
-              'params' => ['progressToken' => $params->_meta->progressToken,
-                           'progress' => $done, 'total' => $total,
-                           'message' => $message]]);
+    for ($i = 1; $i <= $n; $i++) {
+        $call->progress($i, $n, "$i of $n");        // the work of one step
     }
-}
 
-$tools = [
-    'php_hello' => fn ($arguments) =>
-        ['content' => [text('Hello, ' . ($arguments->name ?? 'world') . '!')]],
+    return "Counted to $n.";
+});
 
-    'php_slow' => function ($arguments) {
-        $steps = $arguments->steps ?? 5;
+$mcp->tool('book', [
+    'description' => 'Books a table, and asks the user for the time',
+    'inputSchema' => ['type' => 'object', 'properties' => ['people' => $integer]],
+], function (array $args, Mcp $call) use ($string) {
+    $people = $args['people'] ?? 2;
+    $answer = $call->ask('when', "A table for $people: at what time?", [
+        'type' => 'object', 'properties' => ['time' => $string], 'required' => ['time']]);
 
-        for ($step = 1; $step <= $steps; $step++) {
-            sleep(1);
-            progress($step, $steps, "step $step");
-        }
+    return $answer ? "A table for $people at {$answer['time']}." : 'No table was booked.';
+});
 
-        return ['content' => [text("$steps steps done")]];
-    },
-];
-
-header('Content-Type: application/x-ndjson');
-
-$tool = $tools[$params->name ?? ''] ?? null;
-
-send($tool
-    ? $tool($arguments)
-    : ['jsonrpc' => '2.0', 'id' => $request->id,
-       'error' => ['code' => -32602, 'message' => 'Unknown tool']]);
+$mcp->run();
