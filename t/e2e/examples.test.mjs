@@ -324,7 +324,7 @@ describe('client', { concurrency: 3 }, async () => {
 });
 
 
-// The same two tools in each language, for clients of each revision.
+// Two tools, for clients of each revision.
 
 async function twoTools(name, backend) {
     const server = await Fixture.use({
@@ -385,9 +385,6 @@ pm.max_children = 4
 `);
     await run(fpm, ['-F', '-R', '-n', '-y', `${dir}/php-fpm.conf`], socket);
 
-    await twoTools('php', { fastcgi: socket,
-                            script: `${root}/examples/php/tools.php` });
-
     describe('MCP server in PHP-FPM with mcp_upstream', async () => {
         const server = await Fixture.use({
             without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
@@ -435,15 +432,6 @@ pm.max_children = 4
         assert.equal(status, 0, stderr);
         assert.match(stdout, /by the module +40 +40 +40 +[0-9]+ ms/);
     });
-});
-
-
-describe('node', async () => {
-    const socket = `${dir}/node.sock`;
-
-    await run(process.execPath, [path.join(root, 'examples/node/tools.mjs'),
-                                 socket], socket);
-    await twoTools('node', { http: socket });
 });
 
 
