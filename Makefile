@@ -74,7 +74,7 @@ BENCH       ?=
 	test-debian12 test-debian13 unit unit-programs \
 	test-nginx e2e e2e-nodes conformance fuzz fuzz-programs \
 	build-asan build-asan-apache build-tsan-apache asan asan-apache tsan-apache \
-	coverage dist deb test-packages test-install graph \
+	coverage dist deb test-packages test-install test-build graph \
 	soak endurance endurance-upstream versions cost check format bench \
 	compdb clean
 
@@ -255,6 +255,9 @@ deb: ## Debian packages of this commit, for this system: build/deb
 
 test-install: ## follow docs/install.md in bare Debian 12 and 13 (root)
 	@scripts/test-install $(RELEASES)
+
+test-build: ## follow docs/build.md likewise
+	@scripts/test-install --build $(RELEASES)
 
 test-packages: ## install, use, upgrade, remove them in bare Debian 12 and 13 (root)
 	@scripts/test-packages $(RELEASES)
