@@ -250,16 +250,17 @@ mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return mcp_call_finish_fault(req, fault, mcp_null_str);
     }
 
-    if (req->method->list_kind != MCP_METHOD_NO_LIST) {
-        mcp_backend_request_listed(req, msg);
-    }
-
     mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
 
     result = msg->body;
     rc = mcp_hook_result(req->call->worker, req, msg, &buf);
 
     if (mcp_backend_request_changed(rc, &buf, &result)) {
+
+        if (req->method->list_kind != MCP_METHOD_NO_LIST) {
+            mcp_backend_request_listed(req, msg);
+        }
+
         rc = mcp_backend_request_finish(req, msg, result);
 
     } else if (rc == MCP_ERR_SYNTAX) {
@@ -609,6 +610,12 @@ mcp_backend_request_take(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return mcp_backend_request_result(req, msg);
 
     case MCP_BACKEND_ERROR:
+        if (mcp_upstream_list_is_busy(msg)
+            && mcp_upstream_list_stale(req, MCP_FAULT_UPSTREAM_STATUS, &stale))
+        {
+            return mcp_backend_request_result(req, &stale);
+        }
+
         return msg->capability
                ? mcp_backend_request_capability(req, msg)
                : mcp_call_finish(req, msg->body, MCP_OUTCOME_RPC_ERROR);

@@ -244,6 +244,10 @@ mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
+    if (req->call->rounds) {
+        mcp_upstream_round_track(req->call);
+    }
+
     return mcp_upstream_ask_send(req, msg);
 }
 

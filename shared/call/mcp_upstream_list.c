@@ -268,6 +268,14 @@ mcp_upstream_list_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
+int
+mcp_upstream_list_is_busy(const mcp_backend_msg_t *msg)
+{
+    return msg->kind == MCP_BACKEND_ERROR
+           && (msg->status == 429 || msg->status >= 500);
+}
+
+
 void
 mcp_upstream_list_error(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -275,13 +283,16 @@ mcp_upstream_list_error(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     call = req->call;
 
-    /* the tools have changed, or a cursor is not valid any more */
+    /* the tools have changed, or a cursor is not valid any more, unless the
+     * server is overloaded. A client can cause such errors as well: then the
+     * server is asked once more. */
 
     if (msg->header) {
         mcp_upstream_lists_drop(call->worker, call->endpoint, req->target,
                                 MCP_LIST_TOOLS);
 
     } else if (msg->kind == MCP_BACKEND_ERROR
+               && !mcp_upstream_list_is_busy(msg)
                && req->method->list_kind != MCP_METHOD_NO_LIST)
     {
         mcp_upstream_lists_drop(call->worker, call->endpoint, req->target,

@@ -29,6 +29,10 @@ int mcp_upstream_list_begin(mcp_request_t *req);
 void mcp_upstream_list_result(mcp_request_t *req,
     const mcp_backend_msg_t *msg);
 
+/* Returns 1 if an error means that the server is overloaded or has failed: HTTP
+ * 429 or 5xx. */
+int mcp_upstream_list_is_busy(const mcp_backend_msg_t *msg);
+
 /* Called for an error of the server, which may show that pages in the cache are
  * out of date. */
 void mcp_upstream_list_error(mcp_request_t *req, const mcp_backend_msg_t *msg);

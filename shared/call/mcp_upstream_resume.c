@@ -185,6 +185,8 @@ mcp_upstream_resume_broken(mcp_request_t *req, mcp_backend_msg_t *msg)
 int
 mcp_upstream_resume(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
+    mcp_upstream_resume_t  *resume;
+
     if (!mcp_upstream_session_is_call(req)) {
         return 0;
     }
@@ -202,17 +204,28 @@ mcp_upstream_resume(mcp_request_t *req, mcp_backend_msg_t *msg)
         break;
     }
 
-    if (mcp_upstream_resume_of(req) == NULL) {
+    resume = mcp_upstream_resume_of(req);
+
+    if (resume == NULL) {
         return 0;
     }
 
-    /* an error of the HTTP request is not the response of the call */
+    /* an error of the HTTP request is not the response of the call; a held
+     * message has no status */
 
-    if (msg->status) {
+    if (msg->status || resume->failed) {
         return mcp_upstream_resume_broken(req, msg);
     }
 
-    req->session->resume->done = 1;
+    /* the question ends this request: the next one contains the answer */
+
+    if (msg->kind == MCP_BACKEND_INPUT) {
+        req->session->resume = NULL;
+        mcp_upstream_session_set_step(req, MCP_UPSTREAM_STEP_CALL);
+        return 0;
+    }
+
+    resume->done = 1;
 
     return 0;
 }
@@ -263,6 +276,13 @@ void
 mcp_upstream_resume_timer(mcp_request_t *req, uint64_t now)
 {
     if (now < mcp_upstream_resume_due(req)) {
+        return;
+    }
+
+    /* a held message is in the decoder of the previous backend request */
+
+    if (req->held) {
+        req->session->resume->at = now + MCP_CALL_RETRY;
         return;
     }
 

@@ -34,19 +34,17 @@ mcp_upstream_round_possible(mcp_call_t *call)
 
 
 int
-mcp_upstream_round_admit(mcp_call_t *call)
+mcp_upstream_round_admit(const mcp_call_t *call)
 {
     uint32_t           n, limit;
-    mcp_call_t       **all;
     const mcp_call_t  *other;
 
     static const unsigned char  nobody[MCP_DIGEST_LEN];
 
     limit = call->endpoint->max_session_streams / MCP_UPSTREAM_ROUND_SHARE;
-    all = &call->worker->rounds;
     n = 0;
 
-    for (other = *all; other; other = other->next) {
+    for (other = call->worker->rounds; other; other = other->next) {
         n += other->requests[0].server_questions != NULL
              && memcmp(other->tenant, call->tenant, MCP_DIGEST_LEN) == 0;
     }
@@ -62,17 +60,28 @@ mcp_upstream_round_admit(mcp_call_t *call)
         return 0;
     }
 
-    if (call->link == NULL) {
-        call->next = *all;
-        call->link = all;
-        *all = call;
+    return 1;
+}
 
-        if (call->next) {
-            call->next->link = &call->next;
-        }
+
+void
+mcp_upstream_round_track(mcp_call_t *call)
+{
+    mcp_call_t  **all;
+
+    if (call->link) {
+        return;
     }
 
-    return 1;
+    all = &call->worker->rounds;
+
+    call->next = *all;
+    call->link = all;
+    *all = call;
+
+    if (call->next) {
+        call->next->link = &call->next;
+    }
 }
 
 

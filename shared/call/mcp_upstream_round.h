@@ -37,9 +37,12 @@
 int mcp_upstream_round_possible(mcp_call_t *call);
 
 /* Returns 1 if the caller may have another call with an open question in this
- * process, and notes that the call has one. Otherwise returns 0, and logs the
- * reason. Does not apply to a call that has an open question. */
-int mcp_upstream_round_admit(mcp_call_t *call);
+ * process. Otherwise returns 0, and logs the reason. Does not apply to a call
+ * that has an open question. */
+int mcp_upstream_round_admit(const mcp_call_t *call);
+
+/* Counts a durable call as one with an open question. */
+void mcp_upstream_round_track(mcp_call_t *call);
 
 /*
  * Writes the response with a question, which is the next event of the stream,

@@ -323,41 +323,43 @@ describe('questions to a client of 2026-07-28', () => {
         assert.ok(answers.some((one) => one?.result));
     });
 
-    test('questions of more calls than the caller may have: the server gets an error',
-         async () => {
-        const small = await Fixture.use({
-            without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
-            location: { mcp_stream_after: '0', mcp_backend: 'sessions',
-                        mcp_max_session_streams: '16' },
-            backends: { sessions: { http: upstream.port,
-                                    upstream: 'session' } },
+    for (const after of ['0', '1m']) {
+        test(`mcp_stream_after ${after}, questions of more calls than the caller may `
+             + 'have: the server gets an error', async () => {
+            const small = await Fixture.use({
+                without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
+                location: { mcp_stream_after: after, mcp_backend: 'sessions',
+                            mcp_max_session_streams: '16' },
+                backends: { sessions: { http: upstream.port,
+                                        upstream: 'session' } },
+            });
+            const client = new Modern(small, { capabilities: ALL });
+            const open = [];
+            let last, id = 0;
+
+            asks((call) => asked(call, 'elicitation/create', FORM, id++));
+
+            // the limit is one call in each process
+
+            while ((last = await ask(client)).result.resultType
+                   === 'input_required') {
+                open.push(last);
+                assert.ok(open.length < 40);
+            }
+
+            assert.ok(open.length > 0);
+            assert.equal(valueOf(last).error.code, -32000);
+
+            for (const response of open) {
+                assert.equal(valueOf(await retry(client, response,
+                    { action: 'decline' })).result.action, 'decline');
+            }
+
+            last = await ask(client);
+            assert.equal(last.result.resultType, 'input_required');
+            await retry(client, last, { action: 'decline' });
         });
-        const client = new Modern(small, { capabilities: ALL });
-        const open = [];
-        let last, id = 0;
-
-        asks((call) => asked(call, 'elicitation/create', FORM, id++));
-
-        // the limit is one call in each process
-
-        while ((last = await ask(client)).result.resultType
-               === 'input_required') {
-            open.push(last);
-            assert.ok(open.length < 40);
-        }
-
-        assert.ok(open.length > 0);
-        assert.equal(valueOf(last).error.code, -32000);
-
-        for (const response of open) {
-            assert.equal(valueOf(await retry(client, response,
-                { action: 'decline' })).result.action, 'decline');
-        }
-
-        last = await ask(client);
-        assert.equal(last.result.resultType, 'input_required');
-        await retry(client, last, { action: 'decline' });
-    });
+    }
 
     test('progress after the answer: reaches the second request', async () => {
         upstream.answer = async (call) => {
