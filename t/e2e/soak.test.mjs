@@ -208,6 +208,8 @@ function only(object, like) {
     return Object.fromEntries(Object.keys(like).map((k) => [k, object[k]]));
 }
 
+const growths = (sizes) => sizes.slice(1).map((size, i) => size - sizes[i]);
+
 async function round(part) {
     await quick(Math.ceil(calls * part));
     await many(Math.ceil(drops * part), 64, drop);
@@ -224,7 +226,14 @@ test(`${calls} calls, ${drops} dropped connections: nothing is left over`,
     const started = Date.now();
     let end;
 
-    for (let i = 0; i <= ROUNDS; i++) {
+    // On a busy machine the memory of a threaded server grows for longer. A leak
+    // makes all further rounds grow as well.
+
+    const growing = () => sizes.length > 1
+        && Math.min(...growths(sizes)) > TOLERANCE_KB * WORKERS;
+
+    for (let i = 0; i <= ROUNDS
+         || (!SANITIZED && growing() && i <= 4 * ROUNDS); i++) {
         await round(1 / ROUNDS);
         end = await settle(state, { ...IDLE, zone_used_bytes: empty });
 
@@ -236,7 +245,7 @@ test(`${calls} calls, ${drops} dropped connections: nothing is left over`,
     }
 
     const seconds = (Date.now() - started) / 1000;
-    const growth = sizes.slice(1).map((size, i) => size - sizes[i]);
+    const growth = growths(sizes);
 
     assert.equal(end.calls_lost, 0);
     assert.equal(end.repairs, 0);
@@ -248,8 +257,7 @@ test(`${calls} calls, ${drops} dropped connections: nothing is left over`,
                  + `${empty} bytes in use before and after`);
 
     if (!SANITIZED) {
-        assert.ok(Math.min(...growth) <= TOLERANCE_KB * WORKERS,
-                  `every round grew: ${growth} KB`);
+        assert.ok(!growing(), `every round grew: ${growth} KB`);
     }
 
     // the server still works

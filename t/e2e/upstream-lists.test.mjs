@@ -319,6 +319,26 @@ describe('mcp_upstream_lists shared, server of an older revision', () => {
 
 
 describe('server that is down', () => {
+    test('cached list is too old, server responds with 503: clients get the cached list',
+         async () => {
+        const { server, upstream } = await started('modern', 'public',
+                                                   { check: '1ms' });
+        const older = await server.session();
+        let asked = 0;
+
+        await names(older);
+        upstream.list = () => {
+            asked++;
+            return { status: 503, error: { code: -32603, message: 'Busy' } };
+        };
+
+        while (asked === 0) {
+            assert.deepEqual(await names(older), ['t1']);
+        }
+
+        assert.deepEqual(await names(older), ['t1']);
+    });
+
     test('cached list is older than mcp_upstream_check: clients get it, and the server is not asked again at once',
          async () => {
         const { server, upstream } = await started('modern', 'public',
