@@ -185,6 +185,32 @@ mcp_upstream_ask_count(const mcp_request_t *req)
 }
 
 
+/* Makes the call durable, so that its client can answer through any process,
+ * and sends the question. */
+static int
+mcp_upstream_ask_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    /* a client that gets the question as its response does not get a task */
+
+    if (req->call->rounds) {
+        req->call->may_be_task = 0;
+        req->call->part_at = 0;
+    }
+
+    if (mcp_call_durable(req->call) != MCP_OK
+        || req->state == MCP_REQUEST_OVER)
+    {
+        return MCP_OK;
+    }
+
+    if (req->call->rounds) {
+        mcp_upstream_round_track(req->call);
+    }
+
+    return mcp_upstream_ask_send(req, msg);
+}
+
+
 int
 mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -231,24 +257,7 @@ mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    /* a client that gets the question as its response does not get a task */
-
-    if (req->call->rounds) {
-        req->call->may_be_task = 0;
-        req->call->part_at = 0;
-    }
-
-    if (mcp_call_durable(req->call) != MCP_OK
-        || req->state == MCP_REQUEST_OVER)
-    {
-        return MCP_OK;
-    }
-
-    if (req->call->rounds) {
-        mcp_upstream_round_track(req->call);
-    }
-
-    return mcp_upstream_ask_send(req, msg);
+    return mcp_upstream_ask_begin(req, msg);
 }
 
 
