@@ -94,7 +94,9 @@ mcp_backend_request_notification(mcp_request_t *req,
 
     call = req->call;
 
-    if (call->worker->pages) {
+    if (mcp_endpoint_upstream(call->endpoint, req->target)
+        != MCP_UPSTREAM_OFF)
+    {
         mcp_upstream_list_changed(req, msg->method);
     }
 

@@ -166,6 +166,9 @@ struct mcp_request_s {
                                                   cache */
     unsigned               responds:1;  /* 1: the head of the response had a
                                            success status */
+    uint64_t               lists_changed;      /* lists_changed of the worker
+                                                  when the cache of lists was
+                                                  searched */
     uint32_t               upstream;    /* row of the MCP server that is the
                                            target, MCP_STORE_UPSTREAM_NONE if
                                            there is none */

@@ -193,6 +193,9 @@ void mcp_call_hold_fault(mcp_request_t *req, mcp_fault_e fault);
 
 /* --- mcp_call_list.c --- */
 
+/* Returns 1 if the result of a list method has an array of items. */
+int mcp_call_list_has_items(mcp_list_e kind, mcp_str_t result);
+
 /*
  * Copies the result of a list method to out, without the items that the
  * endpoint's rules (mcp_allow) hide from the caller.

@@ -2,6 +2,7 @@
 
 #include "call/mcp_upstream_list.h"
 
+#include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_session.h"
 #include "rpc/mcp_subscription.h"
 #include "worker/mcp_upstream_lists.h"
@@ -187,6 +188,8 @@ mcp_upstream_list_begin(mcp_request_t *req)
         return 0;
     }
 
+    req->lists_changed = req->call->worker->lists_changed;
+
     now = mcp_call_now(req->call);
     page = mcp_upstream_lists_find(req->call->worker, &key);
 
@@ -257,6 +260,16 @@ mcp_upstream_list_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
     }
 
     worker = req->call->worker;
+
+    /* the server may have made the list before it reported a change */
+
+    if (req->lists_changed != worker->lists_changed) {
+        return;
+    }
+
+    if (!mcp_call_list_has_items(key.kind, msg->body)) {
+        return;
+    }
 
     if (mcp_upstream_list_is_shared(req, msg, cursor)) {
         mcp_upstream_lists_put(worker, &key, msg->body,

@@ -235,6 +235,7 @@ mcp_upstream_lists_drop(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 {
     mcp_upstream_page_t  **link;
 
+    worker->lists_changed++;
     link = &worker->pages;
 
     while (*link) {

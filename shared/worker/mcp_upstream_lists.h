@@ -70,7 +70,8 @@ void mcp_upstream_lists_put(mcp_worker_t *worker,
 void mcp_upstream_lists_write(const mcp_upstream_page_t *page, uint64_t now,
     mcp_buf_t *out);
 
-/* Removes all pages of a list. */
+/* Removes all pages of a list. Responses to requests that began before are not
+ * stored, see lists_changed of the worker. */
 void mcp_upstream_lists_drop(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, unsigned target, mcp_list_e kind);
 

@@ -86,6 +86,9 @@ struct mcp_worker_s {
     unsigned                           n_pages;
     size_t                             pages_size;     /* bytes of their
                                                           texts */
+    uint64_t                           lists_changed;  /* number of times that
+                                                          a list was removed
+                                                          from the cache */
     struct mcp_upstream_session_s     *openings;   /* sessions at MCP servers
                                                       that are being opened */
 

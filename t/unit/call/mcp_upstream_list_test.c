@@ -6,6 +6,7 @@
 #include "upstream_cases.h"
 
 #include "call/mcp_upstream_list.h"
+#include "worker/mcp_upstream_lists.h"
 
 
 #define LIST     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}"
@@ -189,6 +190,39 @@ TEST(list_with_a_resume_token_is_not_stored)
     answer(PAGE("two"));
     has(a.text, "\"two\"");
     client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(list_changes_before_an_older_response_it_is_not_stored)
+{
+    list(&a);
+    sends("tools/list");
+    mcp_upstream_lists_drop(d.process[0].worker, &d.endpoint, 0,
+                            MCP_LIST_TOOLS);
+    answer(PAGE("one"));
+    has(a.text, "\"one\"");
+    client_close(&d, &a);
+
+    list(&a);
+    sends("tools/list");
+    answer(PAGE("two"));
+    has(a.text, "\"two\"");
+    client_close(&d, &a);
+    cached("\"two\"");
+    quiet();
+}
+
+
+TEST(list_is_invalid_it_is_not_stored)
+{
+    list(&a);
+    sends("tools/list");
+    answer("{\"tools\":null}");
+    client_close(&d, &a);
+
+    fill_cache();
+    cached("\"one\"");
     quiet();
 }
 

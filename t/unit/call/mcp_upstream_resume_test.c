@@ -208,6 +208,23 @@ TEST(server_refuses_get_the_fault_is_that_of_the_first_stream)
 }
 
 
+TEST(server_does_not_know_the_session_of_get_the_call_is_not_sent_again)
+{
+    mcp_backend_request_t  *breq;
+
+    interrupted(FIRST);
+    breq = resumed(100, "e1");
+    mcp_backend_request_head(breq, 404, mcp_str("application/json"));
+    backend_send(&d, breq, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":"
+                           "{\"code\":-32001,\"message\":\"no session\"}}");
+    backend_end(&d, breq, MCP_FAULT_NONE);
+    has(a.text, "Backend sent an invalid response");
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 TEST(process_ends_at_once_the_stream_is_not_resumed)
 {
     call_tool(&a);
