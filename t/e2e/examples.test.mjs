@@ -14,6 +14,7 @@ import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
 import { at, rest, urlOf } from './lib/held-calls.mjs';
 import { Modern } from './lib/modern.mjs';
 import { Session, textOf } from './lib/session.mjs';
+import { phpFpm, phpFpmPool } from './lib/php-fpm.mjs';
 
 const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-examples-'));
 
@@ -362,28 +363,13 @@ async function twoTools(name, backend) {
 }
 
 
-const fpm = ['/usr/sbin/php-fpm8.2', '/usr/sbin/php-fpm8.4', 'php-fpm'].find(
-    (name) => spawnSync(name, ['-v']).status === 0);
-
-describe('php', { skip: !fpm && 'no php-fpm' }, async () => {
-    if (!fpm) {
+describe('php', { skip: !phpFpm && 'no php-fpm' }, async () => {
+    if (!phpFpm) {
         return;
     }
 
-    const socket = `${dir}/php.sock`;
-
-    await fs.writeFile(`${dir}/php-fpm.conf`, `
-[global]
-error_log = ${dir}/php.log
-daemonize = no
-[tools]
-listen = ${socket}
-listen.mode = 0666
-${process.getuid() === 0 ? 'user = root' : ''}
-pm = static
-pm.max_children = 4
-`);
-    await run(fpm, ['-F', '-R', '-n', '-y', `${dir}/php-fpm.conf`], socket);
+    const { socket, args: fpmArgs } = await phpFpmPool(dir, 4);
+    await run(phpFpm, fpmArgs, socket);
 
     describe('MCP server in PHP-FPM with mcp_upstream', async () => {
         const server = await Fixture.use({

@@ -16,6 +16,7 @@ import { Modern } from './lib/modern.mjs';
 import { watched } from './lib/schema.mjs';
 import { textOf } from './lib/session.mjs';
 import { request } from './lib/wire.mjs';
+import { phpFpm, phpFpmPool } from './lib/php-fpm.mjs';
 
 const FAILED = 'The tool has failed.';
 const capabilities = { elicitation: {} };
@@ -101,20 +102,8 @@ async function http(command, extension) {
 }
 
 async function fpm(command) {
-    const socket = `${dir}/php.sock`;
-
-    await fs.writeFile(`${dir}/php-fpm.conf`, `
-[global]
-error_log = ${dir}/php.log
-daemonize = no
-[tools]
-listen = ${socket}
-listen.mode = 0666
-${process.getuid() === 0 ? 'user = root' : ''}
-pm = static
-pm.max_children = 2
-`);
-    await run(command, ['-F', '-R', '-n', '-y', `${dir}/php-fpm.conf`], socket);
+    const { socket, args: fpmArgs } = await phpFpmPool(dir, 2);
+    await run(command, fpmArgs, socket);
 
     return { options: { backends: Object.fromEntries(NAMES.map(
         (name) => [`my_${name}`, { fastcgi: socket, script: `${dir}/${name}.php` }])) } };
@@ -199,14 +188,12 @@ async function compiled() {
     return runCgi('');
 }
 
-const php = ['/usr/sbin/php-fpm8.2', '/usr/sbin/php-fpm8.4', 'php-fpm'].find(
-    (name) => found(name, ['-v']));
 const wrapped = SERVER !== 'nginx' || found('fcgiwrap', ['-h']);
 
 // catalog: the command that writes it; exit: the tool's exit() is a failed call
 
 const LANGUAGES = {
-    php: { needs: php, start: () => fpm(php), catalog: ['php', 'tools.php'] },
+    php: { needs: phpFpm, start: () => fpm(phpFpm), catalog: ['php', 'tools.php'] },
     python: { needs: true, start: () => http('python3', 'py'),
               catalog: ['python3', 'tools.py'] },
     'python in uwsgi': { needs: found('uwsgi'), start: uwsgi,

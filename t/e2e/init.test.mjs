@@ -12,6 +12,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
 import { SERVER, freePort, root } from './lib/fixture.mjs';
+import { phpFpm, phpFpmPool } from './lib/php-fpm.mjs';
 
 const FOLDER = { nginx: 'etc/nginx', apache: 'etc/apache2' }[SERVER];
 const README = { nginx: 'libnginx-mod-http-mcp',
@@ -233,9 +234,6 @@ describe('files', () => {
 // The server, with the written files, whose paths lead below the temporary
 // directory, on loopback.
 
-const fpm = ['/usr/sbin/php-fpm8.2', '/usr/sbin/php-fpm8.4', 'php-fpm'].find(
-    (name) => spawnSync(name, ['-v']).status === 0);
-
 function accepts(address) {
     return new Promise((resolve) => {
         const probe = net.connect(address, () => {
@@ -363,29 +361,17 @@ describe('server with these files', () => {
     });
 
     test('mcp-doctor --call hello: no failure', {
-        skip: !fpm && 'no php-fpm',
+        skip: !phpFpm && 'no php-fpm',
     }, async (t) => {
         const where = await system({ packaged: false });
         const port = await freePort();
-        const socket = `${where}/php.sock`;
-
-        await fs.writeFile(`${where}/php-fpm.conf`, `
-[global]
-error_log = ${where}/php.log
-daemonize = no
-[tools]
-listen = ${socket}
-listen.mode = 0666
-${process.getuid() === 0 ? 'user = root' : ''}
-pm = static
-pm.max_children = 2
-`);
+        const { socket, args: fpmArgs } = await phpFpmPool(where, 2);
         assert.equal(init(where, ['--yes', ...listen(port),
                                   '--socket', socket]).code, 0);
 
         const [program, args] = await configure(where, port);
 
-        await start(t, fpm, ['-F', '-R', '-n', '-y', `${where}/php-fpm.conf`],
+        await start(t, phpFpm, fpmArgs,
                     { path: socket });
         await start(t, program, SERVER === 'apache'
             ? [...args, '-D', 'FOREGROUND'] : args,

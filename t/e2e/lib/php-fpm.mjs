@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// PHP-FPM for tests.
+
+import { spawnSync } from 'node:child_process';
+import { promises as fs } from 'node:fs';
+
+// the program of Debian 12 or 13, or undefined
+
+export const phpFpm = ['/usr/sbin/php-fpm8.2', '/usr/sbin/php-fpm8.4',
+                       'php-fpm']
+    .find((name) => spawnSync(name, ['-v']).status === 0);
+
+// Writes a configuration into a directory; returns the arguments of the
+// program, and the socket at which its processes will listen.
+
+export async function phpFpmPool(dir, processes) {
+    const file = `${dir}/php-fpm.conf`;
+    const socket = `${dir}/php.sock`;
+
+    await fs.writeFile(file, `
+[global]
+error_log = ${dir}/php.log
+daemonize = no
+[tools]
+listen = ${socket}
+listen.mode = 0666
+${process.getuid() === 0 ? 'user = root' : ''}
+pm = static
+pm.max_children = ${processes}
+`);
+
+    return { socket, args: ['-F', '-R', '-n', '-y', file] };
+}
