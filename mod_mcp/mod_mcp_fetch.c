@@ -476,8 +476,9 @@ static int replace_header(void *data, const char *name, const char *value)
 }
 
 /*
- * Sets the headers of the internal request.  The snapshot contains none of the
- * headers that are added here, except those of req->headers.
+ * Sets the headers of the internal request.  Headers of the client that are in
+ * the snapshot are replaced by headers of req->headers with the same names.
+ * The snapshot contains no other header that is added here.
  */
 static void make_headers(request_rec *r, mod_mcp_backend_request_t *req)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Resuming the stream of a call at an MCP server of a revision up to 2025-11-25
- * (2025-11-25, basic/transports, "Resumability and Redelivery"). A server that
- * sends ids with its events may end the stream before the response, so that its
- * client polls, or the connection may break. The next backend request then is a
- * GET with the id of the last event, and the server continues the stream. It
- * does not execute the call a second time.
+ * Resuming the stream of a call at an MCP server of a revision up to
+ * 2025-11-25 (2025-11-25, basic/transports, "Resumability and Redelivery"). A
+ * server that sends ids with its events may end the stream before the
+ * response, so that its client polls, or the connection may break. The next
+ * backend request then is a GET with the id of the last event, and the server
+ * continues the stream. It does not execute the call a second time.
  *
  *     CALL ---> wait ---> RESUME ---> ... ---> response
  *                ^          |
@@ -15,8 +15,8 @@
  * The time to wait is that of the field "retry", otherwise one second; it
  * doubles after each GET that brings nothing. The call fails with the fault of
  * its first stream if the server refuses the GET, or after
- * MCP_UPSTREAM_RESUME_TRIES of them that bring nothing. mcp_call_timeout runs
- * from the beginning of the call.
+ * MCP_UPSTREAM_RESUME_TRIES requests in a row that bring nothing.
+ * mcp_call_timeout runs from the beginning of the call.
  */
 
 

@@ -412,7 +412,7 @@ mcp_upstream_session_id(const mcp_request_t *req, char text[24])
 
 
 /* Sets the body of the client's request, without the members of newer
- * revisions, and what the server may respond. */
+ * revisions, and the kinds of messages that the server may send. */
 static int
 mcp_upstream_session_call(mcp_request_t *req)
 {

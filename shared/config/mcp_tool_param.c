@@ -165,7 +165,7 @@ mcp_tool_params_value(mcp_arena_t *arena, const mcp_json_value_t *argument,
 }
 
 
-/* Writes the headers to an array that has room for all of them, and sets *n.
+/* Writes the headers to an array that has room for all headers, and sets *n.
  * Returns the values of mcp_tool_params_write(). */
 static int
 mcp_tool_params_add(const mcp_tool_params_t *params, mcp_arena_t *arena,

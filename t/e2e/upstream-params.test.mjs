@@ -120,12 +120,12 @@ describe('client of 2025-11-25, tools of the server were listed', () => {
         assert.deepEqual(params(upstream.requests[0].headers), {});
     });
 
-    for (const [what, text] of [['not ASCII', 'größe'],
+    for (const [part, text] of [['letters that are not ASCII', 'größe'],
                                 ['a line break', 'a\nb'],
                                 ['a space at its end', 'a '],
                                 ['the form of an encoded one', '=?base64?a?=']])
     {
-        test(`value with ${what}: the header is encoded`, async () => {
+        test(`value with ${part}: the header is encoded`, async () => {
             assert.equal((await sent(session, { region: text }))
                              ['mcp-param-region'],
                          `=?base64?${Buffer.from(text).toString('base64')}?=`);
