@@ -94,10 +94,13 @@ export async function cuttable(t, options) {
 }
 
 
-// Kills all processes of a node at once with SIGKILL.
+// Kills all processes of a node with SIGKILL. They are stopped first, because a
+// process that survives another one for a moment ends the calls of that process.
 
 export async function kill(fixture) {
     const pids = [await fixture.master(), ...await fixture.workers()];
 
-    pids.forEach((pid) => process.kill(pid, 'SIGKILL'));
+    for (const signal of ['SIGSTOP', 'SIGKILL']) {
+        pids.forEach((pid) => process.kill(pid, signal));
+    }
 }
