@@ -2,7 +2,8 @@
 
 /* The node as a member of its cluster. Each process registers with Redis, so
  * that each knows whether the node was accepted. The leader of the node sends
- * the heartbeats. */
+ * the heartbeats. A script replies GONE if Redis has lost the node's data, and
+ * DEAD if the node was declared dead: then the process registers again. */
 
 
 #include <stdio.h>
@@ -16,6 +17,7 @@ static void mcp_cluster_up(mcp_cluster_t *cluster);
 static void mcp_cluster_down(mcp_cluster_t *cluster);
 static void mcp_cluster_reloaded(mcp_cluster_t *cluster);
 static void mcp_cluster_tick(void *data);
+static void mcp_cluster_check_leader(void *data);
 static void mcp_cluster_doubted(void *data, const mcp_reply_t *reply);
 
 
@@ -26,7 +28,8 @@ static const mcp_cluster_hooks_t  mcp_cluster_hooks = {
     .is_unreachable = mcp_cluster_is_unreachable,
     .clock = mcp_cluster_clock,
     .replicate = mcp_cluster_replicate,
-    .changed = mcp_replication_changed
+    .changed = mcp_replication_changed,
+    .check_leader = mcp_cluster_check_leader
 };
 
 static const mcp_link_handlers_t  mcp_cluster_link_handlers = {
@@ -307,6 +310,19 @@ mcp_cluster_may_lead(mcp_cluster_t *cluster)
 }
 
 
+/* Records that the link is up, and whether this process may become the
+ * leader. */
+static void
+mcp_cluster_note_link(mcp_cluster_t *cluster)
+{
+    mcp_store_node_link(cluster->worker->store,
+                        cluster->state == MCP_CLUSTER_MEMBER
+                        && !cluster->worker->stopping
+                        ? MCP_NODE_LINK_LEADS : MCP_NODE_LINK_IS_UP,
+                        cluster->link.round_trip);
+}
+
+
 /* Handles a successful registration. The log line has level notice at the
  * start, after an error, and if this process becomes the leader; otherwise it
  * has level info. */
@@ -327,10 +343,17 @@ mcp_cluster_joined(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     mcp_store_node_set_skewed(store, 0);
     mcp_store_node_standalone(store, "");
     news = mcp_store_node_well(store);
+    mcp_cluster_note_link(cluster);
 
     if (!cluster->leads && mcp_cluster_may_lead(cluster)) {
         cluster->leads = 1;
         news = 1;
+    }
+
+    /* a leader that is shutting down has waited for another process */
+
+    if (!cluster->leads) {
+        mcp_store_node_wake_leader(store);
     }
 
     mcp_cluster_note(cluster, reply);
@@ -541,11 +564,7 @@ mcp_cluster_tick(void *data)
 
     cluster = data;
 
-    mcp_store_node_link(cluster->worker->store,
-                        cluster->state == MCP_CLUSTER_MEMBER
-                        && !cluster->worker->stopping
-                        ? MCP_NODE_LINK_LEADS : MCP_NODE_LINK_IS_UP,
-                        cluster->link.round_trip);
+    mcp_cluster_note_link(cluster);
 
     if (cluster->state == MCP_CLUSTER_MEMBER
         && mcp_probe_is_elsewhere(cluster))
@@ -571,6 +590,31 @@ mcp_cluster_tick(void *data)
     mcp_timer_set(&cluster->worker->timers, &cluster->heartbeat,
                   mcp_worker_now(cluster->worker)
                   + cluster->conf->node_timeout / MCP_CLUSTER_HEARTBEATS + 1);
+}
+
+
+/*
+ * Hands the leadership over at once, without waiting for the next heartbeat:
+ * broadcasts and the node's queue are not read while there is no leader. A
+ * leader that shuts down resigns if another process may take its place, and
+ * another process becomes the leader if the last one has resigned.
+ */
+static void
+mcp_cluster_check_leader(void *data)
+{
+    mcp_store_t    *store;
+    mcp_cluster_t  *cluster;
+
+    cluster = data;
+    store = cluster->worker->store;
+
+    if (cluster->state == MCP_CLUSTER_MEMBER
+        && (cluster->worker->stopping
+            ? cluster->leads && mcp_store_node_has_other(store)
+            : !cluster->leads && mcp_store_node_is_leaderless(store)))
+    {
+        mcp_cluster_tick(cluster);
+    }
 }
 
 

@@ -124,31 +124,68 @@ mcp_store_node_spoke(mcp_store_t *store, uint64_t now)
 }
 
 
+/* Returns the first slot from "slot" on, other than this process's own, whose
+ * process may become the leader; MCP_STORE_SLOTS if there is none. */
+static unsigned
+mcp_store_node_other(mcp_store_t *store, unsigned slot)
+{
+    mcp_store_slot_t  *slots;
+
+    slots = store->head->slots;
+
+    while (slot < MCP_STORE_SLOTS
+           && (slot == store->slot || atomic_load(&slots[slot].pid) == 0
+               || !(atomic_load(&slots[slot].link) & MCP_NODE_MAY_LEAD)))
+    {
+        slot++;
+    }
+
+    return slot;
+}
+
+
 int
 mcp_store_node_has_other(mcp_store_t *store)
 {
-    unsigned           i;
-    mcp_store_slot_t  *slot;
-
-    for (i = 0; i < MCP_STORE_SLOTS; i++) {
-        slot = &store->head->slots[i];
-
-        if (i != store->slot && atomic_load(&slot->pid) != 0
-            && (atomic_load(&slot->link) & MCP_NODE_MAY_LEAD))
-        {
-            return 1;
-        }
-    }
-
-    return 0;
+    return mcp_store_node_other(store, 0) < MCP_STORE_SLOTS;
 }
 
 
 void
 mcp_store_node_resign(mcp_store_t *store)
 {
-    if (mcp_store_node_is_leader(store)) {
-        atomic_store(&store->head->node.leader, 0);
+    unsigned  slot;
+
+    if (!mcp_store_node_is_leader(store)) {
+        return;
+    }
+
+    atomic_store(&store->head->node.leader, 0);
+
+    for (slot = mcp_store_node_other(store, 0); slot < MCP_STORE_SLOTS;
+         slot = mcp_store_node_other(store, slot + 1))
+    {
+        store->glue.wake(store->glue.ctx, slot);
+    }
+}
+
+
+int
+mcp_store_node_is_leaderless(mcp_store_t *store)
+{
+    return atomic_load(&store->head->node.leader) == 0;
+}
+
+
+void
+mcp_store_node_wake_leader(mcp_store_t *store)
+{
+    uint32_t  leader;
+
+    leader = atomic_load(&store->head->node.leader);
+
+    if (leader > 0 && leader <= MCP_STORE_SLOTS) {
+        store->glue.wake(store->glue.ctx, leader - 1);
     }
 }
 

@@ -123,10 +123,17 @@ void mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id);
  * Returns 1 if this process is the leader of the node: it was the leader
  * before, or it becomes the leader because there is no live one, or because
  * the leader has not called mcp_store_node_spoke() for "silence" ms.
- * mcp_store_node_resign() ends the leadership of this process.
+ * mcp_store_node_resign() ends the leadership of this process, and wakes the
+ * processes that may become the leader.
  */
 int mcp_store_node_lead(mcp_store_t *store, uint64_t now, uint64_t silence);
 void mcp_store_node_resign(mcp_store_t *store);
+
+/* Returns 1 if the last leader has resigned and there is no new one. */
+int mcp_store_node_is_leaderless(mcp_store_t *store);
+
+/* Wakes the leader of the node, if there is one. */
+void mcp_store_node_wake_leader(mcp_store_t *store);
 
 /* Returns 1 if this process is still the leader. Another process may have
  * become the leader while this process was paused. */

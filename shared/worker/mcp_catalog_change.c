@@ -10,6 +10,7 @@
  * read.
  */
 
+#include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_notification.h"
 #include "worker/mcp_call_stats.h"
 #include "worker/mcp_upstream_stats.h"
@@ -236,6 +237,10 @@ mcp_worker_stop(mcp_worker_t *worker, int at_once)
         worker->stay.handler = mcp_catalog_change_check;
         worker->stay.data = worker;
         mcp_catalog_change_start(worker);
+
+        if (worker->cluster) {
+            worker->cluster_hooks->check_leader(worker->cluster);
+        }
     }
 
     mcp_catalog_change_check(worker);

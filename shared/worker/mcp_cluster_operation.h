@@ -353,6 +353,10 @@ struct mcp_cluster_hooks_s {
     /* Called for a wake-up of the kind MCP_WAKE_REPLICATOR: a replicated
      * stream or a mirror of this process has changed. */
     void (*changed)(void *cluster, const mcp_stream_ref_t *ref);
+
+    /* Called when another process has woken this one, and when this process
+     * begins to shut down: the leader of the node may have to change. */
+    void (*check_leader)(void *cluster);
 };
 
 

@@ -394,6 +394,10 @@ mcp_worker_wake(mcp_worker_t *worker)
     if (n == MCP_WORKER_DRAIN) {
         worker->store->glue.wake(worker->store->glue.ctx, worker->store->slot);
     }
+
+    if (worker->cluster) {
+        worker->cluster_hooks->check_leader(worker->cluster);
+    }
 }
 
 

@@ -5,7 +5,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { OTHER, at, cuttable, kill, node } from './lib/cluster.mjs';
+import { OTHER, WORKERS, at, cuttable, joined, kill, node } from './lib/cluster.mjs';
+import { Counting } from './lib/counting.mjs';
 import { Redis, until } from './lib/redis.mjs';
 import { upTo } from './lib/session.mjs';
 
@@ -310,6 +311,45 @@ test('node of a session stream dies: each notification arrives once',
         await listening.publish(2);
         await listening.hear();
         listening.answer.close();
+    }
+});
+
+
+// The process that reads the messages of other nodes ends with a reload, or
+// serves a call for longer. Heartbeats are minutes apart, so a new process that
+// took over at its next heartbeat only would be too late for the test.
+
+test('node reloads: its new processes get notifications of other nodes before their next heartbeat',
+     async (t) => {
+    const redis = await Redis.start();
+
+    t.after(() => redis.stop());
+
+    const http = { mcp_cluster_node_timeout: '10m' };
+    const nodes = await Promise.all([
+        node(redis.url, { http }), node(redis.url, { kind: OTHER, http })]);
+
+    t.after(() => Promise.all(nodes.map((fixture) => fixture.stop())));
+
+    const calls = await Promise.all(nodes.map(async (fixture) =>
+        Counting.start(await fixture.session(), 6, 3)));
+
+    for (const [i, fixture] of nodes.entries()) {
+        await calls[i].read(3);
+        await fixture.reload();
+        await joined(fixture, 2 * WORKERS);
+    }
+
+    for (const i of [0, 1]) {
+        const listening = await Listening.start(nodes);
+
+        await listening.open(i, { patient: true });
+        await listening.subscribe(i);
+        await listening.publish(1 - i);
+        await listening.hear();
+        listening.answer.close();
+        await calls[i].open(6);
+        await calls[i].finish();
     }
 });
 

@@ -129,6 +129,13 @@ clock_agrees(void *ctx)
     return MCP_OK;
 }
 
+/* The hook "check_leader" of a cluster whose leader never changes. */
+static inline void
+leader_stays(void *ctx)
+{
+    (void) ctx;
+}
+
 
 static inline int
 driver_lock(void *ctx)

@@ -54,6 +54,7 @@ static const mcp_cluster_hooks_t  hooks = {
     .start = topic,
     .is_unreachable = is_unreachable,
     .clock = clock_agrees,
+    .check_leader = leader_stays,
     .replicate = share
 };
 

@@ -50,6 +50,7 @@ static const mcp_cluster_hooks_t  hooks = {
     .start = tell,
     .is_unreachable = is_unreachable,
     .clock = clock_agrees,
+    .check_leader = leader_stays,
     .replicate = share
 };
 

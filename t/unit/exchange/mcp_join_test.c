@@ -335,6 +335,7 @@ TEST(test_held)
     static const mcp_cluster_hooks_t  hooks = {
         .is_unreachable = is_unreachable,
         .clock = clock_agrees,
+        .check_leader = leader_stays,
         .replicate = share,
         .await_replication = safe
     };

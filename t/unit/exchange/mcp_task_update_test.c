@@ -204,7 +204,8 @@ away_is_not(void *ctx)
 static const mcp_cluster_hooks_t  elsewhere_hooks = {
     .start = away_start,
     .is_unreachable = away_is_not,
-    .clock = clock_agrees
+    .clock = clock_agrees,
+    .check_leader = leader_stays
 };
 
 

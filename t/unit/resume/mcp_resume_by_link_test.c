@@ -1056,6 +1056,7 @@ TEST(test_unknown)
     static const mcp_cluster_hooks_t  hooks = {
         .is_unreachable = is_unreachable,
         .clock = clock_agrees,
+        .check_leader = leader_stays,
         .replicate = share,
         .changed = changed
     };

@@ -44,7 +44,8 @@ is_unreachable(void *ctx)
 static const mcp_cluster_hooks_t  hooks = {
     .start = looks,
     .is_unreachable = is_unreachable,
-    .clock = clock_agrees
+    .clock = clock_agrees,
+    .check_leader = leader_stays
 };
 
 

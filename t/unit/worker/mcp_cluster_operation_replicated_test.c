@@ -57,6 +57,7 @@ changed(void *ctx, const mcp_stream_ref_t *ref)
 static const mcp_cluster_hooks_t  hooks = {
     .is_unreachable = is_unreachable,
     .clock = clock_agrees,
+    .check_leader = leader_stays,
     .replicate = share,
     .await_replication = safe,
     .changed = changed

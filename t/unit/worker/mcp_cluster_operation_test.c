@@ -75,6 +75,7 @@ static const mcp_cluster_hooks_t  hooks = {
     .start = start,
     .is_unreachable = is_unreachable,
     .clock = clock_agrees,
+    .check_leader = leader_stays,
     .replicate = share
 };
 
