@@ -376,7 +376,7 @@ mcp_cluster_joined(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 
 
 static void
-mcp_cluster_logged_in(void *data, const mcp_reply_t *reply)
+mcp_cluster_registered(void *data, const mcp_reply_t *reply)
 {
     mcp_cluster_t  *cluster;
 
@@ -416,7 +416,7 @@ mcp_cluster_logged_in(void *data, const mcp_reply_t *reply)
 
 
 static void
-mcp_cluster_registered(mcp_cluster_t *cluster)
+mcp_cluster_register(mcp_cluster_t *cluster)
 {
     mcp_script_args_t  args;
 
@@ -447,7 +447,7 @@ mcp_cluster_registered(mcp_cluster_t *cluster)
     mcp_args_text(&args, mcp_cluster_prints_text(&cluster->endpoints));
 
     if (mcp_cluster_run(cluster, MCP_SCRIPT_REGISTER, args.args, args.n,
-                        mcp_cluster_logged_in, cluster)
+                        mcp_cluster_registered, cluster)
         == MCP_OK)
     {
         mcp_cluster_set_state(cluster, MCP_CLUSTER_REGISTERING);
@@ -491,11 +491,11 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
          * case */
 
     } else if (mcp_reply_is(kind, "GONE")) {
-        mcp_cluster_registered(cluster);
+        mcp_cluster_register(cluster);
 
     } else if (mcp_reply_is(kind, "DEAD")) {
         mcp_cluster_reborn(cluster);
-        mcp_cluster_registered(cluster);
+        mcp_cluster_register(cluster);
 
     } else if (reply->type == MCP_REPLY_ERROR
                && mcp_login_denies(reply->text))
@@ -520,7 +520,7 @@ mcp_cluster_doubted(void *data, const mcp_reply_t *reply)
         && cluster->state == MCP_CLUSTER_MEMBER)
     {
         mcp_cluster_reborn(cluster);
-        mcp_cluster_registered(cluster);
+        mcp_cluster_register(cluster);
     }
 }
 
@@ -540,7 +540,7 @@ mcp_cluster_heartbeat(mcp_cluster_t *cluster)
     /* another process has given the node a new id: register under this id */
 
     if (cluster->node != mcp_store_node_id(store)) {
-        mcp_cluster_registered(cluster);
+        mcp_cluster_register(cluster);
         return;
     }
 
@@ -584,7 +584,7 @@ mcp_cluster_tick(void *data)
         mcp_cluster_notification_resend(cluster);
 
     } else if (cluster->state == MCP_CLUSTER_APART) {
-        mcp_cluster_registered(cluster);
+        mcp_cluster_register(cluster);
     }
 
     mcp_timer_set(&cluster->worker->timers, &cluster->heartbeat,

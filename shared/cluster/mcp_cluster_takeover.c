@@ -11,7 +11,8 @@
  *
  * The leader then takes the streams over: it fetches the stored events of each
  * stream and becomes its owner. The call's backend request is lost, so its
- * client gets an error, after all earlier events.
+ * client gets an error, after all earlier events (mcp_worker_adopt(), as for a
+ * dead process).
  *
  * The leader may die before it has taken over all streams that were assigned
  * to its node, or the reply that contains them may be lost. So every leader
@@ -267,7 +268,7 @@ mcp_takeover_begin(mcp_cluster_t *cluster, const mcp_heartbeats_t *heartbeat)
 /* Continues the observation of a node if the node has sent no heartbeat since
  * the last check. */
 static void
-mcp_cluster_feel(const mcp_cluster_t *cluster, mcp_heartbeats_t *heartbeat)
+mcp_takeover_observe(const mcp_cluster_t *cluster, mcp_heartbeats_t *heartbeat)
 {
     size_t                   i;
     const mcp_heartbeats_t  *old;
@@ -309,7 +310,7 @@ mcp_cluster_heartbeats_of(mcp_cluster_t *cluster, const mcp_reply_t *members)
         }
 
         if (heartbeat->node != 0 && heartbeat->node != cluster->node) {
-            mcp_cluster_feel(cluster, heartbeat);
+            mcp_takeover_observe(cluster, heartbeat);
             n++;
         }
     }
