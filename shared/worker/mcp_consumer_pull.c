@@ -2,7 +2,8 @@
 
 /* The bytes that a consumer writes: the first ones after the head, events,
  * keepalive comments, and the last ones, which depend on how the connection
- * ends. */
+ * ends. mcp_consumer_is_closing() decides when it ends while the stream
+ * continues. */
 
 #include "http/mcp_sse.h"
 #include "worker/mcp_consumer.h"

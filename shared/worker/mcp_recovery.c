@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Recovery of the calls of dead processes: each of their requests without a
- * response gets an error. */
+/* Recovery of the calls of dead processes, and of the calls of dead nodes whose
+ * streams this node has taken over: each of their requests without a response
+ * gets an error. That ends a call also while it waits for an answer of the
+ * client; a later answer has no effect. */
 
 #include "json/mcp_json.h"
 #include "rpc/mcp_fault.h"
