@@ -256,7 +256,7 @@ deb: ## Debian packages of this commit, for this system: build/deb
 test-install: ## follow docs/install.md in bare Debian 12 and 13 (root)
 	@scripts/test-install $(RELEASES)
 
-test-build: ## follow docs/build.md likewise
+test-build: ## likewise docs/build.md; NGINX_SOURCE=DIR: with that nginx
 	@scripts/test-install --build $(RELEASES)
 
 test-packages: ## install, use, upgrade, remove them in bare Debian 12 and 13 (root)
