@@ -20,7 +20,6 @@
 
 #include "base/mcp_match.h"
 #include "base/mcp_uri.h"
-#include "base/mcp_uri_template.h"
 
 
 /*

@@ -16,7 +16,7 @@ typedef struct mcp_match_s  mcp_match_t;
 
 /*
  * Compile a pattern in the syntax of web servers ("~regex", "~*regex" without
- * regard to case, or an exact string) or a URI template (mcp_uri_template.h).
+ * regard to case, or an exact string) or a URI template (mcp_uri.h).
  *
  * Return MCP_OK, or
  *   MCP_ERR_CONFIG  the pattern is invalid: error (size bytes) is the reason

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_publish_url.h"
+#include "call/mcp_call.h"
 #include "call/mcp_call_request.h"
 #include "call/mcp_upstream_ask.h"
 #include "call/mcp_upstream_list.h"

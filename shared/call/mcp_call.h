@@ -11,8 +11,8 @@
 #include "config/mcp_tenant.h"
 #include "mcp_backend_request.h"
 #include "rpc/mcp_method.h"
-#include "rpc/mcp_trace.h"
 #include "rpc/mcp_reason.h"
+#include "rpc/mcp_trace.h"
 #include "worker/mcp_worker_internal.h"
 
 
@@ -394,6 +394,27 @@ int  mcp_call_append(mcp_request_t *req, mcp_str_t message,
 /* Makes a durable call a task. Returns MCP_OK, also if the call is a task
  * already, or the values of mcp_store_keep(). */
 int  mcp_call_promote(mcp_call_t *call);
+
+
+/* The URL of the publish endpoint at which a backend delivers messages for one
+ * request of a call. Its last segment is a signed token. */
+
+/* The contents of the token in a publish URL. */
+typedef struct {
+    unsigned char  id[MCP_STREAM_ID_LEN];      /* id of the call */
+    unsigned       request;
+    uint64_t       made;       /* when the token was created, ms */
+} mcp_publish_target_t;
+
+
+/* Returns the publish URL for one request of a call, in the call's arena;
+ * empty when out of memory. */
+mcp_str_t mcp_publish_url(mcp_call_t *call, unsigned request);
+
+/* Opens the token of a publish URL. Returns MCP_OK, or MCP_ERR_DENIED: the
+ * token was not signed with one of the keys, or is of another kind. */
+int mcp_publish_url_open(const mcp_keys_t *keys, mcp_str_t token,
+    mcp_publish_target_t *target);
 
 
 #endif /* MCP_CALL_H_INCLUDED */

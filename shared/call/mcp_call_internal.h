@@ -6,11 +6,10 @@
  *   mcp_call.c                       its life: start and end
  *   mcp_call_stream.c                its stream: becoming durable
  *   mcp_call_answer.c                its responses
- *   mcp_call_join.c                  a call that other requests may join
  *   mcp_call_list.c                  hides items of a backend's lists
  *   mcp_call_timer.c                 its timer
  *   mcp_call_task.c                  a call that is a task
- *   mcp_call_request.c                    the states of a request
+ *   mcp_call_request.c               the states of a request
  *   mcp_backend_request.c            a backend request
  *   mcp_backend_request_variables.c  the variables for a backend
  *   mcp_backend_request_upstream.c   the request for an MCP server
@@ -25,13 +24,10 @@
  *   mcp_inbox.c                      posts from other processes
  *   mcp_cancel.c                     cancellation
  *   mcp_input.c                      questions to the client during the call
- *   mcp_input_call_again.c                calling the backend again
  *   mcp_input_capability.c           capabilities that questions need
  *   mcp_input_post.c                 passing the client's answers to the call
- *   mcp_input_required.c              questions as the response (2026-07-28)
- *   mcp_input_state.c                the request state of a stateless client
+ *   mcp_input_required.c             questions as the response (2026-07-28)
  *   mcp_input_task.c                 questions of a task
- *   mcp_input_url.c                  questions that send the user to a URL
  */
 
 
@@ -87,11 +83,6 @@ void mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state);
  * notifies its listeners. */
 void mcp_call_note_stream_state(mcp_call_t *call, mcp_stream_state_e state);
 
-/* Creates the stream of the call. promised is 1 if the first events, which
- * resumption methods write, may promise the client that it can resume. Returns
- * the values of mcp_store_create(). */
-int  mcp_call_create_stream(mcp_call_t *call, int promised);
-
 /* Makes the call durable: from now on each event is stored before it is sent.
  * Returns MCP_OK, also if the call was durable, or MCP_ERR_DENIED: the call
  * has ended. */
@@ -111,9 +102,6 @@ void mcp_call_refuse(mcp_call_t *call, int rc);
  * is not MCP_ERR_LIMIT or MCP_ERR_FULL. */
 const char *mcp_call_append_reason(int rc);
 
-
-/* --- mcp_call_join.c --- */
-
 /* Returns how long a call that other requests may join continues without a
  * consumer, ms. max_wait is that of its policy. */
 uint64_t mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait);
@@ -122,11 +110,6 @@ uint64_t mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait);
  * requests, while the call's own client waits for plain JSON. Frees the stream
  * if it has no room. */
 void mcp_call_join_answer(mcp_request_t *req, mcp_outcome_e how);
-
-/* Ends a call that other requests may join, because its client has
- * disconnected before a backend was called. A request that waits to join the
- * call then begins an equal call. */
-void mcp_call_withdraw(mcp_call_t *call);
 
 /* Sends the response of a call that other requests may join to the client of
  * x, when the other nodes of the cluster have the response, see
@@ -415,9 +398,6 @@ void mcp_input_answer(mcp_call_t *call, mcp_str_t text);
  * backend again. May end the call. */
 void mcp_input_keep(mcp_request_t *req, mcp_question_t *q, mcp_str_t result);
 
-
-/* --- mcp_input_call_again.c --- */
-
 /* Calls the backend again with the client's answers, as soon as its previous
  * backend request has ended. Returns the values of mcp_call_finish(). */
 int  mcp_input_retry(mcp_request_t *req);
@@ -427,58 +407,12 @@ int  mcp_input_retry(mcp_request_t *req);
  * mcp_input_timeout. */
 int  mcp_input_pause(mcp_request_t *req);
 
-
-/* --- mcp_input_required.c --- */
-
-/* Sends the questions in a backend's message as the response, to a client of a
- * revision without sessions. Returns the values of mcp_call_finish(). */
-int  mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg);
-
-/* Ends a request whose client lacks capabilities that the questions need;
- * lacks has their bits. Returns the values of mcp_call_finish(). */
-int  mcp_input_refuse_lacks(mcp_request_t *req, unsigned lacks);
-
-
-/* --- mcp_input_task.c --- */
-
-/* Appends the questions in a backend's message to the stream of the task, from
- * which the client gets them when it polls. Returns the values of
- * mcp_call_finish(). */
-int  mcp_input_task_begin(mcp_request_t *req, const mcp_backend_msg_t *msg);
-
-/* Processes answers to the questions of the event "number": text is an object
- * whose keys are the indexes of the questions. May end the call. */
-void mcp_input_task_answer(mcp_call_t *call, uint64_t number, mcp_str_t text);
-
-
-/* --- mcp_input_state.c --- */
-
-/* Appends the backend's request state, a JSON string, in the sealed form for
- * the client. Returns the values of mcp_request_state_seal(). */
-int  mcp_input_state_seal(mcp_request_t *req, mcp_str_t state,
-    mcp_buf_t *out);
-
-
-/* --- mcp_input_url.c --- */
-
 /*
  * In 2025-11-25 a question that sends the user to a URL has an elicitationId,
  * and a notification reports its completion (client/elicitation, "Completion
  * Notifications for URL Mode Elicitation"); in 2026-07-28 neither exists, so
  * backends do not write them.
  */
-
-/* Appends the params of a question. Adds an elicitationId, which is the id
- * of the question's event, if the question sends the user to a URL and has
- * none. */
-void mcp_input_url_params(const mcp_call_t *call, mcp_question_t *q,
-    mcp_buf_t *out);
-
-/* mcp_input_url_asked() records that a question was sent;
- * mcp_input_url_answered() forgets a question to which the user has not
- * agreed, because only others can be completed. */
-void mcp_input_url_asked(mcp_request_t *req, const mcp_question_t *q);
-void mcp_input_url_answered(mcp_request_t *req, const mcp_question_t *q);
 
 /* Notifies the client that the questions in req->urls are completed. Returns
  * MCP_OK, or MCP_AGAIN: the stream has no room, to be repeated. */
@@ -492,6 +426,34 @@ int  mcp_input_url_settle(mcp_request_t *req);
  */
 int  mcp_input_url_is_settled(const mcp_request_t *req,
     const mcp_backend_msg_t *msg);
+
+
+/* --- mcp_input_required.c --- */
+
+/* Sends the questions in a backend's message as the response, to a client of a
+ * revision without sessions. Returns the values of mcp_call_finish(). */
+int  mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg);
+
+/* Ends a request whose client lacks capabilities that the questions need;
+ * lacks has their bits. Returns the values of mcp_call_finish(). */
+int  mcp_input_refuse_lacks(mcp_request_t *req, unsigned lacks);
+
+/* Appends the backend's request state, a JSON string, in the sealed form for
+ * the client. Returns the values of mcp_request_state_seal(). */
+int  mcp_input_state_seal(mcp_request_t *req, mcp_str_t state,
+    mcp_buf_t *out);
+
+
+/* --- mcp_input_task.c --- */
+
+/* Appends the questions in a backend's message to the stream of the task, from
+ * which the client gets them when it polls. Returns the values of
+ * mcp_call_finish(). */
+int  mcp_input_task_begin(mcp_request_t *req, const mcp_backend_msg_t *msg);
+
+/* Processes answers to the questions of the event "number": text is an object
+ * whose keys are the indexes of the questions. May end the call. */
+void mcp_input_task_answer(mcp_call_t *call, uint64_t number, mcp_str_t text);
 
 
 #endif /* MCP_CALL_INTERNAL_H_INCLUDED */

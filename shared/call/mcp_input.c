@@ -10,12 +10,356 @@
  * has the earlier events.
  */
 
+
 #include "call/mcp_call_internal.h"
+#include "call/mcp_call_request.h"
 #include "call/mcp_input.h"
 #include "call/mcp_upstream_ask.h"
-#include "call/mcp_call_request.h"
+#include "http/mcp_sse.h"
 #include "rpc/mcp_id.h"
 
+
+/* --- questions that send the user to a URL --- */
+
+/* The elicitationId of questions that send the user to a URL, and the
+ * notification of their completion, which 2025-11-25 has and 2026-07-28 lacks:
+ * see mcp_call_internal.h. */
+
+static void
+mcp_input_url_id(const mcp_call_t *call, uint64_t number, mcp_buf_t *out)
+{
+    char  *end;
+    char   id[MCP_EVENT_ID_MAX];
+
+    end = mcp_event_id_print(id, call->id, number);
+
+    mcp_buf_lit(out, "\"");
+    mcp_buf_add(out, id, (size_t) (end - id));
+    mcp_buf_lit(out, "\"");
+}
+
+
+/* Returns 1 if the question sends the user to a URL and has no elicitationId
+ * of the backend. */
+static int
+mcp_input_url_lacks_id(const mcp_question_t *q)
+{
+    mcp_json_value_t  params;
+
+    params.type = MCP_JSON_OBJECT;
+    params.raw = q->params;
+
+    return mcp_str_eq(q->method, mcp_str("elicitation/create"))
+           && mcp_json_str_eq(mcp_json_get(&params, mcp_str("mode")).raw,
+                              mcp_str("url"))
+           && mcp_json_get(&params, mcp_str("elicitationId")).type
+              == MCP_JSON_NONE;
+}
+
+
+/* Appends the params of a question. Adds an elicitationId, which is the id
+ * of the question's event, if the question sends the user to a URL and has
+ * none. */
+static void
+mcp_input_url_params(const mcp_call_t *call, mcp_question_t *q,
+    mcp_buf_t *out)
+{
+    q->url = mcp_input_url_lacks_id(q) != 0;
+
+    if (!q->url) {
+        mcp_buf_str(out, q->params);
+        return;
+    }
+
+    /* the params have a member already, "mode", so a comma is needed */
+
+    mcp_buf_add(out, q->params.data, q->params.len - 1);
+    mcp_buf_lit(out, ",\"elicitationId\":");
+    mcp_input_url_id(call, q->number, out);
+    mcp_buf_lit(out, "}");
+}
+
+
+/* Records that a question was sent. */
+static void
+mcp_input_url_asked(mcp_request_t *req, const mcp_question_t *q)
+{
+    /* without memory the client gets no notification of the completion, which
+     * is optional */
+
+    if (q->url) {
+        mcp_buf_add(&req->urls, &q->number, sizeof(q->number));
+    }
+}
+
+
+static void
+mcp_input_url_drop(mcp_request_t *req, size_t at)
+{
+    mcp_buf_t  *urls;
+
+    urls = &req->urls;
+    urls->len -= sizeof(uint64_t);
+    memmove(urls->data + at, urls->data + at + sizeof(uint64_t),
+            urls->len - at);
+}
+
+
+/* Forgets a question to which the user has not agreed, because only others can
+ * be completed. */
+static void
+mcp_input_url_answered(mcp_request_t *req, const mcp_question_t *q)
+{
+    size_t            at;
+    mcp_json_value_t  answer;
+
+    answer.type = q->answer.data[0] == '{' ? MCP_JSON_OBJECT : MCP_JSON_NULL;
+    answer.raw = q->answer;
+
+    if (!q->url
+        || mcp_json_str_eq(mcp_json_get(&answer, mcp_str("action")).raw,
+                           mcp_str("accept")))
+    {
+        return;
+    }
+
+    for (at = 0; at < req->urls.len; at += sizeof(uint64_t)) {
+        if (memcmp(req->urls.data + at, &q->number, sizeof(uint64_t)) == 0) {
+            mcp_input_url_drop(req, at);
+            return;
+        }
+    }
+}
+
+
+int
+mcp_input_url_settle(mcp_request_t *req)
+{
+    int        rc;
+    uint64_t   number;
+    mcp_buf_t  buf;
+
+    rc = MCP_OK;
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    while (rc == MCP_OK && req->urls.len) {
+        memcpy(&number, req->urls.data, sizeof(number));
+
+        buf.len = 0;
+        mcp_buf_lit(&buf, "{\"jsonrpc\":\"2.0\",\"method\":"
+                          "\"notifications/elicitation/complete\",\"params\":{"
+                          "\"elicitationId\":");
+        mcp_input_url_id(req->call, number, &buf);
+        mcp_buf_lit(&buf, "}}");
+
+        rc = buf.failed;
+
+        if (rc == MCP_OK) {
+            rc = mcp_call_append(req, (mcp_str_t) { buf.data, buf.len },
+                                 mcp_call_state(req->call));
+        }
+
+        if (rc != MCP_ERR_LIMIT && rc != MCP_ERR_FULL) {
+            mcp_input_url_drop(req, 0);
+        }
+    }
+
+    mcp_buf_free(&buf);
+
+    /* an error other than a lack of room is not reported here: the append of
+     * the next event fails with it as well */
+
+    return rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL ? MCP_AGAIN : MCP_OK;
+}
+
+
+int
+mcp_input_url_is_settled(const mcp_request_t *req,
+    const mcp_backend_msg_t *msg)
+{
+    mcp_json_value_t       root, params;
+    const mcp_revision_t  *revision;
+
+    if (!mcp_str_eq(msg->method,
+                    mcp_str("notifications/elicitation/complete")))
+    {
+        return 0;
+    }
+
+    root.type = MCP_JSON_OBJECT;
+    root.raw = msg->body;
+    params = mcp_json_get(&root, mcp_str("params"));
+    revision = mcp_revision(req->call->client.revision);
+
+    /* 2026-07-28 has no notification that a URL question was completed */
+
+    return revision->stateless
+           || (revision->url_mode
+               && mcp_json_get(&params, mcp_str("elicitationId")).type
+                  == MCP_JSON_NONE);
+}
+
+
+/* --- calling the backend again --- */
+
+/* The next backend request for a request whose backend has asked for input:
+ * with the client's answers, or after a pause if the backend has asked no
+ * question. */
+
+/* First and maximum length of the pause between two backend requests, ms. It
+ * doubles each time. */
+#define MCP_INPUT_PAUSE_MIN  250
+#define MCP_INPUT_PAUSE_MAX  5000
+
+
+static int
+mcp_input_has_members(mcp_str_t object)
+{
+    size_t  i;
+
+    for (i = 1; i + 1 < object.len; i++) {
+        if (object.data[i] != ' ' && object.data[i] != '\t'
+            && object.data[i] != '\r' && object.data[i] != '\n')
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+static void
+mcp_input_add_responses(mcp_buf_t *body, const mcp_request_t *req)
+{
+    size_t  i;
+
+    mcp_buf_lit(body, "\"inputResponses\":{");
+
+    for (i = 0; i < req->n_questions; i++) {
+        if (i) {
+            mcp_buf_lit(body, ",");
+        }
+
+        mcp_buf_str(body, req->questions[i].key);
+        mcp_buf_lit(body, ":");
+        mcp_buf_str(body, req->questions[i].answer);
+    }
+
+    mcp_buf_lit(body, "}");
+}
+
+
+/* Builds the body of the next backend request: the client's request with
+ * inputResponses and requestState added to its params. */
+static int
+mcp_input_body(mcp_request_t *req)
+{
+    int          comma;
+    size_t       head;
+    mcp_buf_t   *body;
+    mcp_str_t    params;
+
+    body = &req->body;
+    params = req->params;
+
+    mcp_buf_free(body);
+    mcp_buf_init(body, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    /* head is the length up to the brace that closes params; a comma is needed
+     * there unless params are empty */
+
+    comma = mcp_input_has_members(params);
+    head = (size_t) (params.data - req->raw.data) + params.len - 1;
+
+    mcp_buf_add(body, req->raw.data, head);
+
+    if (req->n_questions) {
+        if (comma) {
+            mcp_buf_lit(body, ",");
+        }
+
+        mcp_input_add_responses(body, req);
+        comma = 1;
+    }
+
+    if (req->request_state.len) {
+        if (comma) {
+            mcp_buf_lit(body, ",");
+        }
+
+        mcp_buf_lit(body, "\"requestState\":");
+        mcp_buf_str(body, req->request_state);
+    }
+
+    mcp_buf_add(body, req->raw.data + head, req->raw.len - head);
+
+    return body->failed;
+}
+
+
+int
+mcp_input_retry(mcp_request_t *req)
+{
+    mcp_request_set_state(req, MCP_REQUEST_RUN);
+
+    if (req->active || req->held) {
+
+        /* the previous backend request has not ended, or its messages are not
+         * processed yet */
+
+        req->again = 1;
+        req->deadline = req->call->worker->env->now(req->call->worker->env->ctx)
+                        + MCP_CALL_GRACE;
+        mcp_call_set_timer(req->call);
+
+        return MCP_OK;
+    }
+
+    if (mcp_input_body(req) != MCP_OK) {
+        return mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    mcp_call_invoke(req);
+    mcp_call_set_timer(req->call);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_input_pause(mcp_request_t *req)
+{
+    uint64_t  now;
+
+    now = mcp_call_now(req->call);
+
+    if (req->pause == 0) {
+        req->pause = MCP_INPUT_PAUSE_MIN;
+        req->pause_until = now + req->call->endpoint->input_timeout;
+    }
+
+    if (now >= req->pause_until) {
+        mcp_call_log(req->call, MCP_LOG_ERROR, "timed out",
+                     "for mcp_input_timeout the backend has requested input "
+                     "again and again, but without a question");
+        mcp_call_fail(req, MCP_FAULT_BACKEND_TIMEOUT);
+        return MCP_OK;
+    }
+
+    mcp_request_set_state(req, MCP_REQUEST_PAUSE);
+
+    req->deadline = req->pause_until - now < req->pause
+                    ? req->pause_until : now + req->pause;
+    req->pause = 2 * req->pause < MCP_INPUT_PAUSE_MAX ? 2 * req->pause
+                                                      : MCP_INPUT_PAUSE_MAX;
+    mcp_call_set_timer(req->call);
+
+    return MCP_OK;
+}
+
+
+/* --- questions --- */
 
 /* Reads one member of inputRequests, with its key, into *q. */
 static mcp_fault_e

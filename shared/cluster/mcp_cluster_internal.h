@@ -11,9 +11,7 @@
  *   mcp_cluster_command.c       commands on a connection, and their replies
  *   mcp_cluster_operations.c    operations: a script for each kind
  *   mcp_cluster_login.c         the first commands on a connection
- *   mcp_cluster_probe.c         detects that the address leads to another Redis
  *   mcp_cluster_script.h        the Lua scripts that Redis runs
- *   mcp_cluster_key.c           the names of keys, and the keys of each script
  *   mcp_cluster_wire.c          the Redis protocol
  *   mcp_cluster_broadcast.c     messages to all nodes
  *   mcp_cluster_notification.c  MCP notifications among these messages
@@ -270,7 +268,7 @@ struct mcp_cluster_s {
                                               mcp_cluster_broadcast.c */
     mcp_link_t                    probe;   /* connection of the leader, closed
                                               after its query, see
-                                              mcp_cluster_probe.c */
+                                              mcp_cluster_members.c */
     char                          run[MCP_NODE_RUN_MAX + 1]; /* run id of the
                                               Redis at which this process has
                                               registered; empty: unknown */
@@ -445,6 +443,16 @@ void mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error);
  * returns 1. Returns 0 if the reply is a different one. */
 int mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply);
 
+extern const mcp_link_handlers_t  mcp_probe_handlers;
+
+/* Opens the connection of the probe if this process is the leader of its node,
+ * or closes it if it is not. */
+void mcp_probe_set(mcp_cluster_t *cluster);
+
+/* Returns 1 if this process has registered at another Redis than the one to
+ * which the addresses lead now. */
+int mcp_probe_is_elsewhere(mcp_cluster_t *cluster);
+
 
 /* --- mcp_cluster_replication.c --- */
 
@@ -611,9 +619,6 @@ int mcp_cluster_run_with_keys(mcp_cluster_t *cluster, mcp_script_e script,
  * is pending. */
 void mcp_cluster_self_check(mcp_cluster_t *cluster);
 
-
-/* --- mcp_cluster_key.c --- */
-
 /* Kinds of keys. Their contents are described in docs/internals/cluster.md and
  * in redis/common_members.lua and redis/common_streams.lua. */
 typedef enum {
@@ -746,19 +751,6 @@ void mcp_cluster_notification_resend(mcp_cluster_t *cluster);
 /* Delivers the notifications that Redis has not acknowledged locally and frees
  * them, when the process ends. Whether other nodes receive them is unknown. */
 void mcp_cluster_notification_free_all(mcp_cluster_t *cluster);
-
-
-/* --- mcp_cluster_probe.c --- */
-
-extern const mcp_link_handlers_t  mcp_probe_handlers;
-
-/* Opens the connection of the probe if this process is the leader of its node,
- * or closes it if it is not. */
-void mcp_probe_set(mcp_cluster_t *cluster);
-
-/* Returns 1 if this process has registered at another Redis than the one to
- * which the addresses lead now. */
-int mcp_probe_is_elsewhere(mcp_cluster_t *cluster);
 
 
 /* --- mcp_cluster_login.c --- */

@@ -16,12 +16,10 @@
  *                                 the send queue and the replication lag
  *   mcp_cluster_append.c          the replicator
  *   mcp_cluster_append_reply.c    the replies to its commands
- *   mcp_cluster_append_policy.c   when and what to send besides events
  *   mcp_cluster_keep.c            renewal of many idle streams
  *   mcp_cluster_mirror.c          feeding a mirror
  *   mcp_cluster_coalesce.c        joining a call at another node
  *   mcp_cluster_remote_resume.c   resuming a stream of another node
- *   mcp_cluster_lookup.c          the state of a stream of another node
  *   mcp_cluster_topic.c           topics of a session's own stream
  *   mcp_cluster_token.c           resume tokens that are valid once
  *   mcp_cluster_node_queue.c      entries of this node's queue
@@ -34,7 +32,7 @@
 
 
 #include "cluster/mcp_cluster_internal.h"
-#include "http/mcp_event_id.h"
+#include "http/mcp_sse.h"
 #include "store/mcp_store_node.h"
 #include "store/mcp_store_replication.h"
 
@@ -355,35 +353,12 @@ void mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply);
 void mcp_mirror_missed(mcp_replication_t *repl);
 
 
-/* --- mcp_cluster_append_policy.c --- */
-
-/* Returns 1 if redis/append.lua has to be run even without new events: for
- * another change, or to renew the stream's keys. */
-int mcp_append_policy_is_due(const mcp_replication_t *repl,
-    const mcp_store_replication_state_t *repl_state);
-
-/* Returns 1 if the events can be sent by redis/append_events.lua alone, because
- * redis/append.lua has sent everything else recently and nothing else has
- * changed. */
-int mcp_append_policy_is_short(const mcp_replication_t *repl,
-    const mcp_store_replication_state_t *repl_state,
-    const mcp_store_replicator_t *from);
+/* --- mcp_cluster_append.c --- */
 
 /* Returns 1 if Redis has the complete state of an active stream, so that its
  * keys only have to be renewed. */
 int mcp_append_policy_is_idle(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
-
-/* Returns the ms until the keys of a stream have to be renewed if it does not
- * change. */
-uint64_t mcp_append_policy_within(const mcp_replication_t *repl,
-    const mcp_store_replication_state_t *repl_state);
-
-/* Records that redis/append.lua with the events in "from" and the complete
- * state was sent to Redis. */
-void mcp_append_policy_sent(mcp_replication_t *repl,
-    const mcp_store_replication_state_t *repl_state,
-    const mcp_store_replicator_t *from);
 
 /* Returns the ms after which the stream's keys in Redis expire without renewal.
  * For an active stream, this includes the time for which other nodes wait

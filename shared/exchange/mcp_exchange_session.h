@@ -23,4 +23,11 @@ mcp_fault_e mcp_exchange_check_session(mcp_exchange_t *x);
 void mcp_exchange_take_offers(mcp_exchange_t *x);
 
 
+/* The end of a client's session: its sessions at MCP servers with
+ * "mcp_upstream session" end, too. */
+
+/* Returns 1 if a target of the endpoint may be a server with sessions. */
+int mcp_session_close_needed(const mcp_endpoint_t *endpoint);
+
+
 #endif /* MCP_EXCHANGE_SESSION_H_INCLUDED */

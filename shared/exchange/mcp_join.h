@@ -16,18 +16,6 @@
 int mcp_join(mcp_exchange_t *x, const mcp_routing_t *v);
 
 /*
- * Sets *join to the digests by which the request of x finds an equal call, and
- * by which other requests find the call of x.
- *
- * Returns MCP_OK, or
- *   MCP_DONE        the request cannot join or be joined
- *   MCP_ERR_SYNTAX  its key is invalid
- *   MCP_ERR_MEMORY
- */
-int mcp_join_request(mcp_exchange_t *x, const mcp_routing_t *v,
-    mcp_join_t *join);
-
-/*
  * Allows other requests to join a call that is about to start. Returns the
  * values of mcp_exchange_body() if the request was rejected, waits, or joined
  * an equal call that began before; the call is then freed, unless it waits for

@@ -4,7 +4,7 @@
  * messages there, and a publisher with a token notifies subscribers of
  * changes. */
 
-#include "call/mcp_publish_url.h"
+#include "call/mcp_call.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "http/mcp_sse.h"
 #include "mcp_http.h"

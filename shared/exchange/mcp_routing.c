@@ -7,7 +7,6 @@
 #include "call/mcp_cancel.h"
 #include "config/mcp_catalog.h"
 #include "config/mcp_tenant.h"
-#include "exchange/mcp_exchange_param.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_permission.h"
 #include "exchange/mcp_stateless.h"
@@ -114,7 +113,7 @@ mcp_routing_call(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v)
 {
     /* a client with a session must not forge these parameters, because the
      * server itself adds them to later backend requests of such a client's
-     * call (mcp_input_call_again.c) */
+     * call (mcp_input.c) */
 
     if (!mcp_client_is_stateless(&x->client)
         && (msg->request_state.type != MCP_JSON_NONE

@@ -85,4 +85,14 @@ mcp_fault_e mcp_task_request(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method, mcp_buf_t *out);
 
 
+/* Returns 1 if one of the first MCP_STORE_QUESTIONS questions of a task's
+ * event, an object, has no answer yet. given has a bit for each answered
+ * question. */
+int mcp_task_asks(mcp_str_t questions, uint32_t given);
+
+/* Appends the first MCP_STORE_QUESTIONS questions of a task's event, an object,
+ * without the answered ones, for which given has bits. */
+void mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out);
+
+
 #endif /* MCP_TASK_H_INCLUDED */

@@ -116,22 +116,4 @@ int mcp_json_walk(mcp_json_scan_t *scan, mcp_arena_t *scratch);
 int mcp_json_yajl(mcp_json_scan_t *scan, mcp_arena_t *scratch);
 
 
-/* --- mcp_json_yajl_memory.c --- */
-
-/*
- * Allocates a block that is large enough for all allocations that yajl makes
- * for a text of len bytes.
- *
- * Returns MCP_OK, or
- *   MCP_ERR_MEMORY
- */
-int mcp_json_memory_init(mcp_json_memory_t *memory, mcp_arena_t *arena,
-    size_t len, unsigned max_depth);
-
-/* The allocator of yajl; ctx is an mcp_json_memory_t. */
-void *mcp_json_malloc(void *ctx, size_t size);
-void *mcp_json_realloc(void *ctx, void *p, size_t size);
-void mcp_json_free(void *ctx, void *p);
-
-
 #endif /* MCP_JSON_INTERNAL_H_INCLUDED */

@@ -40,27 +40,4 @@ typedef struct {
 #define mcp_resume_link_answered(info)          ((info)->generation % 2)
 
 
-/* --- mcp_resume_by_link_find.c --- */
-
-/*
- * Makes the stream of the URL available, and checks whether the URL is valid.
- * *after is the event after which the URL's stream begins. A request without a
- * session gets the stream's session.
- *
- * Returns MCP_OK and *fault, which is MCP_FAULT_NONE on success; or
- *   MCP_AGAIN  the entry function has to return this value
- *   MCP_ERR_MEMORY
- */
-int mcp_resume_link_find(mcp_exchange_t *x, mcp_resume_link_t *link,
-    mcp_stream_info_t *info, uint64_t *after, mcp_fault_e *fault);
-
-/* Returns the fault for an error rc of a cluster operation or of the store. */
-mcp_fault_e mcp_resume_link_fault(int rc);
-
-/* Raises the generation of the stream to "generation", in the store and in
- * *info. Both have the form with the flag for answers. */
-void mcp_resume_link_set_generation(mcp_exchange_t *x, mcp_stream_info_t *info,
-    uint32_t generation);
-
-
 #endif /* MCP_RESUME_BY_LINK_H_INCLUDED */

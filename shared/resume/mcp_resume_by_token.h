@@ -5,7 +5,6 @@
  *
  *   mcp_resume_by_token.c          the server's tokens ('m'), interim responses
  *   mcp_resume_by_token_backend.c  a backend's own tokens
- *   mcp_resume_by_token_members.c  the members of requests and results with
  *   tokens
  */
 
@@ -68,6 +67,24 @@ int mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *part,
 void mcp_resume_token_interim_again(mcp_exchange_t *x,
     const mcp_resume_token_t *part);
 
+/* Finds the token of a request: in _meta, in the params themselves, or in
+ * both. Sets places, and returns the number of places with a token. */
+size_t mcp_resume_token_find(const mcp_rpc_t *msg, mcp_json_value_t places[2]);
+
+/* Returns the nextResumeToken of a result whose member _meta is meta. The type
+ * of the value is MCP_JSON_NONE if there is none. */
+mcp_json_value_t mcp_resume_token_next(const mcp_json_value_t *result,
+    const mcp_json_value_t *meta);
+
+/*
+ * Appends the result with another nextResumeToken, which is JSON; empty: none.
+ * The token is written where the result had one: in _meta, beside it, or at
+ * both places. If wanted is 1, because the client has declared resumeTokens,
+ * it is always written at both. Sets out->failed on failure.
+ */
+void mcp_resume_token_write(mcp_buf_t *out, const mcp_json_value_t *result,
+    const mcp_json_value_t *meta, mcp_str_t token, int wanted);
+
 
 /* --- mcp_resume_by_token_backend.c --- */
 
@@ -96,27 +113,6 @@ int  mcp_resume_token_backend_result(mcp_request_t *req,
 void mcp_resume_token_backend_answered(mcp_request_t *req, mcp_outcome_e how);
 void mcp_resume_token_backend_refused(mcp_exchange_t *x);
 void mcp_resume_token_backend_failed(mcp_request_t *req);
-
-
-/* --- mcp_resume_by_token_members.c --- */
-
-/* Finds the token of a request: in _meta, in the params themselves, or in
- * both. Sets places, and returns the number of places with a token. */
-size_t mcp_resume_token_find(const mcp_rpc_t *msg, mcp_json_value_t places[2]);
-
-/* Returns the nextResumeToken of a result whose member _meta is meta. The type
- * of the value is MCP_JSON_NONE if there is none. */
-mcp_json_value_t mcp_resume_token_next(const mcp_json_value_t *result,
-    const mcp_json_value_t *meta);
-
-/*
- * Appends the result with another nextResumeToken, which is JSON; empty: none.
- * The token is written where the result had one: in _meta, beside it, or at
- * both places. If wanted is 1, because the client has declared resumeTokens,
- * it is always written at both. Sets out->failed on failure.
- */
-void mcp_resume_token_write(mcp_buf_t *out, const mcp_json_value_t *result,
-    const mcp_json_value_t *meta, mcp_str_t token, int wanted);
 
 
 #endif /* MCP_RESUME_BY_TOKEN_H_INCLUDED */

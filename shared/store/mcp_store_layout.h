@@ -26,7 +26,6 @@
  *   mcp_store_quota.c             quotas of each tenant, eviction
  *   mcp_store_hash.c              entries and groups
  *   mcp_store_value.c             small values
- *   mcp_store_text.c              values with text
  *   mcp_store_topic.c             subscriptions, publishing
  *   mcp_store_call_stats.c        outcomes, statistics of finished calls,
  *                                 active requests
@@ -1823,36 +1822,9 @@ mcp_store_values_max(const mcp_store_head_t *head, unsigned text)
     return text ? entries / (MCP_STORE_ENTRIES + 1) : entries;
 }
 
-/*
- * Creates the value v, which must not exist yet.
- *
- * Returns MCP_OK, or
- *   MCP_ERR_LIMIT  the tenant has reached its quota, and v->pushed is 0: no
- *                  other value of the tenant may be removed
- *   MCP_ERR_FULL   the region has no room
- */
-int mcp_store_value_new(mcp_store_op_t *op, const mcp_store_value_t *v);
-
-/* Returns the value with a purpose and key, which may have expired, or
- * NULL. */
-mcp_store_entry_t *mcp_store_value_find(mcp_store_head_t *head,
-    mcp_value_e purpose, const unsigned char key[MCP_DIGEST_LEN]);
-
-int mcp_store_value_expired(const mcp_store_entry_t *e, uint64_t now);
-
-/* Frees a value and the chunk with its text. */
-void mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e);
-
 /* Frees the expired values of an entry chunk and returns their number. */
 size_t mcp_store_values_expire(mcp_store_op_t *op, uint32_t index,
     uint64_t now);
-
-
-/* --- mcp_store_text.c --- */
-
-/* Copies a text to a chunk. */
-void mcp_store_text_fill(mcp_store_head_t *head, uint32_t index,
-    mcp_str_t text);
 
 
 /* --- mcp_store_repair.c --- */

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Small values with a time to live, by purpose and key. mcp_store_text.c has
- * the functions for values with text. */
+/*
+ * Small values with a time to live, by purpose and key.
+ *
+ * The entry of a value with text has the index of a chunk in place of a number.
+ * The chunk contains the text, and its field "used" determines the length. An
+ * expired text is replaced in place, because a replacement then needs no room.
+ * The index is 0 meanwhile: if the process dies, the repair frees the value.
+ */
 
 
 #include "store/mcp_store_layout.h"
@@ -10,6 +16,9 @@
 /* Maximum number of values that are freed to make room for a new value, which
  * needs an entry for itself and entries for its tenant's groups. */
 #define MCP_STORE_YIELDS  8
+
+
+_Static_assert(MCP_STORE_TEXT_MAX == MCP_CHUNK_ROOM, "a text fills a chunk");
 
 
 /* The tenant of texts that belong to no tenant: they have no quota, but can be
@@ -22,7 +31,8 @@ static const mcp_tenant_t  mcp_store_value_nobody = {
 };
 
 
-void
+/* Frees a value and the chunk with its text. */
+static void
 mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e)
 {
     uint32_t  group, chunk;
@@ -115,7 +125,9 @@ mcp_store_value_admit(mcp_store_op_t *op, const mcp_store_value_t *v,
 }
 
 
-mcp_store_entry_t *
+/* Returns the value with a purpose and key, which may have expired, or
+ * NULL. */
+static mcp_store_entry_t *
 mcp_store_value_find(mcp_store_head_t *head, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN])
 {
@@ -124,7 +136,7 @@ mcp_store_value_find(mcp_store_head_t *head, mcp_value_e purpose,
 }
 
 
-int
+static int
 mcp_store_value_expired(const mcp_store_entry_t *e, uint64_t now)
 {
     return e->u.value.expires != 0 && now >= e->u.value.expires;
@@ -165,6 +177,18 @@ mcp_store_value_take(mcp_store_op_t *op, const mcp_tenant_t *tenant,
     e->u.value.group = group;
 
     return e;
+}
+
+
+/* Copies a text to a chunk. */
+static void
+mcp_store_text_fill(mcp_store_head_t *head, uint32_t index, mcp_str_t text)
+{
+    mcp_store_pos_t  pos;
+
+    pos = (mcp_store_pos_t) { index, MCP_CHUNK_HEAD };
+    mcp_store_chunk(head, index)->used = MCP_CHUNK_HEAD;
+    mcp_store_copy_in(head, &pos, text.data, text.len);
 }
 
 
@@ -235,7 +259,15 @@ mcp_store_value_room(mcp_store_op_t *op, const mcp_store_value_t *v,
 }
 
 
-int
+/*
+ * Creates the value v, which must not exist yet.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_LIMIT  the tenant has reached its quota, and v->pushed is 0: no
+ *                  other value of the tenant may be removed
+ *   MCP_ERR_FULL   the region has no room
+ */
+static int
 mcp_store_value_new(mcp_store_op_t *op, const mcp_store_value_t *v)
 {
     int                  rc;
@@ -413,6 +445,38 @@ mcp_store_value_add(mcp_store_t *store, mcp_value_e purpose,
 }
 
 
+/*
+ * Finds a value, which may have expired. Takes no lock if there is no value
+ * with this purpose.
+ *
+ * Returns MCP_OK, with the lock, which the caller leaves; or, without it,
+ *   MCP_ERR_NOT_FOUND
+ *   MCP_ERR_INTERNAL
+ */
+static int
+mcp_store_value_enter(mcp_store_t *store, mcp_value_e purpose,
+    const unsigned char key[MCP_DIGEST_LEN], mcp_store_op_t *op,
+    mcp_store_entry_t **e)
+{
+    if (atomic_load(&store->head->purpose[(unsigned char) purpose]) == 0) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    if (mcp_store_enter(store, op) != MCP_OK) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    *e = mcp_store_value_find(op->head, purpose, key);
+
+    if (*e == NULL) {
+        mcp_store_leave(op);
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    return MCP_OK;
+}
+
+
 int
 mcp_store_value_get(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint32_t *value)
@@ -421,22 +485,15 @@ mcp_store_value_get(mcp_store_t *store, mcp_value_e purpose,
     mcp_store_op_t      op;
     mcp_store_entry_t  *e;
 
-    if (atomic_load(&store->head->purpose[(unsigned char) purpose]) == 0) {
-        return MCP_ERR_NOT_FOUND;
+    rc = mcp_store_value_enter(store, purpose, key, &op, &e);
+    if (rc != MCP_OK) {
+        return rc;
     }
 
-    if (mcp_store_enter(store, &op) != MCP_OK) {
-        return MCP_ERR_INTERNAL;
-    }
-
-    e = mcp_store_value_find(op.head, purpose, key);
-
-    if (e != NULL && !mcp_store_value_expired(e, now)) {
-        *value = e->u.value.value;
-        rc = MCP_OK;
-
-    } else {
+    if (mcp_store_value_expired(e, now)) {
         rc = MCP_ERR_NOT_FOUND;
+    } else {
+        *value = e->u.value.value;
     }
 
     mcp_store_leave(&op);
@@ -452,19 +509,10 @@ mcp_store_value_delete(mcp_store_t *store, mcp_value_e purpose,
     mcp_store_op_t      op;
     mcp_store_entry_t  *e;
 
-    if (atomic_load(&store->head->purpose[(unsigned char) purpose]) == 0
-        || mcp_store_enter(store, &op) != MCP_OK)
-    {
-        return;
-    }
-
-    e = mcp_store_value_find(op.head, purpose, key);
-
-    if (e != NULL) {
+    if (mcp_store_value_enter(store, purpose, key, &op, &e) == MCP_OK) {
         mcp_store_value_free(&op, e);
+        mcp_store_leave(&op);
     }
-
-    mcp_store_leave(&op);
 }
 
 
@@ -488,4 +536,204 @@ mcp_store_values_expire(mcp_store_op_t *op, uint32_t index, uint64_t now)
     }
 
     return n;
+}
+
+
+/* --- values with text --- */
+
+static mcp_str_t
+mcp_store_text_of(mcp_store_head_t *head, const mcp_store_entry_t *e)
+{
+    mcp_store_chunk_t  *chunk;
+
+    chunk = mcp_store_chunk(head, e->u.value.value);
+
+    return (mcp_str_t) { chunk->data, chunk->used - (size_t) MCP_CHUNK_HEAD };
+}
+
+
+static void
+mcp_store_text_replace(mcp_store_head_t *head, mcp_store_entry_t *e,
+    mcp_str_t text, uint64_t expires)
+{
+    uint32_t  index;
+
+    index = e->u.value.value;
+    e->u.value.value = 0;
+    mcp_store_barrier();
+
+    mcp_store_text_fill(head, index, text);
+    e->u.value.expires = expires;
+
+    mcp_store_barrier();
+    e->u.value.value = index;
+}
+
+
+/*
+ * Makes a text expire at "expires" if that is later than its time of expiry. A
+ * single write of 64 bits changes that time: a process that dies leaves the
+ * older time or the new one. No other data depend on it, because a sweep reads
+ * the time from the entry.
+ */
+static void
+mcp_store_text_extend(mcp_store_entry_t *e, uint64_t expires)
+{
+    if (e->u.value.expires != 0 && expires > e->u.value.expires) {
+        e->u.value.expires = expires;
+    }
+}
+
+
+/* Makes a text the newest one of its tenant, so that the texts that were not
+ * used for the longest time are replaced first. */
+static void
+mcp_store_text_used(mcp_store_op_t *op, mcp_store_entry_t *e)
+{
+    if (mcp_store_linked(&e->u.value.ring)) {
+        mcp_store_tenant_pull(op, e);
+        mcp_store_tenant_push(op, e);
+    }
+}
+
+
+/* Adds a value with text, unless there is one that has not expired. Called with
+ * the lock. Returns the values of mcp_store_text_add(). */
+static int
+mcp_store_text_put(mcp_store_op_t *op, const mcp_store_value_t *v,
+    uint64_t now)
+{
+    mcp_store_entry_t  *e;
+
+    if (v->text.len > MCP_STORE_TEXT_MAX) {
+        return MCP_ERR_LIMIT;
+    }
+
+    e = mcp_store_value_find(op->head, v->purpose, v->key);
+
+    if (e == NULL) {
+        return mcp_store_value_new(op, v);
+    }
+
+    if (!mcp_store_value_expired(e, now)) {
+        return MCP_ERR_EXISTS;
+    }
+
+    mcp_store_text_replace(op->head, e, v->text, v->expires);
+    mcp_store_text_used(op, e);
+
+    return MCP_OK;
+}
+
+
+int
+mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
+    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text, uint64_t now,
+    uint64_t expires, const mcp_tenant_t *tenant)
+{
+    int                      rc;
+    mcp_store_op_t           op;
+    const mcp_store_value_t  v = {
+        purpose, key, 0, text, expires, tenant, 1
+    };
+
+    rc = mcp_store_enter(store, &op);
+
+    if (rc == MCP_OK) {
+        rc = mcp_store_text_put(&op, &v, now);
+        mcp_store_leave(&op);
+    }
+
+    return rc;
+}
+
+
+int
+mcp_store_upstream_session(mcp_store_t *store, mcp_store_upstream_row_t row,
+    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text, uint64_t now,
+    uint64_t expires, const mcp_tenant_t *tenant)
+{
+    int                      rc;
+    uint32_t                 chunk;
+    mcp_store_op_t           op;
+    const mcp_store_value_t  v = {
+        MCP_VALUE_UPSTREAM_SESSION, key, 0, text, expires, tenant, 1
+    };
+
+    rc = mcp_store_enter(store, &op);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    rc = mcp_store_text_put(&op, &v, now);
+
+    if (rc == MCP_OK) {
+        chunk = mcp_store_value_find(op.head, v.purpose, key)->u.value.value;
+
+        /* an expired session of the same server may have been replaced */
+
+        mcp_store_upstream_leave(op.head, chunk);
+        mcp_store_chunk(op.head, chunk)->count = row;
+        mcp_store_upstream_enter(op.head, chunk);
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+int
+mcp_store_text_get(mcp_store_t *store, mcp_value_e purpose,
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint64_t expires,
+    char text[MCP_STORE_TEXT_MAX], size_t *len)
+{
+    int                 rc;
+    mcp_store_op_t      op;
+    mcp_store_pos_t     pos;
+    mcp_store_entry_t  *e;
+
+    rc = mcp_store_value_enter(store, purpose, key, &op, &e);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (mcp_store_value_expired(e, now)) {
+        rc = MCP_ERR_NOT_FOUND;
+
+    } else {
+        pos = (mcp_store_pos_t) { e->u.value.value, MCP_CHUNK_HEAD };
+        *len = mcp_store_copy_out(op.head, &pos, text, MCP_STORE_TEXT_MAX);
+        mcp_store_text_extend(e, expires);
+        mcp_store_text_used(&op, e);
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
+}
+
+
+int
+mcp_store_text_delete(mcp_store_t *store, mcp_value_e purpose,
+    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text)
+{
+    int                 rc;
+    mcp_store_op_t      op;
+    mcp_store_entry_t  *e;
+
+    rc = mcp_store_value_enter(store, purpose, key, &op, &e);
+    if (rc != MCP_OK) {
+        return rc;
+    }
+
+    if (mcp_str_eq(mcp_store_text_of(op.head, e), text)) {
+        mcp_store_value_free(&op, e);
+    } else {
+        rc = MCP_ERR_NOT_FOUND;
+    }
+
+    mcp_store_leave(&op);
+
+    return rc;
 }

@@ -10,7 +10,7 @@
 
 #include "fuzz_env.h"
 
-#include "exchange/mcp_task_update.h"
+#include "exchange/mcp_task.h"
 #include "json/mcp_json.h"
 
 

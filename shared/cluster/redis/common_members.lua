@@ -13,7 +13,7 @@
 --   ARGV[2] node timeout of this node, ms
 --
 -- KEYS contains each key whose name follows from the arguments. The core builds
--- these names (mcp_cluster_key.c). A script itself builds the names of only
+-- these names (mcp_cluster_command.c). A script itself builds the names of only
 -- those keys that it finds in the contents of others, because a node cannot
 -- know them before:
 --   n:NODE          of the members, which KEYS[1] contains

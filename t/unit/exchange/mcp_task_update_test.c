@@ -3,7 +3,7 @@
 /* Tests of answers to the questions of a task: their form, and the questions
  * that remain. */
 
-#include "exchange/mcp_task_update.h"
+#include "exchange/mcp_task.h"
 #include "store/mcp_store_replication.h"
 #include "task_cases.h"
 #include "worker/mcp_cluster_operation.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * mcp_store_text.c: values with text. Each takes a chunk, and is freed with it
+ * mcp_store_value.c: values with text. Each takes a chunk, and is freed with it
  * wherever a value is freed.
  */
 
