@@ -35,7 +35,7 @@ typedef struct {
 
     int                      object;       /* index of the field that is the
                                               tracked object
-                                              (mcp_json_field.c), or
+                                              (mcp_json.c), or
                                               MCP_JSON_ROOT */
     size_t                   first;        /* index of the first field in the
                                               tracked object */
@@ -81,9 +81,6 @@ typedef struct {
  * MCP_ERR_SYNTAX. */
 int mcp_json_fail(mcp_json_scan_t *scan, size_t offset);
 
-
-/* --- mcp_json_field.c --- */
-
 /*
  * A parser calls these functions at the depth scan->tracked: for a key (raw,
  * with its quotes), for a scalar, for the opening bracket of an object or
@@ -105,6 +102,7 @@ void mcp_json_field_close(mcp_json_scan_t *scan, const char *end);
  *   MCP_ERR_SYNTAX  scan->error is the reason
  *   MCP_ERR_MEMORY
  */
+
 
 /* --- mcp_json_parser.c --- */
 
