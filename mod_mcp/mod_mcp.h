@@ -15,7 +15,6 @@
  *   mod_mcp_zone.c          shared memory, slots of processes, wake-ups
  *   mod_mcp_child.c         start and end of a child process
  *   mod_mcp_worker.c        the core's worker, its lock and its actions
- *   mod_mcp_pool.c          pools that calls reuse
  *   mod_mcp_event_loop.c    the thread that serves clients without a thread
  *   mod_mcp_poller.c        the sockets that the event loop polls
  *   mod_mcp_cluster.c       connections to Redis
@@ -41,7 +40,7 @@
  *   mod_mcp_status.c         the status page, and a line for mod_status
  *
  *   mod_mcp_backend_threads.c  the threads that run backend requests
- *   mod_mcp_snapshot.c         a copy of the client's request for them
+ *   mod_mcp_snapshot.c         a copy of the client's request for them, pools
  *   mod_mcp_fetch.c            the internal request to a backend
  *   mod_mcp_proxy.c            ending a backend request while it waits
  *   mod_mcp_tls.c              TLS of the client, as backends see it

@@ -48,7 +48,7 @@ void mod_mcp_snapshot_release(mod_mcp_snapshot_t *snapshot);
 /* Detaches the client from its snapshot, if it has one. */
 void mod_mcp_snapshot_part(mod_mcp_client_t *client);
 
-/* --- mod_mcp_pool.c --- */
+/* --- pools that calls reuse --- */
 
 /*
  * _get() returns a pool without a parent, or NULL. _put() gives back a pool
