@@ -273,6 +273,23 @@ ngx_http_mcp_directive_result(ngx_conf_t *cf, int rc, char *error)
 
 
 char *
+ngx_http_mcp_directive_setup(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+
+    int                           rc;
+    char                          error[MCP_SETUP_ERROR_MAX];
+    ngx_http_mcp_directive_fn   **set;
+
+    set = cmd->post;
+
+    rc = (*set)(cf, mlcf->setup, cf->args->elts, error);
+
+    return ngx_http_mcp_directive_result(cf, rc, error);
+}
+
+
+char *
 ngx_http_mcp_directive_option(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_mcp_loc_conf_t  *mlcf = conf;
@@ -315,29 +332,25 @@ ngx_http_mcp_directive_warn_key(ngx_conf_t *cf, ngx_str_t *name,
 }
 
 
-char *
-ngx_http_mcp_directive_key(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+int
+ngx_http_mcp_directive_key(ngx_conf_t *cf, mcp_setup_t *setup,
+    ngx_str_t *value, char *error)
 {
-    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+    int         rc;
+    ngx_str_t   text;
+    ngx_uint_t  i;
 
-    int          rc;
-    char         error[MCP_SETUP_ERROR_MAX];
-    ngx_str_t   *value, text;
-    ngx_uint_t   i;
-
-    value = cf->args->elts;
-
-    rc = mcp_setup_keys_begin(mlcf->setup, error);
+    rc = mcp_setup_keys_begin(setup, error);
 
     for (i = 1; rc == MCP_OK && i < cf->args->nelts; i++) {
         if (ngx_http_mcp_directive_file(cf, &value[i], MCP_SETUP_KEY_FILE_MAX,
-                                   &text)
+                                        &text)
             != NGX_OK)
         {
-            return NGX_CONF_ERROR;
+            return MCP_ERR_INTERNAL;
         }
 
-        rc = mcp_setup_key(mlcf->setup, ngx_http_mcp_str(&value[i]),
+        rc = mcp_setup_key(setup, ngx_http_mcp_str(&value[i]),
                            ngx_http_mcp_str(&text), error);
 
         if (rc == MCP_OK) {
@@ -348,55 +361,42 @@ ngx_http_mcp_directive_key(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         ngx_free(text.data);
     }
 
-    return ngx_http_mcp_directive_result(cf, rc, error);
+    return rc;
 }
 
 
-char *
-ngx_http_mcp_directive_server(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+int
+ngx_http_mcp_directive_server(ngx_conf_t *cf, mcp_setup_t *setup,
+    ngx_str_t *value, char *error)
 {
-    ngx_http_mcp_loc_conf_t  *mlcf = conf;
-
-    int         rc;
-    char        error[MCP_SETUP_ERROR_MAX];
-    mcp_str_t   title;
-    ngx_str_t  *value;
-
-    value = cf->args->elts;
-
-    title = cf->args->nelts == 4 ? ngx_http_mcp_str(&value[3]) : mcp_null_str;
-
-    rc = mcp_setup_server(mlcf->setup, ngx_http_mcp_str(&value[1]),
-                          ngx_http_mcp_str(&value[2]), title, error);
-
-    return ngx_http_mcp_directive_result(cf, rc, error);
+    return mcp_setup_server(setup, ngx_http_mcp_str(&value[1]),
+                            ngx_http_mcp_str(&value[2]),
+                            cf->args->nelts == 4 ? ngx_http_mcp_str(&value[3])
+                                                 : mcp_null_str,
+                            error);
 }
 
 
-char *
-ngx_http_mcp_directive_catalog(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+int
+ngx_http_mcp_directive_catalog(ngx_conf_t *cf, mcp_setup_t *setup,
+    ngx_str_t *value, char *error)
 {
-    ngx_http_mcp_loc_conf_t  *mlcf = conf;
-
-    int         rc;
-    char        error[MCP_SETUP_ERROR_MAX];
-    ngx_str_t  *value, text;
-
-    value = cf->args->elts;
+    int        rc;
+    ngx_str_t  text;
 
     if (ngx_http_mcp_directive_file(cf, &value[1], MCP_SETUP_CATALOG_FILE_MAX,
-                               &text)
+                                    &text)
         != NGX_OK)
     {
-        return NGX_CONF_ERROR;
+        return MCP_ERR_INTERNAL;
     }
 
-    rc = mcp_setup_catalog(mlcf->setup, ngx_http_mcp_str(&value[1]),
+    rc = mcp_setup_catalog(setup, ngx_http_mcp_str(&value[1]),
                            ngx_http_mcp_str(&text), error);
 
     ngx_free(text.data);
 
-    return ngx_http_mcp_directive_result(cf, rc, error);
+    return rc;
 }
 
 
@@ -414,46 +414,28 @@ ngx_http_mcp_directive_location(ngx_conf_t *cf, ngx_str_t *name)
 }
 
 
-char *
-ngx_http_mcp_directive_backend(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+int
+ngx_http_mcp_directive_backend(ngx_conf_t *cf, mcp_setup_t *setup,
+    ngx_str_t *value, char *error)
 {
-    ngx_http_mcp_loc_conf_t  *mlcf = conf;
-
-    int         rc;
-    char        error[MCP_SETUP_ERROR_MAX];
-    ngx_str_t  *value;
-
-    value = cf->args->elts;
-
     if (ngx_http_mcp_directive_location(cf, &value[1]) != NGX_OK) {
-        return NGX_CONF_ERROR;
+        return MCP_ERR_INTERNAL;
     }
 
-    rc = mcp_setup_backend(mlcf->setup, ngx_http_mcp_str(&value[1]), error);
-
-    return ngx_http_mcp_directive_result(cf, rc, error);
+    return mcp_setup_backend(setup, ngx_http_mcp_str(&value[1]), error);
 }
 
 
-char *
-ngx_http_mcp_directive_route(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+int
+ngx_http_mcp_directive_route(ngx_conf_t *cf, mcp_setup_t *setup,
+    ngx_str_t *value, char *error)
 {
-    ngx_http_mcp_loc_conf_t  *mlcf = conf;
-
-    int         rc;
-    char        error[MCP_SETUP_ERROR_MAX];
-    ngx_str_t  *value;
-
-    value = cf->args->elts;
-
     if (ngx_http_mcp_directive_location(cf, &value[2]) != NGX_OK) {
-        return NGX_CONF_ERROR;
+        return MCP_ERR_INTERNAL;
     }
 
-    rc = mcp_setup_route(mlcf->setup, ngx_http_mcp_str(&value[1]),
-                         ngx_http_mcp_str(&value[2]), error);
-
-    return ngx_http_mcp_directive_result(cf, rc, error);
+    return mcp_setup_route(setup, ngx_http_mcp_str(&value[1]),
+                           ngx_http_mcp_str(&value[2]), error);
 }
 
 
@@ -482,51 +464,30 @@ ngx_http_mcp_directive_value(ngx_conf_t *cf, ngx_str_t *text)
 }
 
 
-char *
-ngx_http_mcp_directive_allow(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+int
+ngx_http_mcp_directive_allow(ngx_conf_t *cf, mcp_setup_t *setup,
+    ngx_str_t *value, char *error)
 {
-    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+    ngx_http_complex_value_t  *rule;
 
-    int                        rc;
-    char                       error[MCP_SETUP_ERROR_MAX];
-    ngx_str_t                 *word;
-    ngx_http_complex_value_t  *value;
+    rule = ngx_http_mcp_directive_value(cf, &value[2]);
 
-    word = cf->args->elts;
-
-    value = ngx_http_mcp_directive_value(cf, &word[2]);
-    if (value == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    rc = mcp_setup_allow(mlcf->setup, ngx_http_mcp_str(&word[1]), value,
-                         error);
-
-    return ngx_http_mcp_directive_result(cf, rc, error);
+    return rule ? mcp_setup_allow(setup, ngx_http_mcp_str(&value[1]), rule,
+                                  error)
+                : MCP_ERR_INTERNAL;
 }
 
 
-char *
-ngx_http_mcp_directive_granted_scopes(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf)
+int
+ngx_http_mcp_directive_granted_scopes(ngx_conf_t *cf, mcp_setup_t *setup,
+    ngx_str_t *value, char *error)
 {
-    ngx_http_mcp_loc_conf_t  *mlcf = conf;
+    ngx_http_complex_value_t  *scopes;
 
-    int                        rc;
-    char                       error[MCP_SETUP_ERROR_MAX];
-    ngx_str_t                 *word;
-    ngx_http_complex_value_t  *value;
+    scopes = ngx_http_mcp_directive_value(cf, &value[1]);
 
-    word = cf->args->elts;
-
-    value = ngx_http_mcp_directive_value(cf, &word[1]);
-    if (value == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    rc = mcp_setup_granted_scopes(mlcf->setup, value, error);
-
-    return ngx_http_mcp_directive_result(cf, rc, error);
+    return scopes ? mcp_setup_granted_scopes(setup, scopes, error)
+                  : MCP_ERR_INTERNAL;
 }
 
 

@@ -25,6 +25,25 @@ typedef int (*ngx_http_mcp_setup_pt)(mcp_setup_t *setup, mcp_str_t word,
 char *ngx_http_mcp_directive_words(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
+/*
+ * Sets a directive of the core's table MCP_DIRECTIVES by the function that
+ * cmd->post points to.  That function returns the value of an mcp_setup_*()
+ * function, or MCP_ERR_INTERNAL after an error in the log.
+ */
+typedef int ngx_http_mcp_directive_fn(ngx_conf_t *cf, mcp_setup_t *setup,
+    ngx_str_t *value, char *error);
+
+char *ngx_http_mcp_directive_setup(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+
+ngx_http_mcp_directive_fn  ngx_http_mcp_directive_key;
+ngx_http_mcp_directive_fn  ngx_http_mcp_directive_server;
+ngx_http_mcp_directive_fn  ngx_http_mcp_directive_catalog;
+ngx_http_mcp_directive_fn  ngx_http_mcp_directive_backend;
+ngx_http_mcp_directive_fn  ngx_http_mcp_directive_route;
+ngx_http_mcp_directive_fn  ngx_http_mcp_directive_allow;
+ngx_http_mcp_directive_fn  ngx_http_mcp_directive_granted_scopes;
+
 char *ngx_http_mcp_directive_option(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_mcp_directive_zone(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -34,20 +53,6 @@ char *ngx_http_mcp_directive_endpoint(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_http_mcp_directive_publish(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_mcp_directive_status(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_mcp_directive_key(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_mcp_directive_server(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_mcp_directive_catalog(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_mcp_directive_backend(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_mcp_directive_route(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_mcp_directive_allow(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-char *ngx_http_mcp_directive_granted_scopes(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_http_mcp_directive_principal(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);

@@ -21,10 +21,10 @@
 #define NGX_HTTP_MCP_DIRECTIVE(name, nginx, apache, args, help)               \
     { ngx_string(nginx),                                                      \
       NGX_HTTP_MCP_ANY_CONF|NGX_CONF_##args,                                  \
-      ngx_http_mcp_directive_##name,                                          \
+      ngx_http_mcp_directive_setup,                                           \
       NGX_HTTP_LOC_CONF_OFFSET,                                               \
       0,                                                                      \
-      NULL },
+      &(ngx_http_mcp_directive_fn *) { ngx_http_mcp_directive_##name } },
 
 #define NGX_HTTP_MCP_WORDS(name, nginx, apache, args, help)                   \
     { ngx_string(nginx),                                                      \
