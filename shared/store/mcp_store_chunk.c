@@ -246,6 +246,27 @@ mcp_store_copy_out(mcp_store_head_t *head, mcp_store_pos_t *pos, void *data,
 }
 
 
+int
+mcp_store_copy_piece(mcp_store_head_t *head, mcp_store_pos_t *pos, char **data,
+    size_t *left)
+{
+    size_t  n;
+
+    n = *left < MCP_STORE_BIG ? *left : MCP_STORE_BIG;
+
+    if (mcp_store_copy_out(head, pos, *data, n) != n) {
+        return MCP_ERR_INTERNAL;
+    }
+
+    if (n > 0) {
+        *data += n;
+        *left -= n;
+    }
+
+    return *left > 0 ? MCP_OK : MCP_DONE;
+}
+
+
 /* Takes the next chunks for a private chain. From its first chunks on, the
  * chain is in the list of the process's slot, so that it is freed if the
  * process dies. */

@@ -258,7 +258,6 @@ mcp_store_take_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_store_taking_t *taking, mcp_buf_t *data)
 {
     int                  rc;
-    size_t               n;
     mcp_store_stream_t  *st;
 
     st = mcp_store_stream_get(op, ref);
@@ -277,25 +276,15 @@ mcp_store_take_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_AGAIN;
     }
 
-    n = taking->left < MCP_STORE_BIG ? taking->left : MCP_STORE_BIG;
+    rc = mcp_store_copy_piece(op->head, &taking->pos, &taking->data,
+                              &taking->left);
 
-    if (mcp_store_copy_out(op->head, &taking->pos, taking->data, n) != n) {
-        return MCP_ERR_INTERNAL;
+    if (rc == MCP_DONE) {
+        st->taken = 1;
+        mcp_store_log_drop(op, &st->inbox);
     }
 
-    if (n > 0) {
-        taking->data += n;
-        taking->left -= n;
-    }
-
-    if (taking->left > 0) {
-        return MCP_OK;
-    }
-
-    st->taken = 1;
-    mcp_store_log_drop(op, &st->inbox);
-
-    return MCP_DONE;
+    return rc;
 }
 
 

@@ -8,7 +8,6 @@
  *   mcp_store_process.c           processes: attach, drain, reclaim, adopt
  *   mcp_store_chunk.c             chunks, lists, private chains
  *   mcp_store_log.c               records in a chain of chunks
- *   mcp_store_find.c              finding and describing streams
  *   mcp_store_create.c            creation of a stream
  *   mcp_store_stream.c            session, states, end and times of a stream
  *   mcp_store_append.c            retention, appending, room in the region
@@ -1091,6 +1090,12 @@ void mcp_store_copy_in(mcp_store_head_t *head, mcp_store_pos_t *pos,
 size_t mcp_store_copy_out(mcp_store_head_t *head, mcp_store_pos_t *pos,
     void *data, size_t len);
 
+/* Copies at most MCP_STORE_BIG of the *left bytes from pos to *data, so that
+ * the lock is held only briefly, and advances all three. Returns MCP_DONE after
+ * the last byte, MCP_OK before, or MCP_ERR_INTERNAL: the chain is too short. */
+int mcp_store_copy_piece(mcp_store_head_t *head, mcp_store_pos_t *pos,
+    char **data, size_t *left);
+
 /*
  * Creates a private chain: it is filled without the lock, and
  * mcp_store_private_claim() hands it over. Its first "skip" bytes remain
@@ -1199,40 +1204,6 @@ void mcp_store_log_mark(mcp_store_head_t *head, mcp_store_log_t *log,
     uint32_t index, uint32_t chunks);
 
 
-/* --- mcp_store_find.c --- */
-
-/* Return the live stream at an index, the stream of a ref, or the stream with
- * an id; NULL if there is none. */
-mcp_store_stream_t *mcp_store_stream_at(mcp_store_head_t *head, uint32_t index);
-mcp_store_stream_t *mcp_store_stream_get(mcp_store_op_t *op,
-    const mcp_stream_ref_t *ref);
-mcp_store_stream_t *mcp_store_stream_find(mcp_store_op_t *op,
-    const unsigned char id[MCP_STREAM_ID_LEN]);
-
-/*
- * Takes the lock and finds a stream. If room has to be made in this operation,
- * it is for the stream's tenant.
- *
- * Returns MCP_OK, or, without the lock,
- *   MCP_ERR_NOT_FOUND  the stream does not exist
- *   MCP_ERR_INTERNAL   the lock cannot be taken
- */
-int mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
-    mcp_store_op_t *op, mcp_store_stream_t **st);
-
-/* Add a stream to the hash table of streams, or remove it. */
-void mcp_store_stream_link(mcp_store_head_t *head, uint32_t index);
-void mcp_store_stream_unlink(mcp_store_head_t *head, uint32_t index);
-
-void mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
-    mcp_stream_info_t *info);
-
-/* Appends the stored request id or ids of a stream to buf, unless buf is NULL.
- * An error is recorded in buf->failed. */
-void mcp_store_stream_request(mcp_store_op_t *op, mcp_store_stream_t *st,
-    mcp_buf_t *buf);
-
-
 /* --- mcp_store_create.c --- */
 
 /* The values with which a mirror begins: its first event is after + 1. */
@@ -1315,6 +1286,36 @@ uint64_t mcp_store_stream_end(const mcp_store_stream_t *st);
 /* Returns 1 if a sweep at the time "now" has to free a stream. */
 int mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
+
+/* Return the live stream at an index, the stream of a ref, or the stream with
+ * an id; NULL if there is none. */
+mcp_store_stream_t *mcp_store_stream_at(mcp_store_head_t *head, uint32_t index);
+mcp_store_stream_t *mcp_store_stream_get(mcp_store_op_t *op,
+    const mcp_stream_ref_t *ref);
+mcp_store_stream_t *mcp_store_stream_find(mcp_store_op_t *op,
+    const unsigned char id[MCP_STREAM_ID_LEN]);
+
+/*
+ * Takes the lock and finds a stream. If room has to be made in this operation,
+ * it is for the stream's tenant.
+ *
+ * Returns MCP_OK, or, without the lock,
+ *   MCP_ERR_NOT_FOUND  the stream does not exist
+ *   MCP_ERR_INTERNAL   the lock cannot be taken
+ */
+int mcp_store_stream_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
+    mcp_store_op_t *op, mcp_store_stream_t **st);
+
+/* Adds a stream to the hash table of streams. */
+void mcp_store_stream_link(mcp_store_head_t *head, uint32_t index);
+
+void mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_stream_info_t *info);
+
+/* Appends the stored request id or ids of a stream to buf, unless buf is NULL.
+ * An error is recorded in buf->failed. */
+void mcp_store_stream_request(mcp_store_op_t *op, mcp_store_stream_t *st,
+    mcp_buf_t *buf);
 
 
 /* --- mcp_store_append.c --- */

@@ -141,7 +141,6 @@ mcp_store_lookup_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_store_lookup_t *lookup, mcp_store_looking_t *looking, mcp_buf_t *buf)
 {
     int                  rc;
-    size_t               n;
     mcp_store_stream_t  *st;
 
     st = mcp_store_stream_get(op, ref);
@@ -162,18 +161,8 @@ mcp_store_lookup_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_AGAIN;
     }
 
-    n = looking->left < MCP_STORE_BIG ? looking->left : MCP_STORE_BIG;
-
-    if (mcp_store_copy_out(op->head, &looking->pos, looking->p, n) != n) {
-        return MCP_ERR_INTERNAL;
-    }
-
-    if (n > 0) {
-        looking->p += n;
-        looking->left -= n;
-    }
-
-    return looking->left > 0 ? MCP_OK : MCP_DONE;
+    return mcp_store_copy_piece(op->head, &looking->pos, &looking->p,
+                                &looking->left);
 }
 
 

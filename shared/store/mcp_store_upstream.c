@@ -169,11 +169,22 @@ mcp_store_upstream_offer(mcp_store_t *store,
 
 /* --- numbers --- */
 
+/* Stores a number of a row; offset is that of the number. */
 static void
-mcp_store_upstream_put(_Atomic uint32_t *number, uint32_t value)
+mcp_store_upstream_put(mcp_store_t *store, mcp_store_upstream_row_t row,
+    size_t offset, uint32_t value)
 {
-    if (atomic_load_explicit(number, memory_order_relaxed) != value) {
-        atomic_store_explicit(number, value, memory_order_relaxed);
+    _Atomic uint32_t           *number;
+    mcp_store_upstream_data_t  *data;
+
+    data = mcp_store_upstream_row(store->head, row);
+
+    if (data) {
+        number = (_Atomic uint32_t *) ((char *) data + offset);
+
+        if (atomic_load_explicit(number, memory_order_relaxed) != value) {
+            atomic_store_explicit(number, value, memory_order_relaxed);
+        }
     }
 }
 
@@ -182,13 +193,8 @@ void
 mcp_store_upstream_up(mcp_store_t *store, mcp_store_upstream_row_t row,
     mcp_upstream_up_e up)
 {
-    mcp_store_upstream_data_t  *data;
-
-    data = mcp_store_upstream_row(store->head, row);
-
-    if (data) {
-        mcp_store_upstream_put(&data->up, up);
-    }
+    mcp_store_upstream_put(store, row,
+                           offsetof(mcp_store_upstream_data_t, up), up);
 }
 
 
@@ -196,13 +202,8 @@ void
 mcp_store_upstream_form(mcp_store_t *store, mcp_store_upstream_row_t row,
     unsigned form)
 {
-    mcp_store_upstream_data_t  *data;
-
-    data = mcp_store_upstream_row(store->head, row);
-
-    if (data) {
-        mcp_store_upstream_put(&data->form, form);
-    }
+    mcp_store_upstream_put(store, row,
+                           offsetof(mcp_store_upstream_data_t, form), form);
 }
 
 
@@ -210,13 +211,9 @@ void
 mcp_store_upstream_revision(mcp_store_t *store, mcp_store_upstream_row_t row,
     mcp_revision_e revision)
 {
-    mcp_store_upstream_data_t  *data;
-
-    data = mcp_store_upstream_row(store->head, row);
-
-    if (data) {
-        mcp_store_upstream_put(&data->revision, revision);
-    }
+    mcp_store_upstream_put(store, row,
+                           offsetof(mcp_store_upstream_data_t, revision),
+                           revision);
 }
 
 
