@@ -10,7 +10,6 @@
  */
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_input.h"
 #include "call/mcp_call_request.h"
 
 

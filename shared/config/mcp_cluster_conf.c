@@ -296,6 +296,26 @@ mcp_cluster_take_user(mcp_str_t *text, mcp_str_t *user)
 }
 
 
+/* Returns 1 if the text consists of printable ASCII without spaces, and is
+ * neither empty nor too long. */
+static int
+mcp_cluster_is_name(mcp_str_t text)
+{
+    size_t         i;
+    unsigned char  c;
+
+    for (i = 0; i < text.len; i++) {
+        c = (unsigned char) text.data[i];
+
+        if (c <= ' ' || c > '~') {
+            return 0;
+        }
+    }
+
+    return text.len > 0 && text.len <= MCP_CLUSTER_PARAMETER_MAX;
+}
+
+
 /*
  * Sets a parameter that any URL may contain; all URLs must have the same
  * value.
@@ -303,24 +323,13 @@ mcp_cluster_take_user(mcp_str_t *text, mcp_str_t *user)
 static int
 mcp_cluster_set_user(mcp_cluster_setup_t *setup, mcp_str_t user, char *error)
 {
-    size_t         i;
-    unsigned char  c;
-
-    for (i = 0; i < user.len; i++) {
-        c = (unsigned char) user.data[i];
-
-        if (c == ':') {
-            return mcp_setup_fail(error, "a password is not allowed in a URL "
-                                         "or in user=: write the password "
-                                         "into a file and set password_file=");
-        }
-
-        if (c <= ' ' || c > '~') {
-            break;
-        }
+    if (user.len && memchr(user.data, ':', user.len)) {
+        return mcp_setup_fail(error, "a password is not allowed in a URL "
+                                     "or in user=: write the password "
+                                     "into a file and set password_file=");
     }
 
-    if (i < user.len || user.len == 0 || user.len > MCP_CLUSTER_PARAMETER_MAX) {
+    if (!mcp_cluster_is_name(user)) {
         return mcp_setup_fail(error,
                               "\"%.*s\" is not a user name of 1 to %d "
                               "printable characters without spaces",
@@ -489,25 +498,6 @@ mcp_cluster_url(mcp_cluster_setup_t *setup, mcp_str_t url, char *error)
 
 
 /* --- parameters of mcp_cluster --- */
-
-/* Returns 1 if the text consists of printable ASCII without spaces. */
-static int
-mcp_cluster_is_name(mcp_str_t text)
-{
-    size_t         i;
-    unsigned char  c;
-
-    for (i = 0; i < text.len; i++) {
-        c = (unsigned char) text.data[i];
-
-        if (c <= ' ' || c > '~') {
-            return 0;
-        }
-    }
-
-    return text.len > 0 && text.len <= MCP_CLUSTER_PARAMETER_MAX;
-}
-
 
 /*
  * Sets the prefix of all keys, adding braces if it has none. Redis Cluster

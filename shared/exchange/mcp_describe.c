@@ -3,7 +3,6 @@
 #include "config/mcp_catalog.h"
 #include "exchange/mcp_describe.h"
 #include "exchange/mcp_exchange_internal.h"
-#include "exchange/mcp_exchange_session.h"
 #include "rpc/mcp_result.h"
 #include "rpc/mcp_revision.h"
 #include "rpc/mcp_upstream_body.h"

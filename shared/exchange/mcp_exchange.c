@@ -2,7 +2,6 @@
 
 #include "call/mcp_input.h"
 #include "exchange/mcp_exchange_internal.h"
-#include "rpc/mcp_id.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"

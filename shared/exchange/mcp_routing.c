@@ -4,7 +4,6 @@
  * catalog, or a backend does. */
 
 #include "base/mcp_uri.h"
-#include "call/mcp_cancel.h"
 #include "config/mcp_catalog.h"
 #include "config/mcp_tenant.h"
 #include "exchange/mcp_exchange_internal.h"
