@@ -8,7 +8,7 @@
 static const char  mcp_uri_hex[] = "0123456789ABCDEF";
 
 
-static int
+int
 mcp_uri_digit(char c)
 {
     if (c >= '0' && c <= '9') {

@@ -40,6 +40,9 @@ size_t mcp_uri_write(char *out, mcp_str_t uri, int is_template);
  */
 int mcp_uri_normal(mcp_arena_t *arena, mcp_str_t uri, mcp_str_t *out);
 
+/* Returns the value of a hex digit, or -1. */
+int mcp_uri_digit(char c);
+
 
 /*
  * URI templates (RFC 6570), translated into regular expressions that match the

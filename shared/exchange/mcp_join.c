@@ -251,13 +251,11 @@ typedef struct {
 
 
 static void mcp_join_last(mcp_exchange_t *x);
-static int mcp_join_stays(mcp_exchange_t *x);
 static int mcp_join_lookup(mcp_exchange_t *x);
 
 
 static const mcp_resume_reader_t  mcp_join_reader = {
     .read = mcp_consumer_copy,
-    .stays = mcp_join_stays,
     .last = mcp_join_last
 };
 
@@ -298,16 +296,6 @@ mcp_join_set(mcp_exchange_t *x, const mcp_routing_t *v)
 
 
 /* --- joined requests --- */
-
-/* Returns 0: a joined reader does not outlive its connection. */
-static int
-mcp_join_stays(mcp_exchange_t *x)
-{
-    (void) x;
-
-    return 0;
-}
-
 
 /* Writes the error for a joined request that has not got the call's response,
  * because the call was cancelled or does not exist any more. */

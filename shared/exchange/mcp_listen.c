@@ -174,15 +174,6 @@ mcp_listen_read(mcp_exchange_t *x)
 }
 
 
-static int
-mcp_listen_stays(mcp_exchange_t *x)
-{
-    (void) x;
-
-    return 0;
-}
-
-
 /* Writes the result, which ends the subscription normally. Writes nothing if
  * the connection has sent only a part of an event, which happens if the reader
  * was too slow. */
@@ -218,7 +209,6 @@ mcp_listen_last(mcp_exchange_t *x)
 
 static const mcp_resume_reader_t  mcp_listen_reader = {
     .read = mcp_listen_read,
-    .stays = mcp_listen_stays,
     .last = mcp_listen_last
 };
 

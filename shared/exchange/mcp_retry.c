@@ -11,13 +11,11 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-static int mcp_retry_stays(mcp_exchange_t *x);
 static void mcp_retry_last(mcp_exchange_t *x);
 
 
 static const mcp_resume_reader_t  mcp_retry_reader = {
     .read = mcp_consumer_copy,
-    .stays = mcp_retry_stays,
     .last = mcp_retry_last
 };
 
@@ -35,17 +33,6 @@ mcp_retry_is(mcp_str_t state)
 
 
 /* --- the reader --- */
-
-/* Returns 0: the connection ends when another request of the client reads the
- * stream. */
-static int
-mcp_retry_stays(mcp_exchange_t *x)
-{
-    (void) x;
-
-    return 0;
-}
-
 
 /* Writes the error for a request whose call was cancelled, or is read by
  * another request. */

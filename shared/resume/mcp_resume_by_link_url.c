@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "resume/mcp_resume_by_link_url.h"
+#include "base/mcp_uri.h"
 #include "mcp_http.h"
 
 
@@ -65,19 +66,6 @@ mcp_resume_link_url_put(char *p, mcp_str_t s)
 }
 
 
-static int
-mcp_resume_link_url_hex(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-
-    c |= 0x20;
-
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-
 /* Sets *c to the first character of s, decoded if it is percent-encoded (RFC
  * 3986, 6.2.2.2), and returns the number of its bytes in s. s must not be
  * empty. */
@@ -87,8 +75,8 @@ mcp_resume_link_url_char(const char *s, size_t len, char *c)
     int  high, low;
 
     if (*s == '%' && len >= 3) {
-        high = mcp_resume_link_url_hex(s[1]);
-        low = mcp_resume_link_url_hex(s[2]);
+        high = mcp_uri_digit(s[1]);
+        low = mcp_uri_digit(s[2]);
 
         if (high >= 0 && low >= 0) {
             *c = (char) (high << 4 | low);

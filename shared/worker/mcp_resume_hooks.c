@@ -262,10 +262,13 @@ mcp_hook_failed(mcp_resume_state_t *states, mcp_request_t *req)
 int
 mcp_hook_stays(mcp_exchange_t *x)
 {
-    mcp_resume_state_t  *state;
+    mcp_resume_state_t         *state;
+    const mcp_resume_reader_t  *reader;
 
     for (state = x->states; state; state = state->next) {
-        if (state->hooks->reader && state->hooks->reader->stays(x)) {
+        reader = state->hooks->reader;
+
+        if (reader && reader->stays && reader->stays(x)) {
             return 1;
         }
     }

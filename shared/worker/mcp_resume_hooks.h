@@ -89,7 +89,7 @@ typedef struct {
 
     /* Called when another connection has displaced that of x. Returns 1 to
      * keep the connection of x open, without reading, until the server closes
-     * it for another reason. */
+     * it for another reason. Optional: without it, the connection ends. */
     int           (*stays)(mcp_exchange_t *x);
 
     /* Writes the last bytes of the connection to x->answer.out, instead of the
