@@ -5,12 +5,14 @@
  *
  *   mcp_exchange.c            the life of an exchange
  *   mcp_exchange_head.c       headers, HTTP method
+ *   mcp_exchange_param.c      headers that repeat arguments
  *   mcp_exchange_cors.c       CORS
  *   mcp_exchange_session.c    checks and end of the session
  *   mcp_dispatch.c            a POST
  *   mcp_join.c                joining equal calls
  *   mcp_batch.c               a POST with several messages
- *   mcp_describe.c            initialize, the description of an MCP server
+ *   mcp_initialize.c          initialize
+ *   mcp_describe.c            the description of an MCP server
  *   mcp_listen.c              subscriptions/listen
  *   mcp_listen_filter.c       its filter
  *   mcp_listen_task.c         subscriptions to tasks
@@ -68,32 +70,6 @@ int mcp_exchange_delete(mcp_exchange_t *x);
 
 /* Logs an event of the exchange's session at level info. */
 void mcp_exchange_log_session(mcp_exchange_t *x, const char *what);
-
-
-/* --- mcp_exchange_head.c --- */
-
-/* Mcp-Param-* headers, which repeat arguments of a tool (2026-07-28,
- * basic/transports/streamable-http, "Custom Headers from Tool Parameters"). */
-
-/*
- * Stores the request's Mcp-Param-* headers: at most MCP_CATALOG_HEADERS_MAX
- * headers with MCP_TOOL_PARAMS_SIZE bytes together. If there are more,
- * calls of tools that have headers are rejected. To be called for revisions
- * without sessions only. Returns MCP_OK or MCP_ERR_MEMORY.
- */
-int mcp_exchange_param_read(mcp_exchange_t *x, const mcp_head_t *head);
-
-/*
- * Checks that the headers of a call agree with its arguments, which may be
- * missing. Headers that the catalog does not declare are ignored.
- *
- * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX  a header does not agree, and *detail is its name; or there
- *                   are too many headers
- *   MCP_ERR_MEMORY
- */
-int mcp_exchange_param_check(mcp_exchange_t *x, mcp_str_t tool,
-    const mcp_json_value_t *arguments, mcp_str_t *detail);
 
 
 /* --- mcp_dispatch.c --- */
@@ -155,7 +131,7 @@ void mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
 int mcp_dispatch_admit(mcp_exchange_t *x);
 
 
-/* --- mcp_batch.c, mcp_describe.c --- */
+/* --- mcp_batch.c, mcp_initialize.c --- */
 
 int mcp_batch(mcp_exchange_t *x, mcp_str_t text);
 int mcp_initialize(mcp_exchange_t *x);

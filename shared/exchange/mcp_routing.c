@@ -7,6 +7,7 @@
 #include "config/mcp_catalog.h"
 #include "config/mcp_tenant.h"
 #include "exchange/mcp_exchange_internal.h"
+#include "exchange/mcp_exchange_param.h"
 #include "exchange/mcp_permission.h"
 #include "exchange/mcp_stateless.h"
 #include "rpc/mcp_revision_filter.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Server-sent events (WHATWG HTML, 9.2): ids, encoder and incremental
- * decoder. */
+/* Server-sent events (WHATWG HTML, 9.2): encoder and incremental decoder. */
 
 
 #ifndef MCP_SSE_H_INCLUDED
@@ -9,39 +8,7 @@
 
 
 #include "base/mcp_buf.h"
-#include "mcp.h"
-
-
-/* Ids of streams and of events. */
-
-/*
- * A stream's id is 128 random bits, printed in base64url (22 characters). An
- * event's id consists of the stream's id, a dot, and the event's number in
- * decimal.
- */
-#define MCP_STREAM_ID_LEN    16
-#define MCP_STREAM_TEXT_LEN  22
-#define MCP_EVENT_ID_MAX     (MCP_STREAM_TEXT_LEN + 1 + 20)
-
-
-/*
- * Write an id to p, MCP_STREAM_TEXT_LEN or up to MCP_EVENT_ID_MAX characters.
- * Return the end.
- */
-char *mcp_stream_id_print(char *p, const unsigned char id[MCP_STREAM_ID_LEN]);
-char *mcp_event_id_print(char *p, const unsigned char id[MCP_STREAM_ID_LEN],
-    uint64_t seq);
-
-/*
- * Parse an id. Each id has exactly one text: the base64url is canonical, and
- * the number has no sign, no leading zeros, and is below 2^63.
- *
- * Return MCP_OK, or
- *   MCP_ERR_SYNTAX  the text is not such an id
- */
-int mcp_stream_id_parse(mcp_str_t text, unsigned char id[MCP_STREAM_ID_LEN]);
-int mcp_event_id_parse(mcp_str_t text, unsigned char id[MCP_STREAM_ID_LEN],
-    uint64_t *seq);
+#include "http/mcp_event_id.h"
 
 
 /*

@@ -11,11 +11,11 @@
 #include "call/mcp_cancel.h"
 #include "call/mcp_input.h"
 #include "exchange/mcp_exchange_session.h"
+#include "resume/mcp_resume_list.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
-#include "worker/mcp_resume_hooks.h"
 
 
 /* --- parameters and answers --- */
@@ -165,22 +165,6 @@ int mcp_resume_add_first(mcp_request_t *req, mcp_buf_t *buf);
 /* Appends a token with the payload "data", signed, as a JSON string. */
 void mcp_resume_add_token(mcp_buf_t *buf, const mcp_keys_t *keys,
     mcp_token_e purpose, const unsigned char *data, size_t len);
-
-
-/* The list of all resumption methods. Each method has a file. */
-
-extern const mcp_resume_method_t  mcp_resume_event_id;
-extern const mcp_resume_method_t  mcp_resume_link;
-extern const mcp_resume_method_t  mcp_resume_request;
-extern const mcp_resume_method_t  mcp_resume_stream;
-extern const mcp_resume_method_t  mcp_resume_task;
-extern const mcp_resume_method_t  mcp_resume_token;
-
-
-/* The methods, in the order in which they append their first events to a
- * stream, up to NULL. Clients use the first one (GET with Last-Event-ID)
- * without declaring it. */
-extern const mcp_resume_method_t *const  mcp_resume_methods[];
 
 
 #endif /* MCP_RESUME_COMMON_H_INCLUDED */

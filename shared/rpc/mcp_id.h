@@ -14,7 +14,7 @@
 
 
 #include "base/mcp_token.h"
-#include "http/mcp_sse.h"
+#include "http/mcp_event_id.h"
 #include "json/mcp_json.h"
 
 

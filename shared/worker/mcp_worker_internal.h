@@ -237,7 +237,7 @@ typedef struct {
                                           occur more than once */
     const mcp_header_t    *params;     /* names and values of the headers
                                           Mcp-Param-*, without that prefix; see
-                                          mcp_exchange_head.c */
+                                          mcp_exchange_param.h */
     size_t                 n_params;
     unsigned               too_many_params:1;
     unsigned               stateless:1;        /* 1: the revision has no

@@ -6,7 +6,7 @@
 
 #include "config/mcp_tool_param.h"
 #include "core_cases.h"
-#include "exchange/mcp_exchange_internal.h"
+#include "exchange/mcp_exchange_param.h"
 
 
 static const char  tools[] =

@@ -5,7 +5,7 @@
 
 #include "core_cases.h"
 
-#include "resume/mcp_resume_common.h"
+#include "resume/mcp_resume_list.h"
 
 
 TEST(test_methods)

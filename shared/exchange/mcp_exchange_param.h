@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Mcp-Param-* headers, which repeat arguments of a tool (2026-07-28,
+ * basic/transports/streamable-http, "Custom Headers from Tool Parameters"). */
+
+
+#ifndef MCP_EXCHANGE_PARAM_H_INCLUDED
+#define MCP_EXCHANGE_PARAM_H_INCLUDED
+
+
+#include "exchange/mcp_exchange_internal.h"
+
+
+/*
+ * Stores the request's Mcp-Param-* headers: at most MCP_CATALOG_HEADERS_MAX
+ * headers with MCP_TOOL_PARAMS_SIZE bytes together. If there are more,
+ * calls of tools that have headers are rejected. To be called for revisions
+ * without sessions only. Returns MCP_OK or MCP_ERR_MEMORY.
+ */
+int mcp_exchange_param_read(mcp_exchange_t *x, const mcp_head_t *head);
+
+/*
+ * Checks that the headers of a call agree with its arguments, which may be
+ * missing. Headers that the catalog does not declare are ignored.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_SYNTAX  a header does not agree, and *detail is its name; or there
+ *                   are too many headers
+ *   MCP_ERR_MEMORY
+ */
+int mcp_exchange_param_check(mcp_exchange_t *x, mcp_str_t tool,
+    const mcp_json_value_t *arguments, mcp_str_t *detail);
+
+
+#endif /* MCP_EXCHANGE_PARAM_H_INCLUDED */
