@@ -545,8 +545,8 @@ static void lend(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
 }
 
 /*
- * Returns the number of backend requests in a list, and adds to *own how many
- * have the quota key "tenant".
+ * Returns the number of backend requests in a list, and adds to *own the number
+ * of those whose call belongs to "tenant".
  */
 static int count_runs(const mod_mcp_backend_request_t *req,
     const unsigned char *tenant, int *own)
@@ -642,7 +642,7 @@ static void cut(mod_mcp_backend_request_t *req, const char *detail)
         return;
     }
 
-    /* a thread runs the backend request; it ends at the next output of the
+    /* a thread runs the backend request, which ends at the next output of the
      * backend, when its socket is shut down, or at a timeout */
 
     mod_mcp_proxy_abort(req);

@@ -133,9 +133,10 @@ static int allows_override(const ap_directive_t *d)
 
 /*
  * Returns 1 if another section with a handler of this module may inherit from
- * <Location path>, which has the handlers of "kinds": its <Location> is above
- * or below, or has a pattern, or it is another kind of section.  "location" is
- * the path of the <Location> that has the directives d, or NULL.
+ * <Location path>, whose own handlers are "kinds".  That is possible for a
+ * <Location> above or below the path, for a <Location> with a pattern, and for
+ * any section of another kind.  "location" is the path of the <Location> that
+ * contains the directives d, or NULL.
  */
 static int is_outer(apr_pool_t *p, const ap_directive_t *d,
                     const char *location, const char *path, unsigned kinds)

@@ -56,7 +56,7 @@ struct mod_mcp_dir_t {
                                            parent to get this result; NULL if
                                            this is not a result of merging */
     mod_mcp_dir_t *children;            /* results of merging other sections
-                                           into this one */
+                                           into this one, a list */
     mod_mcp_dir_t *next;
     mcp_endpoint_t *endpoint;           /* NULL until first used */
 };

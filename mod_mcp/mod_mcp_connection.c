@@ -48,8 +48,8 @@ int mod_mcp_connection_can_suspend(mod_mcp_client_t *client)
 {
     conn_rec *c = client->c;
 
-    /* SUSPENDED is not supported by an internal redirect, nor by httpd's loop
-     * over the requests of a connection with clogging filters */
+    /* an internal redirect does not support SUSPENDED; neither does httpd's
+     * loop over the requests of a connection with clogging filters */
 
     return mod_mcp_child.async && c->cs && !c->master && !client->r->prev
            && !c->clogging_input_filters && !mod_mcp_filter_blocks(client->r);

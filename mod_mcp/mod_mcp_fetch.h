@@ -29,7 +29,8 @@ struct mod_mcp_backend_request_t {
                                            request; NULL on a backend thread */
     const char *id;                     /* id of the call, for logs */
     const char *target;                 /* URI of the backend */
-    int bare;                           /* copies of members of breq */
+    int bare;                           /* bare and http_method: copies of the
+                                           members of breq */
     mcp_backend_request_method_e http_method;
     const char *line;                   /* request line with that URI */
     const char *body;
@@ -47,7 +48,9 @@ struct mod_mcp_backend_request_t {
     mcp_backend_request_t *kept;        /* the backend request for log lines,
                                            also after its end; its call is
                                            retained */
-    const unsigned char *tenant;        /* quota key of its call, or NULL */
+    const unsigned char *tenant;        /* tenant of its call, see
+                                           mcp_backend_request_tenant(); or
+                                           NULL */
     mod_mcp_backend_request_t *next;
     mod_mcp_cond_t *cond;            /* signalled when the core has room for
                                         more of the response */

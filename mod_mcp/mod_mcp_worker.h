@@ -69,7 +69,7 @@ int mod_mcp_drain(void);
  */
 void mod_mcp_wait(mod_mcp_cond_t *cond, apr_interval_time_t timeout);
 
-/* 1 if a thread waits in mod_mcp_wait(). */
+/* Returns 1 if a thread waits in mod_mcp_wait(). */
 int mod_mcp_is_waiting(void);
 
 /* Creates a condition for mod_mcp_wait().  Returns NULL on failure. */

@@ -331,9 +331,7 @@ ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
-/*
- * Returns 1 if another endpoint of the zone has the same key of its counters.
- */
+/* Returns 1 if another endpoint of the zone has the same catalog key. */
 static ngx_uint_t
 ngx_http_mcp_config_is_taken(ngx_http_mcp_main_conf_t *mmcf,
     ngx_http_mcp_zone_t *zone, const unsigned char *catalog_key)
@@ -358,9 +356,9 @@ ngx_http_mcp_config_is_taken(ngx_http_mcp_main_conf_t *mmcf,
 
 
 /*
- * Sets the key of an endpoint's counters from server name and path, so that
- * the next configuration finds the same counters.  A number distinguishes
- * endpoints where both are equal.
+ * Sets the catalog key of an endpoint from server name and path, so that the
+ * next configuration finds the counters and the lists of the same endpoint.  A
+ * number distinguishes endpoints where both are equal.
  */
 static ngx_int_t
 ngx_http_mcp_config_set_catalog_key(ngx_conf_t *cf,
@@ -687,7 +685,9 @@ ngx_http_mcp_config_warn_other(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
-/* Ignores locations around others, which may inherit their directives. */
+/* Warns about the locations that are not endpoints, except those that contain a
+ * location with a content handler of this module: it may inherit their
+ * directives. */
 static void
 ngx_http_mcp_config_warn_others(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
 {

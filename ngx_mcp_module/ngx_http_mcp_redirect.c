@@ -55,8 +55,8 @@ ngx_http_mcp_redirect_refuse(ngx_http_request_t *r,
     req->fault = MCP_FAULT_BACKEND_FAILED;
     req->detail = "the backend redirected to a location that is not a backend";
 
-    /* return NGX_ERROR, not a status: "error_page" would cause the same
-     * redirect */
+    /* return NGX_ERROR, not a status: for a status, "error_page" would cause
+     * the same redirect */
 
     return NGX_ERROR;
 }

@@ -264,7 +264,7 @@ __DATA__
 --- request eval: ::publish(MCP::text('x'))
 --- more_headers eval: ::head(::call_token((time + 60) * 1000))
 --- error_code: 503
---- response_body eval: MCP::fault(-32000, 'Call not detached yet')
+--- response_body eval: MCP::fault(-32000, 'Call cannot receive messages yet')
 --- response_headers_like
 Retry-After: \d+
 

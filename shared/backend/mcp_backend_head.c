@@ -256,7 +256,8 @@ void
 mcp_backend_server_error(const mcp_backend_t *b, mcp_str_t text,
     mcp_backend_msg_t *msg)
 {
-    /* the guards of SDKs against DNS rebinding */
+    /* SDKs respond in this way to a Host or Origin that their protection
+     * against DNS rebinding does not know */
 
     if (b->status == 403 && (mcp_backend_has(text, mcp_str("Host"))
                              || mcp_backend_has(text, mcp_str("Origin"))))

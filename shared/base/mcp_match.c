@@ -50,7 +50,7 @@ struct mcp_match_s {
     mcp_str_t             literal;     /* the exact string or the prefix */
     mcp_str_t             uri;         /* normal form of "literal" as a URI */
     unsigned              exact:1;
-    unsigned              prefix:1;    /* 1: a prefix */
+    unsigned              prefix:1;    /* 1: the pattern is a prefix */
     unsigned              jit:1;
     pcre2_code           *code;
     pcre2_match_context  *limits;

@@ -23,8 +23,8 @@ int mcp_utf8_valid(mcp_str_t s);
 size_t mcp_utf8_char(const char *p, const char *end, int *valid);
 
 /*
- * Returns the length of the characters with this first byte, 0 if it is
- * invalid.
+ * Returns the length, in bytes, of characters with this first byte; 0 if the
+ * byte is invalid.
  */
 size_t mcp_utf8_len(char first);
 

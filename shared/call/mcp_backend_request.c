@@ -101,9 +101,10 @@ mcp_backend_request_is_upstream(const mcp_request_t *req)
 }
 
 
-/* Returns 1 if a request needs no backend: there is none, or it is an MCP
- * server, which cannot notify the client of this server, or whose list is
- * cached. */
+/* Returns 1 if a request is answered without a backend: no backend is
+ * configured for it; or its backend is an MCP server, and the method subscribes
+ * (such a server cannot notify the client of this server), or its list is in
+ * the cache. */
 static int
 mcp_backend_request_is_local(mcp_request_t *req)
 {
@@ -215,8 +216,9 @@ mcp_backend_request_queue(mcp_request_t *req, mcp_action_e type)
 }
 
 
-/* Makes a request wait for a session. The glue needs the client's request,
- * which may end before the session is open. */
+/* Makes a request wait for a session. The glue prepares the backend request
+ * now, because it needs the client's HTTP request for that, which may end
+ * before the session is open. */
 static void
 mcp_backend_request_wait(mcp_request_t *req)
 {
@@ -443,7 +445,7 @@ mcp_backend_request_stop_all(mcp_call_t *call)
 }
 
 
-/* Removes the details from a message that were logged, so that they are not
+/* Removes from a message the details that were logged, so that they are not
  * logged again when the held message is processed. */
 static void
 mcp_backend_request_mark_logged(mcp_backend_msg_t *msg)
@@ -523,7 +525,8 @@ mcp_backend_request_process(mcp_request_t *req)
 
     mcp_backend_request_invoke_again(req);
 
-    /* a server may keep the stream open that has resumed the call */
+    /* the response of a resumed call has arrived, but the server may keep the
+     * stream open */
 
     if (mcp_upstream_resume_is_done(req) && !req->held) {
         mcp_backend_request_abort(req);

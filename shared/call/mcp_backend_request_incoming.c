@@ -217,7 +217,8 @@ mcp_backend_request_finish(mcp_request_t *req, const mcp_backend_msg_t *msg,
 }
 
 
-/* Called for a list of a backend, before it is changed for the client. */
+/* Stores in the worker what a list of a backend contains, before the list is
+ * changed for the client: the page, and the headers that its tools need. */
 static void
 mcp_backend_request_listed(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -470,8 +471,8 @@ mcp_backend_request_fault(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
 
 /* Sets the response for an MCP server's error that the client lacks a
- * capability. A client of an older revision does not know this error. The
- * model can read a tool error. */
+ * capability. A client of an older revision does not know this error, so for
+ * tools/call it gets a tool error, whose text its model can read. */
 static int
 mcp_backend_request_capability(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {

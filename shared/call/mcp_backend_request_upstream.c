@@ -136,7 +136,8 @@ mcp_backend_request_to_form(mcp_request_t *req, mcp_upstream_e upstream,
 {
     int  rc;
 
-    /* the server may refuse the form that was found out */
+    /* with "auto" the request needs the data of a session even without one: if
+     * the server refuses the form that was found out, it is found out again */
 
     if (mcp_endpoint_upstream(req->call->endpoint, req->target)
         == MCP_UPSTREAM_AUTO && mcp_upstream_session_create(req) != MCP_OK)
@@ -148,8 +149,8 @@ mcp_backend_request_to_form(mcp_request_t *req, mcp_upstream_e upstream,
         req->session->continues = 0;
     }
 
-    /* the request for the description of a server is not resumed: it would be
-     * sent again instead */
+    /* a request for the description of a server is not resumed, but sent
+     * again */
 
     if (upstream == MCP_UPSTREAM_STATELESS && !req->call->bare) {
         (void) mcp_backend_set_resumes(req->backend, mcp_null_str,

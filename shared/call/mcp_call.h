@@ -57,7 +57,8 @@ typedef struct {
     mcp_str_t  params;         /* raw JSON object, may be empty */
     mcp_str_t  answer;         /* raw JSON; empty: not answered yet */
     uint64_t   number;         /* number of its event; 0: not sent yet */
-    unsigned   url:1;          /* 1: this server has added an elicitationId */
+    unsigned   url:1;          /* 1: this server has added the elicitationId,
+                                  because the backend has sent none */
 } mcp_question_t;
 
 
@@ -222,10 +223,10 @@ struct mcp_call_s {
     mcp_request_t              *requests;
     size_t                      n;
     size_t                      pending;
-    void                      (*respond)(mcp_exchange_t *x);  /* called
-                                               instead of sending the response,
-                                               if this server has made the call
-                                               for itself; NULL: it has not */
+    void                      (*respond)(mcp_exchange_t *x);  /* called instead
+                                               of sending the response, if this
+                                               server and not a client has made
+                                               the call; otherwise NULL */
     uint32_t                    cancels;    /* value of mcp_store_cancels() when
                                                the exchange began */
     unsigned                    n_breqs;    /* number of running backend
@@ -255,7 +256,7 @@ struct mcp_call_s {
                                                its server is open, ms */
     uint64_t                    answered;   /* when the last question of its
                                                server ended, ms; 0: none yet */
-    uint64_t                    answered_until;    /* how long the call then
+    uint64_t                    answered_until;    /* time until which the call
                                                continues if no consumer has
                                                attached since, ms */
     mcp_kept_t                 *kept;       /* posts taken from the inbox but

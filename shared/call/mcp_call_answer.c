@@ -295,9 +295,10 @@ mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
     req->reason = mcp_reason_of_fault(fault);
 
     /* a capability that the request has not declared, and a header that differs
-     * from the body, are always the client's error, so that the HTTP status is
-     * the one for clients without a session (2026-07-28, basic/index, "_meta",
-     * and basic/transports/streamable-http, "Server Validation") */
+     * from the body, are always the client's error, so the HTTP status is the
+     * one that the revision without sessions prescribes (2026-07-28,
+     * basic/index, "_meta", and basic/transports/streamable-http, "Server
+     * Validation") */
 
     if (fault == MCP_FAULT_CAPABILITY || fault == MCP_FAULT_HEADER) {
         req->call->status = mcp_fault(fault)->stateless.status;

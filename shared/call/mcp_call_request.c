@@ -12,9 +12,9 @@ mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
 {
     static const char *const  names[] = {
         [MCP_REQUEST_RUN] = "its backend works",
-        [MCP_REQUEST_INPUT] = "its client is asked",
-        [MCP_REQUEST_PAUSE] = "its backend will be called again",
-        [MCP_REQUEST_DETACHED] = "the rest will be published",
+        [MCP_REQUEST_INPUT] = "waits for an answer of its client",
+        [MCP_REQUEST_PAUSE] = "waits until its backend is called again",
+        [MCP_REQUEST_DETACHED] = "waits for messages to its publish endpoint",
         [MCP_REQUEST_OVER] = "over"
     };
 

@@ -13,8 +13,8 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* Returns when a call ends that has no consumer, ms. While its server asks, the
- * deadline of the question counts instead. */
+/* Returns when a call without a consumer ends, ms; UINT64_MAX while a question
+ * of its MCP server is open, which has a deadline of its own. */
 static uint64_t
 mcp_call_unattended_until(const mcp_call_t *call)
 {

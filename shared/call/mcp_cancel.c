@@ -471,8 +471,8 @@ mcp_cancel_session(mcp_worker_t *worker,
             position = next;
 
         } else {
-            /* frees the stream, and continues after the last call, because its
-             * position remains valid */
+            /* after freeing a stream, continues after the last call, whose
+             * position in the iteration remains valid */
 
             mcp_store_free(store, &info.ref);
             next = position;

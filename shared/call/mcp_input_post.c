@@ -98,7 +98,8 @@ mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* Passes responses to a call by the cluster. Runs again after MCP_AGAIN. */
+/* Passes responses to a call by the cluster. Runs again after MCP_AGAIN, see
+ * mcp_cluster_operation.h. */
 static int
 mcp_input_deliver_unreachable(mcp_exchange_t *x,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text,
@@ -122,7 +123,7 @@ mcp_input_deliver_unreachable(mcp_exchange_t *x,
  * cluster is unreachable, does not have the call, or has no room for the
  * responses, they are posted to the inbox directly.
  *
- * Runs again after MCP_AGAIN.
+ * Runs again after MCP_AGAIN, see mcp_cluster_operation.h.
  */
 int
 mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
@@ -147,7 +148,7 @@ mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
 
 /* Passes responses to a call; found is the result of the search for its stream
- * in this store. Runs again after MCP_AGAIN. */
+ * in this store. Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 static int
 mcp_input_deliver_found(mcp_exchange_t *x, int found,
     const mcp_stream_info_t *info,
@@ -163,7 +164,7 @@ mcp_input_deliver_found(mcp_exchange_t *x, int found,
 }
 
 
-/* Runs again after MCP_AGAIN. */
+/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 int
 mcp_input_deliver_to(mcp_exchange_t *x,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text)
@@ -179,7 +180,8 @@ mcp_input_deliver_to(mcp_exchange_t *x,
 
 
 /* Passes responses in text to the call of a stream, here or at another node.
- * msgs are the messages of the POST. Runs again after MCP_AGAIN. */
+ * msgs are the messages of the POST. Runs again after MCP_AGAIN, see
+ * mcp_cluster_operation.h. */
 static int
 mcp_input_bring(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text)

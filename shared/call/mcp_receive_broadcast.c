@@ -39,7 +39,7 @@ mcp_receive_name(mcp_broadcast_e what)
         return "a subscription";
 
     default:
-        return "the limit of a session's calls";
+        return "the report that a session has too many calls";
     }
 }
 

@@ -60,8 +60,8 @@ mcp_upstream_ask_copy(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* Sets the deadline of a request that has questions to the first of their
- * deadlines; without one, the server has mcp_call_timeout again. */
+/* Sets the deadline of a request to the earliest deadline of its open
+ * questions; if it has none, to mcp_call_timeout from now on. */
 static void
 mcp_upstream_ask_set_deadline(mcp_request_t *req)
 {
@@ -85,8 +85,8 @@ mcp_upstream_ask_set_deadline(mcp_request_t *req)
 
 
 /* Removes a question that has an answer, or that the server has withdrawn.
- * until is when the call ends if no further request of the client reads it,
- * ms. */
+ * "until" is when the call ends if no further request of the client reads its
+ * stream, ms. */
 static void
 mcp_upstream_ask_remove(mcp_request_t *req, mcp_upstream_question_t *question,
     uint64_t until)
@@ -296,7 +296,8 @@ mcp_upstream_ask_cancelled(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    /* a client without a session has no open request for the question */
+    /* the question has ended the request of a client without a session, so
+     * there is no request to cancel at the client */
 
     if (req->call->rounds) {
         mcp_upstream_ask_remove(req, question, question->deadline);

@@ -9,9 +9,9 @@
  * stream of its call, and the client's response is POSTed to the server, while
  * the request continues there. A client without a session gets it as its
  * response, see mcp_upstream_round.h. A question that the client cannot answer
- * gets an error at once. A client does not answer in mcp_input_timeout, without
- * a session in mcp_state_lifetime: the server gets the result "cancel" or an
- * error.
+ * gets an error at once. If the client does not answer within
+ * mcp_input_timeout, or a client without a session within mcp_state_lifetime,
+ * the server gets the result "cancel" or an error.
  */
 
 

@@ -8,11 +8,13 @@
 #include "worker/mcp_upstream_lists.h"
 
 
-/* After a failure the server is not asked for this time, ms. */
+/* Time after a failed request for a list during which clients get the expired
+ * page without another request to the server, ms. */
 #define MCP_UPSTREAM_LIST_RETRY    1000
 
-/* A request that has had no response for this time has been lost, ms. It is
- * longer than a request for a page that is in the cache may take. */
+/* Time after which a request for a list that has had no response counts as
+ * lost, ms; until then, other clients get the expired page. It is longer than
+ * such a request may take. */
 #define MCP_UPSTREAM_LIST_PENDING  11000
 
 
@@ -148,8 +150,8 @@ mcp_upstream_list_put_state(mcp_request_t *req, mcp_str_t state)
 }
 
 
-/* Copies the result of a page to req->cached. Returns 1, or 0 when out of
- * memory. */
+/* Copies the result of a page to req->cached. fresh is 0 if the page has
+ * expired. Returns 1, or 0 when out of memory. */
 static int
 mcp_upstream_list_take(mcp_request_t *req, const mcp_upstream_page_t *page,
     int fresh)
@@ -218,8 +220,8 @@ mcp_upstream_list_begin(mcp_request_t *req)
 }
 
 
-/* Returns 1 if the result may be sent to other callers. A resume token in it is
- * its caller's. */
+/* Returns 1 if the result may be sent to other callers. A result with a resume
+ * token may not, because the token is for its caller. */
 static int
 mcp_upstream_list_is_shared(const mcp_request_t *req,
     const mcp_backend_msg_t *msg, mcp_str_t cursor)
@@ -239,7 +241,7 @@ mcp_upstream_list_is_shared(const mcp_request_t *req,
         return 0;
     }
 
-    /* a server with sessions may know a cursor in its session only */
+    /* a cursor of a server with sessions may be valid in its session only */
 
     next = mcp_json_get(&object, mcp_str("nextCursor"));
 
@@ -296,9 +298,10 @@ mcp_upstream_list_error(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     call = req->call;
 
-    /* the tools have changed, or a cursor is not valid any more, unless the
-     * server is overloaded. A client can cause such errors as well: then the
-     * server is asked once more. */
+    /* such an error may mean that the tools have changed, or that a cursor is
+     * not valid any more, so the list is removed from the cache. A client can
+     * cause such errors as well, at the cost of one more request for the
+     * list. */
 
     if (msg->header) {
         mcp_upstream_lists_drop(call->worker, call->endpoint, req->target,

@@ -41,8 +41,9 @@ void mcp_upstream_list_error(mcp_request_t *req, const mcp_backend_msg_t *msg);
  * from the cache. */
 void mcp_upstream_list_changed(mcp_request_t *req, mcp_str_t method);
 
-/* Called if the server has failed. Returns 1 and sets *msg to the result of the
- * last response, or 0 if the client gets the fault. */
+/* Called if the server has failed. Returns 1 and sets *msg to the result of its
+ * last response, which the client gets instead of the fault; returns 0 if there
+ * is none. */
 int mcp_upstream_list_stale(mcp_request_t *req, mcp_fault_e fault,
     mcp_backend_msg_t *msg);
 

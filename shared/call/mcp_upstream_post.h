@@ -34,9 +34,9 @@ struct mcp_upstream_post_s {
 
 /*
  * Sends the response to a request of the server with the JSON-RPC id "id", raw
- * JSON. key is the raw key "result" or "error", value raw JSON. If
- * MCP_UPSTREAM_POSTS responses are on their way, it is dropped, and so it is
- * when out of memory.
+ * JSON. key is the raw key "result" or "error", value raw JSON. The response is
+ * dropped if MCP_UPSTREAM_POSTS responses are on their way, or when out of
+ * memory.
  */
 void mcp_upstream_post(mcp_request_t *req, mcp_str_t id, mcp_str_t key,
     mcp_str_t value);
@@ -45,7 +45,8 @@ void mcp_upstream_post(mcp_request_t *req, mcp_str_t id, mcp_str_t key,
 void mcp_upstream_post_error(mcp_request_t *req, mcp_str_t id, int code,
     mcp_str_t message);
 
-/* The functions of mcp_backend_request.h for such a backend request. */
+/* mcp_backend_request_head() and mcp_backend_request_end() for the backend
+ * request of such a POST. */
 void mcp_upstream_post_head(mcp_backend_request_t *breq, int status);
 void mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     const char *detail);

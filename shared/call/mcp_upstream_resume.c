@@ -121,7 +121,7 @@ mcp_upstream_resume_fail(mcp_request_t *req, mcp_upstream_resume_t *resume,
     detail = NULL;
 
     /* the message may be processed again, when the stream of the client has
-     * room; it is logged once */
+     * room; but it is logged only once */
 
     if (!resume->failed) {
         resume->failed = 1;
@@ -240,7 +240,8 @@ mcp_upstream_resume_prepare(mcp_request_t *req, mcp_str_t *version)
     resume = req->session->resume;
     id = (mcp_str_t) { resume->id, resume->len };
 
-    /* without a session, the server got the id of the client */
+    /* without a session, the JSON-RPC id at the server is the id of the
+     * client's request */
 
     number = req->id;
 
@@ -279,7 +280,8 @@ mcp_upstream_resume_timer(mcp_request_t *req, uint64_t now)
         return;
     }
 
-    /* a held message is in the decoder of the previous backend request */
+    /* the held message is in the decoder of the previous backend request, which
+     * the next one would free */
 
     if (req->held) {
         req->session->resume->at = now + MCP_CALL_RETRY;

@@ -78,8 +78,8 @@ void mcp_upstream_resume_timer(mcp_request_t *req, uint64_t now);
  * call is cancelled at the server. */
 void mcp_upstream_resume_leave(mcp_request_t *req);
 
-/* Returns 1 if a GET request has brought the response. It may not end by
- * itself. */
+/* Returns 1 if a GET request has brought the response. The server may keep that
+ * GET request open. */
 int mcp_upstream_resume_is_done(const mcp_request_t *req);
 
 

@@ -403,7 +403,7 @@ mcp_upstream_session_id(const mcp_request_t *req, char text[24])
 {
     uint64_t  id;
 
-    /* an integer that JavaScript represents exactly */
+    /* the upper 52 bits, because JavaScript represents such integers exactly */
 
     id = (mcp_be_get(req->call->id, 8) >> 12) + req->breq.request;
 
@@ -855,8 +855,8 @@ mcp_upstream_session_step(mcp_request_t *req, mcp_backend_msg_t *msg)
 
     case MCP_UPSTREAM_STEP_OPENED:
 
-        /* a server that could not be reached is a fault; a server that has
-         * refused the notification may still accept the request */
+        /* the client gets a fault if the server could not be reached; a server
+         * that has refused the notification may still accept the request */
 
         if (mcp_upstream_session_is_down(msg)) {
             return 0;
@@ -875,7 +875,7 @@ mcp_upstream_session_step(mcp_request_t *req, mcp_backend_msg_t *msg)
 
     default:
 
-        /* the answer does not matter */
+        /* the server's response to CANCEL or CLOSE does not matter */
 
         if (msg->kind != MCP_BACKEND_NOTIFICATION) {
             (void) mcp_call_finish_plain(req, mcp_str("{}"), MCP_OUTCOME_OK);

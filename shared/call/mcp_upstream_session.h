@@ -78,16 +78,17 @@ struct mcp_upstream_session_s {
     mcp_upstream_session_t   *waiting; /* requests that wait for it, oldest
                                           first */
     unsigned                  n_waiting;
-    uint64_t             alone_until;  /* when these are started although the
-                                          server has not responded to the first
-                                          request in the session, ms */
+    uint64_t             alone_until;  /* when the waiting requests are started
+                                          even if the server has not responded
+                                          to the first request in the session,
+                                          ms */
 
     /* a request that waits */
     mcp_upstream_session_t   *opener;  /* for which it waits; NULL: it does not
                                           wait */
     mcp_upstream_session_t   *sibling; /* next one that waits for it */
-    uint64_t             wait_until;   /* when it fails, ms; 0: it has not
-                                          waited */
+    uint64_t             wait_until;   /* when it fails if it still waits, ms;
+                                          0: it has not waited */
 
     unsigned             own:1;        /* 1: no other request can use the
                                           session, so this one ends it */
@@ -163,8 +164,8 @@ void mcp_upstream_session_body(mcp_request_t *req, mcp_str_t body,
  * wait for it fail, too. */
 void mcp_upstream_session_timeout(mcp_request_t *req);
 
-/* Called when a backend request of the request has ended. Starts the step
- * CANCEL or CLOSE if one is due. */
+/* Called when a backend request of "req" has ended. Starts the step CANCEL or
+ * CLOSE if one is due. */
 void mcp_upstream_session_end(mcp_request_t *req);
 
 /* Makes the step that mcp_upstream_session_end() has started the current one.

@@ -50,7 +50,7 @@ mcp_upstream_status_failed(mcp_request_t *req, mcp_fault_e fault,
 
     default:
 
-        /* an error of this server */
+        /* an error of this server, not of the MCP server */
 
         return;
     }

@@ -115,7 +115,8 @@ mcp_upstream_wait_start(mcp_request_t *req, mcp_fault_e fault)
         return;
     }
 
-    /* the call may end here, and must not be freed before the last line */
+    /* the failure may end the call, which must not be freed before the last
+     * line */
 
     mcp_call_retain(req->call);
 

@@ -60,7 +60,7 @@ void mcp_upstream_wait_head(mcp_request_t *req);
  * UINT64_MAX. */
 uint64_t mcp_upstream_wait_due(const mcp_request_t *req);
 
-/* Starts these requests if that is due at the time now, ms. */
+/* Starts the requests that wait for req, if that is due at the time now, ms. */
 void mcp_upstream_wait_timer(mcp_request_t *req, uint64_t now);
 
 /* Returns 1 if the request waits. */

@@ -434,8 +434,8 @@ mcp_cluster_register(mcp_cluster_t *cluster)
 
     cluster->registered = mcp_worker_now(cluster->worker);
 
-    /* the clock of a zone is steady, so the clock of a node that has joined is
-     * not checked again */
+    /* the clock of a zone is steady (mcp_env_t), so once the node has joined,
+     * its clock need not be checked again */
 
     if (mcp_store_node_has_joined(cluster->worker->store)) {
         mcp_args_text(&args, mcp_str(""));
@@ -487,8 +487,8 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
 
     } else if (cluster->state != MCP_CLUSTER_MEMBER) {
 
-        /* this process is no longer a member: it registers again in any
-         * case */
+        /* any reply is ignored, because this process is no longer a member and
+         * registers again in any case */
 
     } else if (mcp_reply_is(kind, "GONE")) {
         mcp_cluster_register(cluster);
@@ -572,7 +572,7 @@ mcp_cluster_tick(void *data)
         cluster->reports_loss = 1;
         mcp_link_fail(&cluster->link, "the address leads to another Redis now: "
                       "connecting again; until mcp_cluster_node_timeout is "
-                      "over, no call with a key starts");
+                      "over, no call with an idempotencyKey starts");
         return;
     }
 

@@ -311,8 +311,8 @@ typedef struct {
      + MCP_REPLICATION_EVENTS * MCP_CODEC_ANSWERS_MAX)
 
 
-/* Adds the text up to "end", which was written behind the numbers, to them,
- * and returns it as an argument. */
+/* Returns the text that was just written from the end of a->numbers up to "end"
+ * as an argument, and counts it as part of a->numbers. */
 static mcp_str_t
 mcp_replicator_text(mcp_replicator_t *a, char *end)
 {

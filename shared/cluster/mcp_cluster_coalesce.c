@@ -54,8 +54,8 @@ mcp_coalesce_how(const mcp_store_replication_state_t *repl_state)
 }
 
 
-/* The change that ends the hold waits for MCP_REPLICATION_SEND_TIME, because
- * it is usually sent with the next event. */
+/* When a stream ceases to be held, this change of its state waits for
+ * MCP_REPLICATION_SEND_TIME, because it is usually sent with the next event. */
 int
 mcp_coalesce_is_due(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
@@ -270,7 +270,7 @@ mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
 }
 
 
-/* --- for those who have joined --- */
+/* --- requests that have joined --- */
 
 /*
  * Handles the reply that Redis does not have the mirror's stream. If the

@@ -26,8 +26,8 @@
  * one slot of a Redis Cluster.
  */
 
-/* The source of the id or digest in the name of a script's key, if it is not
- * an argument: the name has none, or it is the id of this node. */
+/* Values of "of" below for a key whose name contains no argument: ONLY if the
+ * name has neither an id nor a digest, SELF if it has the id of this node. */
 #define MCP_KEY_ONLY  (-1)
 #define MCP_KEY_SELF  (-2)
 

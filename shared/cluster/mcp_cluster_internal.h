@@ -138,9 +138,9 @@ typedef struct {
  *             commands
  *   replied   replies were handled, so the link may have room
  *   denied    "error" denies this node access, and mcp_link_fail() follows
- *   query     sends the commands that follow authentication and database, and
- *             returns MCP_OK or MCP_AGAIN; NULL: the link checks the server and
- *             loads the scripts
+ *   query     sends the commands that follow AUTH and SELECT, and returns
+ *             MCP_OK or MCP_AGAIN; NULL: the link checks the server and loads
+ *             the scripts
  */
 typedef struct {
     void  (*up)(mcp_cluster_t *cluster);
@@ -748,8 +748,8 @@ int mcp_cluster_notification_broadcast(mcp_cluster_t *cluster,
 /* Sends the notifications again that Redis may lack. */
 void mcp_cluster_notification_resend(mcp_cluster_t *cluster);
 
-/* Delivers the notifications that Redis has not acknowledged locally and frees
- * them, when the process ends. Whether other nodes receive them is unknown. */
+/* When the process ends: delivers locally the notifications that Redis has not
+ * acknowledged, and frees them. Whether other nodes receive them is unknown. */
 void mcp_cluster_notification_free_all(mcp_cluster_t *cluster);
 
 

@@ -271,8 +271,8 @@ mcp_link_taken(mcp_queued_action_t *queued, mcp_action_t *action)
 }
 
 
-/* Logs why a link ends. A link that only queries Redis fails without an effect:
- * the node is a member all the same. */
+/* Logs why a link ends. The end of a link that only queries Redis, such as the
+ * probe, is not an error of the cluster: the node remains a member. */
 static void
 mcp_link_report(mcp_link_t *link, const char *why)
 {
@@ -582,7 +582,7 @@ mcp_link_input(mcp_link_t *link, const char *data, size_t len)
 
     link->received = mcp_worker_now(link->cluster->worker);
 
-    /* the first byte of a TLS alert */
+    /* a TLS alert, which begins with this byte, in place of a reply */
 
     if (!link->answered && len && data[0] == 0x15) {
         mcp_link_fail(link, "the port requires TLS: write rediss:// instead of "

@@ -71,8 +71,8 @@ mcp_login_begins(mcp_str_t text, const char *words)
 }
 
 
-/* If a script lacks a right, Redis 6.2 has the last words somewhere in the
- * error, and 7.0 after "ERR The ". */
+/* If a script lacks a right, the error of Redis 6.2 contains the words of the
+ * last line somewhere, and that of Redis 7.0 after "ERR The ". */
 int
 mcp_login_denies(mcp_str_t text)
 {

@@ -284,8 +284,9 @@ mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply)
  * of its open connection anew, and reads the run id at which members have
  * registered. A process that has registered at another run id connects again.
  * That takes less than two thirds of mcp_cluster_node_timeout. In this time
- * nodes at the new Redis grant no key, because they have found another run id
- * there, see redis/register_node.lua. So no key is granted at both.
+ * scripts at the new Redis grant neither claims of calls nor resume tokens,
+ * because the members that registered there have found another run id
+ * (redis/register_node.lua). So the same claim is not granted at both.
  */
 
 static void
@@ -322,8 +323,8 @@ mcp_probe_answered(void *data, const mcp_reply_t *reply)
         return;
     }
 
-    /* the key is missing if Redis was emptied, or if its user may not run
-     * INFO */
+    /* the reply is not a text if Redis was emptied, or if its user may not run
+     * INFO: then the run id is unknown */
 
     if (reply->type == MCP_REPLY_TEXT) {
         store = link->cluster->worker->store;
@@ -371,8 +372,8 @@ mcp_probe_set(mcp_cluster_t *cluster)
 {
     if (cluster->leads) {
 
-        /* the address of the open connection; but each Sentinel names the same
-         * master */
+        /* start with the address of the open connection; with Sentinels any
+         * address will do, because each Sentinel names the same master */
 
         if (cluster->conf->sentinel.len == 0
             && cluster->probe.state == MCP_LINK_DOWN

@@ -341,10 +341,10 @@ static const mcp_operation_script_t  mcp_operations[MCP_OPERATION_KINDS] = {
 };
 
 
-/* Returns the result of an operation without Redis. A standalone node has no
- * other nodes whose streams it could reach, or which it had to inform. The same
- * is assumed for some kinds if mcp_cluster_sync does not require
- * replication. */
+/* Returns the result of an operation that cannot be sent to Redis. The streams
+ * of a standalone node are all local, and it need not notify other nodes. For
+ * some kinds of operations, the result is the same at any node if
+ * mcp_cluster_sync does not require replication. */
 static int
 mcp_operation_alone(const mcp_cluster_t *cluster,
     const mcp_operation_spec_t *spec)
@@ -357,7 +357,8 @@ mcp_operation_alone(const mcp_cluster_t *cluster,
     switch (spec->kind) {
 
     case MCP_OPERATION_QUOTA:
-        return MCP_OK;    /* the call is rejected when it is replicated */
+        return MCP_OK;    /* if the session has too many calls, the call is
+                             rejected when it is replicated */
 
     case MCP_OPERATION_TOPIC:
         return optional ? MCP_ERR_NOT_FOUND : MCP_ERR_UNREACHABLE;
@@ -365,11 +366,13 @@ mcp_operation_alone(const mcp_cluster_t *cluster,
     case MCP_OPERATION_CLIENT_INPUT:
         return alone ? MCP_ERR_NOT_FOUND : MCP_ERR_UNREACHABLE;
 
-    case MCP_OPERATION_TOKEN:          /* it is then valid once at each node */
+    case MCP_OPERATION_TOKEN:          /* OK: the token is then valid once at
+                                          each node */
     case MCP_OPERATION_BROADCAST:
         return optional ? MCP_OK : MCP_ERR_UNREACHABLE;
 
-    case MCP_OPERATION_STREAM:         /* a session may listen here alone */
+    case MCP_OPERATION_STREAM:         /* OK for listening: a session may have a
+                                          listener at this node alone */
         return alone || (optional && spec->stream.listens)
                ? MCP_OK : MCP_ERR_UNREACHABLE;
 

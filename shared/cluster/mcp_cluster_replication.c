@@ -674,7 +674,8 @@ mcp_cluster_replicate(void *data, const mcp_stream_ref_t *ref, uint32_t limit)
                        "cluster: a stream cannot be resumed at other nodes: %s",
                        rc == MCP_ERR_FULL ? "the zone is full: enlarge the "
                                             "zone"
-                                          : "a client has already read it");
+                                          : "a client already got events that "
+                                            "Redis does not have");
         return;
     }
 

@@ -79,8 +79,8 @@ typedef enum {
 } mcp_replication_phase_e;
 
 
-/* The receiving side of a replication. The owner's node is dead, and this node
- * takes its stream over, from MCP_MIRROR_TAKE_OVER on. */
+/* The state of a mirror that this process feeds. From MCP_MIRROR_TAKE_OVER on,
+ * the owner's node is dead, and this node takes the stream over. */
 typedef enum {
     MCP_MIRROR_NONE = 0,   /* the stream itself is here */
     MCP_MIRROR_FOLLOW,     /* the process fetches the events that the node queue

@@ -78,7 +78,8 @@ mcp_token_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
         op->value = (uint32_t) mcp_reply_number(mcp_reply_item(reply, 1));
     }
 
-    /* this node was declared dead, and does not know it yet */
+    /* this node was declared dead, and this process has not received that
+     * yet */
 
     if (mcp_reply_is(mcp_reply_item(reply, 0), "FENCED")) {
         mcp_cluster_self_check(cluster);
@@ -196,8 +197,8 @@ mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec)
 
     if (update == NULL) {
         mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
-                       "cluster: no memory to publish the call of a resume "
-                       "token");
+                       "cluster: no memory to record in Redis to which call a "
+                       "resume token belongs");
         return;
     }
 

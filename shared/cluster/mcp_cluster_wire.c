@@ -192,8 +192,8 @@ mcp_wire_integer(const redisReadTask *task, long long number)
 }
 
 
-/* Makes the reply for a missing string or array.  Returns NULL for the null of
- * RESP version 3, which was not requested. */
+/* Creates the reply NIL, for a string or array that does not exist.  Returns
+ * NULL for the null of RESP version 3, which was not requested. */
 static void *
 mcp_wire_no_value(const redisReadTask *task)
 {
@@ -205,7 +205,7 @@ mcp_wire_no_value(const redisReadTask *task)
 }
 
 
-/* The arena frees the reply. */
+/* Does nothing: a reply is freed with its arena. */
 static void
 mcp_wire_forget(void *reply)
 {
@@ -215,7 +215,8 @@ mcp_wire_forget(void *reply)
 
 #if HIREDIS_MAJOR >= 1
 
-/* Types of RESP version 3, which was not requested. */
+/* Types of RESP version 3, which was not requested: NULL ends parsing with an
+ * error. */
 
 static void *
 mcp_wire_double(const redisReadTask *task, double value, char *data,

@@ -24,7 +24,8 @@ typedef struct {
                                   "*" */
     mcp_match_t  *match;       /* NULL: the rule applies to all names of its
                                   kinds */
-    const void   *value;       /* compiled value of the glue */
+    const void   *value;       /* value of the rule, an expression compiled by
+                                  the glue */
 } mcp_allow_t;
 
 

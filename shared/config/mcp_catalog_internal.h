@@ -177,7 +177,7 @@ int mcp_catalog_read_item(mcp_catalog_reader_t *r, mcp_list_e kind,
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG    an annotation is invalid: the reader's error is the
- *   reason
+ *                     reason
  *   MCP_ERR_MEMORY
  */
 int mcp_catalog_read_headers(mcp_catalog_reader_t *r, mcp_catalog_item_t *item,

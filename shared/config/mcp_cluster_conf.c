@@ -316,10 +316,7 @@ mcp_cluster_is_name(mcp_str_t text)
 }
 
 
-/*
- * Sets a parameter that any URL may contain; all URLs must have the same
- * value.
- */
+/* Sets the user. Each URL may contain one, and all must be equal. */
 static int
 mcp_cluster_set_user(mcp_cluster_setup_t *setup, mcp_str_t user, char *error)
 {

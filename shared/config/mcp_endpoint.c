@@ -316,8 +316,9 @@ mcp_endpoint_stream_after(const mcp_endpoint_t *endpoint)
 }
 
 
-/* Sets *kind to the list whose items requests with this method name. Returns
- * MCP_OK or MCP_ERR_NOT_FOUND. A resource may also be that of a template. */
+/* Sets *kind to the kind of the items that requests with this method name. For
+ * resources/read that is MCP_LIST_RESOURCES, even if the item is a template
+ * that matches the URI. Returns MCP_OK or MCP_ERR_NOT_FOUND. */
 static int
 mcp_endpoint_kind(mcp_str_t method, mcp_list_e *kind)
 {

@@ -20,7 +20,8 @@ typedef enum {
 typedef struct {
     mcp_str_t          key;
     mcp_policy_type_e  type;
-    size_t             offset;         /* of the member of mcp_policy_t */
+    size_t             offset;         /* offset of the member in
+                                          mcp_policy_t */
     unsigned           kinds;          /* bits of the kinds (mcp_list_e) that
                                           may have the key; 0: all */
 } mcp_policy_key_t;

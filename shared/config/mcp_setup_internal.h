@@ -131,7 +131,8 @@ struct mcp_setup_s {
     mcp_setup_list_t       routes;
     mcp_setup_list_t       origins;
     mcp_setup_allows_t     allows;
-    const void            *granted_scopes;     /* compiled value of the
+    const void            *granted_scopes;     /* value of mcp_granted_scopes,
+                                                  an expression compiled by the
                                                   glue; NULL: none */
     unsigned               any_origin:1;
     uint32_t               revisions;  /* bits of mcp_revision_e; 0: not set */

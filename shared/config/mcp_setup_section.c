@@ -180,7 +180,8 @@ static const char *const  mcp_setup_reasons[MCP_SETUP_HAS_EFFECT][2] = {
         "MCPBackend" },
     [MCP_SETUP_NOT_BACKEND] =
       { "neither \"mcp_backend\" nor \"mcp_route\" names this location",
-        "neither MCPBackend nor MCPRoute names its path or a path below" },
+        "neither MCPBackend nor MCPRoute names the path of this section "
+        "or a path below it" },
     [MCP_SETUP_NOT_ENDPOINT] =
       { "only locations with \"mcp\" use it",
         "only sections with \"SetHandler mcp\" use it" },

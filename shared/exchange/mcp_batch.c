@@ -195,7 +195,8 @@ mcp_batch_start(mcp_exchange_t *x, const mcp_batch_t *batch)
 }
 
 
-/* The entry function of a batch. Runs again after MCP_AGAIN. */
+/* The entry function of a batch. Runs again after MCP_AGAIN, see
+ * mcp_cluster_operation.h. */
 static int
 mcp_batch_answer(mcp_exchange_t *x)
 {

@@ -7,11 +7,13 @@
 #include "worker/mcp_answer.h"
 
 
-/* After a failure the server is not asked for this time, ms. */
+/* Time after a failed request for the description in which the server is not
+ * asked again, ms. */
 #define MCP_DESCRIBE_RETRY    1000
 
-/* A request that has had no response for this time has been lost, ms: its
- * client has left. It is longer than such a request may take. */
+/* Time after which a request for the description that has had no response
+ * counts as lost, because its client has disconnected, ms. It is longer than
+ * such a request may take. */
 #define MCP_DESCRIBE_PENDING  11000
 
 
@@ -92,9 +94,9 @@ mcp_describe_ask(mcp_exchange_t *x, mcp_upstream_e upstream)
 }
 
 
-/* Returns 1 if the server should be asked now. It is not asked again soon after
- * it has failed; and while it is asked for another client, the description that
- * is known is used. */
+/* Returns 1 if the server should be asked for its description now: not soon
+ * after a failure, and not while it is asked for another client, if a
+ * description is known, which is then used. */
 static int
 mcp_describe_due(const mcp_exchange_t *x, const mcp_upstream_about_t *about,
     const mcp_target_t *target, uint64_t now)

@@ -82,8 +82,8 @@ mcp_exchange_next_asked(mcp_str_t *list, mcp_str_t *name)
 }
 
 
-/* Returns 1 if a header repeats an argument of a tool call: the names of such
- * headers begin with a known prefix. */
+/* Returns 1 if a header may repeat an argument of a tool call: its name begins
+ * with "Mcp-", and mcp_exchange_allowed does not have it. */
 static int
 mcp_exchange_adds_asked(mcp_str_t name)
 {

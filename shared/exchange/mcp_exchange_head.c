@@ -19,7 +19,7 @@
 #define mcp_stream_type  mcp_str("text/event-stream")
 
 
-/* The headers for which the endpoint has rules. */
+/* A row of the table of headers that the endpoint reads. */
 typedef struct {
     mcp_str_t   name;          /* lower case */
     size_t      offset;        /* offset in mcp_exchange_head_t */

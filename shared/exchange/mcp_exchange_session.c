@@ -15,7 +15,7 @@
 
 /* --- the end of a session at MCP servers --- */
 
-/* An HTTP method in place of the JSON-RPC method, for the log. */
+/* Stands for the JSON-RPC method in the log: the HTTP method of the request. */
 static const mcp_method_t  mcp_session_close_method = {
     .name = mcp_str("DELETE"),
     .list_kind = MCP_METHOD_NO_LIST,
@@ -105,7 +105,8 @@ mcp_session_close(mcp_exchange_t *x, int (*respond)(mcp_exchange_t *x))
         }
     }
 
-    /* the call belongs to no session, because this one has ended */
+    /* the session has ended, so the call, which ends its sessions at the
+     * servers, does not belong to it */
 
     call->client.has_session = 0;
 
@@ -213,7 +214,7 @@ mcp_exchange_deleted(mcp_exchange_t *x)
 
 
 /* Ends the session for a DELETE (2025-11-25, basic/transports, "Session
- * Management"). Runs again after MCP_AGAIN. */
+ * Management"). Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 int
 mcp_exchange_delete(mcp_exchange_t *x)
 {

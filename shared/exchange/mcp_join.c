@@ -97,7 +97,8 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_routing_t *v)
         || !mcp_catalog_info(x->endpoint->catalog)->joins
         || v->method->want != MCP_WANT_TOOL
 
-        /* answers to questions, or the resumption of a call */
+        /* a request that answers questions or resumes a call belongs to that
+         * call */
 
         || x->msg->request_state.type != MCP_JSON_NONE
         || x->msg->input_responses.type != MCP_JSON_NONE
@@ -220,8 +221,8 @@ mcp_join_request(mcp_exchange_t *x, const mcp_routing_t *v, mcp_join_t *join)
 
 /* --- joining --- */
 
-/* Maximum number of lookups of an equal call that is found, but gone when the
- * request attaches to it. */
+/* Maximum number of attempts to join an equal call. An attempt fails if the
+ * call is found, but is gone when the request attaches to it. */
 #define MCP_JOIN_TRIES    4
 
 /*
@@ -239,8 +240,8 @@ mcp_join_request(mcp_exchange_t *x, const mcp_routing_t *v, mcp_join_t *join)
 typedef struct {
     mcp_join_t       join;
     mcp_routing_t    routing;
-    uint64_t         until;            /* end of the wait, ms; 0: the request
-                                          has not waited yet */
+    uint64_t         until;            /* time at which the wait ends, ms; 0:
+                                          the request has not waited yet */
     unsigned         tries;            /* attempts to register the call in the
                                           cluster */
     unsigned         known:1;          /* 1: the state at other nodes was just

@@ -7,7 +7,8 @@
 
 
 /* Looks up all tasks of other nodes at the same time. Returns MCP_AGAIN while a
- * lookup is pending. Runs again after MCP_AGAIN. */
+ * lookup is pending. Runs again after MCP_AGAIN, see
+ * mcp_cluster_operation.h. */
 static int
 mcp_listen_task_query(mcp_exchange_t *x, const mcp_json_value_t *value)
 {

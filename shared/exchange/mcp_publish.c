@@ -13,9 +13,9 @@
 #include "worker/mcp_notification.h"
 
 
-/* Time, ms, after the creation of the publish URL and mcp_stream_after, in
- * which a call that is not found may still appear in the store: until then the
- * publisher gets MCP_FAULT_CALL_EARLY. */
+/* A call that is not found may still appear in the store until this time, ms,
+ * and mcp_stream_after have passed since the creation of the publish URL. Until
+ * then the publisher gets MCP_FAULT_CALL_EARLY. */
 #define MCP_PUBLISH_EARLY    5000
 
 struct mcp_publish_s {

@@ -76,7 +76,7 @@ mcp_retry_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
 /*
  * Makes the stream of the call available at this node. Runs again after
- * MCP_AGAIN.
+ * MCP_AGAIN, see mcp_cluster_operation.h.
  *
  * Returns MCP_OK, MCP_AGAIN, or
  *   MCP_ERR_NOT_FOUND    there is no such call of this principal
@@ -129,7 +129,7 @@ mcp_retry_find(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
 
 
 /* Passes the answers to the call. Without answers, the request only waits for
- * the response. Runs again after MCP_AGAIN. */
+ * the response. Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 static int
 mcp_retry_deliver(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN])
 {

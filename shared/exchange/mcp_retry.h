@@ -22,7 +22,7 @@ int mcp_retry_is(mcp_str_t state);
 /*
  * Passes the answers in the message of x to the call that the state names,
  * which may run at any node, and makes x its reader. Runs again after
- * MCP_AGAIN.
+ * MCP_AGAIN, see mcp_cluster_operation.h.
  *
  * Returns the values of mcp_exchange_body(). The response is a fault if the
  * call does not exist any more, or belongs to another principal.

@@ -703,7 +703,7 @@ mcp_task_is_young(const mcp_exchange_t *x, const mcp_task_t *task)
 }
 
 
-/* Runs again after MCP_AGAIN. */
+/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 int
 mcp_task_lookup(mcp_exchange_t *x, mcp_str_t text, int listens,
     mcp_task_t *task)
@@ -747,7 +747,7 @@ mcp_task_lookup(mcp_exchange_t *x, mcp_str_t text, int listens,
 }
 
 
-/* Runs again after MCP_AGAIN. */
+/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 int
 mcp_task_start(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
 {

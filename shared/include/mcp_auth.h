@@ -60,8 +60,8 @@ int mcp_auth_check(const mcp_auth_t *const *auths, size_t n,
  * resource_metadata (RFC 9728, 5.1) and scope (RFC 6750, 3) if they are
  * missing, and keeps its other parameters. If there is no Bearer challenge, one
  * is added. For a request with a Bearer token, a 403 gets the error
- * insufficient_scope (RFC 6750, 3.1) if scopes are known. authorization is that
- * header of the request, or empty.
+ * insufficient_scope (RFC 6750, 3.1) if scopes are known. authorization is the
+ * Authorization header of the request, or empty.
  *
  * Returns MCP_OK if buf has a value to write: it replaces value *which, or is
  * an additional one if *which is n. Otherwise returns

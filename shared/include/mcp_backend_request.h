@@ -109,8 +109,8 @@ void mcp_backend_request_retry_after(mcp_backend_request_t *breq,
 /* The response header with the session of an MCP server. */
 #define MCP_BACKEND_REQUEST_SESSION  "Mcp-Session-Id"
 
-/* Passes the value of this header, if there is one. To be called before
- * mcp_backend_request_head(). */
+/* Passes the value of Mcp-Session-Id in the backend's reply, if there is one.
+ * To be called before mcp_backend_request_head(). */
 void mcp_backend_request_session(mcp_backend_request_t *breq,
     mcp_str_t value);
 

@@ -46,7 +46,8 @@
     W(publish_url, "mcp_publish_url", "MCPPublishURL", TAKE1,                 \
       "how backends reach the publish endpoint")
 
-/* Likewise, in servers with MCP_CLUSTER. */
+/* The directives of an endpoint that exist only in builds with MCP_CLUSTER, in
+ * the form of MCP_DIRECTIVES. */
 #define MCP_CLUSTER_DIRECTIVES(W)                                             \
     W(cluster_endpoint, "mcp_cluster_endpoint", "MCPClusterEndpoint", TAKE1,  \
       "name of the endpoint at all nodes of the cluster")

@@ -201,10 +201,11 @@ typedef struct {
                                                   that a backend has created */
     uint64_t              linger;
     uint64_t              join_wait;           /* how long a call without a
-                                                  client waits for a request
-                                                  that joins it, and a
-                                                  request for a call that it
-                                                  may join */
+                                                  client waits for a request to
+                                                  join it; also how long a
+                                                  request waits until it is
+                                                  known whether it can join a
+                                                  call */
     uint64_t              call_timeout;
     uint64_t              input_timeout;
     uint64_t              state_lifetime;      /* lifetime of a backend's

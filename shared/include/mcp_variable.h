@@ -40,18 +40,20 @@ typedef enum {
                                           another request */
     MCP_VARIABLE_UPSTREAM_VERSION,     /* revision in which a backend with
                                           mcp_upstream is called */
-    MCP_VARIABLE_UPSTREAM_MCP_NAME,    /* value of the header Mcp-Name for it */
-    MCP_VARIABLE_UPSTREAM_SESSION,     /* value of the header Mcp-Session-Id for
-                                          it */
+    MCP_VARIABLE_UPSTREAM_MCP_NAME,    /* value of the header Mcp-Name of a
+                                          request to an MCP server */
+    MCP_VARIABLE_UPSTREAM_SESSION,     /* value of the header Mcp-Session-Id of
+                                          a request to an MCP server */
     MCP_VARIABLE_UPSTREAM_LAST_EVENT_ID,  /* value of the header Last-Event-ID
-                                          for it */
+                                          of a request to an MCP server */
     MCP_VARIABLE_UPSTREAM_AFFINITY,    /* text that is the same for all backend
-                                          requests of a session at it */
-    MCP_VARIABLE_UPSTREAM_STATE,       /* "hit": the session at it existed;
-                                          "init": the call has opened the
-                                          session; "again": the server had lost
-                                          the session; "stale": the client got
-                                          an old description; or empty */
+                                          requests of a session at an MCP
+                                          server */
+    MCP_VARIABLE_UPSTREAM_STATE,       /* "hit": the session at the MCP server
+                                          existed; "init": the call has opened
+                                          the session; "again": the server had
+                                          lost the session; "stale": the client
+                                          got an old description; or empty */
     MCP_VARIABLE_COUNT
 } mcp_variable_e;
 

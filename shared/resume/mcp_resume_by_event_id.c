@@ -58,7 +58,7 @@ mcp_resume_event_id_find(mcp_exchange_t *x, int cluster_rc,
 
     rc = mcp_resume_here(x, cluster_rc, id, info);
 
-    /* a call without max_wait cannot be resumed, even while it has a
+    /* a call whose max_wait is 0 cannot be resumed, even while it has a
      * consumer */
 
     if (rc == MCP_OK
@@ -122,7 +122,7 @@ mcp_resume_event_id_read(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* Runs again after MCP_AGAIN. */
+/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 static int
 mcp_resume_event_id_resume(mcp_exchange_t *x)
 {
@@ -176,7 +176,7 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
 }
 
 
-/* Runs again after MCP_AGAIN. */
+/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 static int
 mcp_resume_event_id_get(mcp_exchange_t *x)
 {

@@ -121,8 +121,8 @@ mcp_resume_link_is_good(mcp_exchange_t *x, const mcp_resume_link_t *link,
 
 
 /* Makes the stream available at this node, and checks whether the URL is valid
- * for it. Returns the values of mcp_resume_fetch(). Runs again after
- * MCP_AGAIN. */
+ * for it. Returns the values of mcp_resume_fetch(). Runs again after MCP_AGAIN,
+ * see mcp_cluster_operation.h. */
 static int
 mcp_resume_link_fetch(mcp_exchange_t *x, const mcp_resume_link_t *link,
     const unsigned char data[MCP_RESUME_LINK_LEN], mcp_stream_info_t *info)
@@ -416,7 +416,7 @@ mcp_resume_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
  * has. Responds with 204 if there will be no further events, or none before
  * the client answers.
  *
- * Runs again after MCP_AGAIN.
+ * Runs again after MCP_AGAIN, see mcp_cluster_operation.h.
  */
 static int
 mcp_resume_link_read_on(mcp_exchange_t *x)
@@ -552,7 +552,7 @@ mcp_resume_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,
 
 /* Entry function of POST. The response begins after the events that the client
  * certainly has: a client that answers a question has the question and all
- * earlier events. Runs again after MCP_AGAIN. */
+ * earlier events. Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 static int
 mcp_resume_link_take(mcp_exchange_t *x)
 {

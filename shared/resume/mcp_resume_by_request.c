@@ -133,7 +133,8 @@ mcp_resume_request_open(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
 
 /* Finds the request that the token of a message and an id name. If fetch is 1,
  * makes its stream available for reading. Returns MCP_OK, or an error for
- * mcp_resume_refuse_for(). Runs again after MCP_AGAIN. */
+ * mcp_resume_refuse_for(). Runs again after MCP_AGAIN, see
+ * mcp_cluster_operation.h. */
 static int
 mcp_resume_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     int fetch, mcp_resume_request_t *out)
@@ -203,7 +204,7 @@ mcp_resume_request_state_name(mcp_stream_state_e state)
 }
 
 
-/* Runs again after MCP_AGAIN. */
+/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 static int
 mcp_resume_request_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method)

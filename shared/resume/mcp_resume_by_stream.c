@@ -139,7 +139,7 @@ mcp_resume_stream_token(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* Runs again after MCP_AGAIN. */
+/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 static int
 mcp_resume_stream_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method)
@@ -361,7 +361,7 @@ mcp_resume_stream_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
 
 /* Handles stream/resume. If it is a notification, an error is only an HTTP
- * status. Runs again after MCP_AGAIN. */
+ * status. Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 static int
 mcp_resume_stream_open(mcp_exchange_t *x)
 {

@@ -27,7 +27,7 @@
 #define MCP_RESUME_TOKEN_AT_SEQ     (9 + 2 * MCP_DIGEST_LEN)
 
 /* Time for which a displaced connection stays open if it gets no interim
- * result before, ms. */
+ * response before, ms. */
 #define MCP_RESUME_TOKEN_STAY     10000
 
 #define MCP_RESUME_TOKEN_TEXT                                                 \
@@ -141,7 +141,7 @@ mcp_resume_token_request(mcp_exchange_t *x)
 
 
 /* Handles a request with a token of either kind, which is at n places in it.
- * Runs again after MCP_AGAIN. */
+ * Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 static int
 mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_json_value_t *places, size_t n)
@@ -177,7 +177,7 @@ mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
 
 
 /* Handles a request with a token of the server: responds with the rest of the
- * call. Runs again after MCP_AGAIN. */
+ * call. Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 static int
 mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *part,
     const unsigned char bind[MCP_DIGEST_LEN])

@@ -5,7 +5,7 @@
  *
  *   mcp_resume_by_token.c          the server's tokens ('m'), interim responses
  *   mcp_resume_by_token_backend.c  a backend's own tokens
- *   tokens
+ *                                  tokens
  */
 
 

@@ -164,8 +164,8 @@ mcp_resume_token_backend_first(mcp_exchange_t *x,
 
 
 /* Responds with all events of the call that has used the token. value has the
- * first bytes of the id of its stream; away is 1 if the stream may be at
- * another node. Runs again after MCP_AGAIN. */
+ * first bytes of the id of its stream; "away" is 1 if the stream may be at
+ * another node. Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 static int
 mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *part,
     const unsigned char *key, uint32_t value, int away)
@@ -268,7 +268,7 @@ mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
  * there is one, and responds with an interim response when the waiting time is
  * over.
  *
- * Runs again after MCP_AGAIN.
+ * Runs again after MCP_AGAIN, see mcp_cluster_operation.h.
  */
 static int
 mcp_resume_token_backend_unreachable(mcp_exchange_t *x,
@@ -369,7 +369,7 @@ mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
 }
 
 
-/* Runs again after MCP_AGAIN. */
+/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 int
 mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_json_value_t *places, size_t n,
@@ -496,7 +496,8 @@ mcp_resume_token_backend_result(mcp_request_t *req,
     mcp_buf_init(&token, &call->worker->env->mem, SIZE_MAX / 2);
     rc = MCP_OK;
 
-    /* a result with isError has no token, and null is not a token */
+    /* a result with isError has no token; a null nextResumeToken counts as
+     * none */
 
     if (next.type != MCP_JSON_NULL
         && !mcp_str_eq(mcp_json_get(&result, mcp_str("isError")).raw,

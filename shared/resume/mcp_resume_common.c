@@ -70,7 +70,7 @@ mcp_resume_find(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
 }
 
 
-/* --- at whatever node it is --- */
+/* --- streams at any node --- */
 
 void
 mcp_resume_describe(const mcp_exchange_t *x,
@@ -121,7 +121,7 @@ mcp_resume_here(mcp_exchange_t *x, int cluster_rc,
 }
 
 
-/* Runs again after MCP_AGAIN. */
+/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 int
 mcp_resume_fetch(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
     uint64_t least, mcp_stream_info_t *info)
@@ -151,7 +151,7 @@ mcp_resume_fetch(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
 }
 
 
-/* Runs again after MCP_AGAIN. */
+/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 int
 mcp_resume_lookup(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN])
 {

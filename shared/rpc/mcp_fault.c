@@ -96,8 +96,9 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
     [MCP_FAULT_TOO_MANY_STREAMS] =
         mcp_fault_server(429, "Too many streams, or too many bytes in them"),
     [MCP_FAULT_TOO_MANY_VALUES] =
-        mcp_fault_server(429, "Too many values in the zone"),
-    [MCP_FAULT_CALL_EARLY] = mcp_fault_server(503, "Call not detached yet"),
+        mcp_fault_server(429, "Too many stored settings or used tokens"),
+    [MCP_FAULT_CALL_EARLY] =
+        mcp_fault_server(503, "Call cannot receive messages yet"),
     [MCP_FAULT_CALL_UNKNOWN] =
         { { 404, MCP_CODE_CALL }, { 404, MCP_CODE_INVALID_REQUEST },
           "Call not found, over or expired" },

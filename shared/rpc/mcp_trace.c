@@ -13,7 +13,7 @@
 
 /*
  * Returns 1 if the text consists of lower-case hexadecimal digits that are not
- * all 0, unless zeros is 1.
+ * all 0, unless "zero" is 1.
  */
 static int
 mcp_trace_hex(const char *p, size_t n, int zero)
@@ -164,7 +164,8 @@ mcp_trace_is_baggage_key(unsigned char c)
 }
 
 
-/* Returns 1 for a value with its properties, which may have "=" and spaces. */
+/* Returns 1 for a character that a value and its properties may have, "=" and
+ * spaces included. */
 static int
 mcp_trace_is_baggage_value(unsigned char c)
 {

@@ -23,7 +23,8 @@ const mcp_str_t  mcp_upstream_initialized = mcp_str(
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
 
 
-/* Returns 1 if a member may be copied. out is only a place for scratch. */
+/* Returns 1 if a member may be copied. The function may use the free memory of
+ * out as scratch space. */
 typedef int (*mcp_upstream_keep_pt)(mcp_buf_t *out, mcp_str_t key);
 
 
@@ -69,8 +70,8 @@ mcp_upstream_is_older(mcp_buf_t *out, mcp_str_t key)
 }
 
 
-/* Copies members of an object but "except", which may be empty, and but those
- * that must not be kept; keep may be NULL. */
+/* Copies the members of an object, without the member "except", which may be
+ * empty, and without those that keep() rejects; keep may be NULL. */
 static void
 mcp_upstream_copy(mcp_buf_t *out, const mcp_json_value_t *object,
     mcp_str_t except, mcp_upstream_keep_pt keep)

@@ -25,7 +25,8 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics between processes");
 #define MCP_STORE_LIVES_MIN           64
 #define MCP_STORE_LIVES_MAX           16384
 
-/* The same for rows of MCP servers. */
+/* The number of rows of MCP servers: one for this many bytes of chunks, within
+ * the given limits. */
 #define MCP_STORE_UPSTREAMS_PER       65536
 #define MCP_STORE_UPSTREAMS_MIN       4
 
@@ -209,8 +210,8 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
         return MCP_ERR_INTERNAL;
     }
 
-    /* a lock that does not report the death of its holder returns MCP_OK; then
-     * head->holder is still set */
+    /* head->holder is still set if the last holder of the lock died, even if
+     * the lock does not report its death and returns MCP_OK */
 
     if (rc == MCP_AGAIN || op->head->holder != 0) {
         op->head->holder = store->slot + 1;
@@ -340,8 +341,8 @@ mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
         return 0;
     }
 
-    /* clients poll the events of a task, so these are never unsent; the
-     * owner's stream has the events of a mirror */
+    /* no unsent event is lost with a task, because clients poll its last event,
+     * nor with a mirror, because the owner's stream has the same events */
     mirror = mcp_store_is_mirror(op->head, st);
     unsent = st->sent_seq < st->events.last && !mcp_store_is_task(st)
              && !mirror;
@@ -430,7 +431,8 @@ mcp_store_count(mcp_store_t *store, mcp_counter_e counter, int64_t delta)
         return;
     }
 
-    /* a process that has detached has removed its part of the gauge */
+    /* if this process has already detached, its part of the gauge was removed
+     * with its slot, and must not be added again */
 
     slot = &store->head->slots[store->slot];
 

@@ -155,8 +155,8 @@ typedef struct {
     uint64_t            max_bytes;     /* maximum number of bytes of unsent
                                           events; 0: no limit */
     uint32_t            session_limit; /* maximum number of streams of the
-                                          session that do not linger; 0, or a
-                                          session of zeros: no limit */
+                                          session that do not linger; 0, or if
+                                          "session" is all zeros: no limit */
     mcp_tenant_t        tenant;        /* tenant whose quotas the stream counts
                                           towards */
     uint64_t            handle;        /* handle of the owner for
@@ -216,18 +216,18 @@ typedef struct {
     unsigned            mirror;        /* 1: the stream is a mirror: its call
                                           runs at another node */
     unsigned            shared;        /* 1: the stream is replicated */
-    unsigned            ahead;         /* 1: the owner of a replicated stream
-                                          or of a mirror's stream has appended
-                                          an event after last_seq, or has
-                                          changed the state */
+    unsigned            ahead;         /* 1: the owner of a replicated stream or
+                                          of a mirror's stream has appended an
+                                          event after last_seq, or has changed
+                                          the state since */
     unsigned            held;          /* 1: the stream cannot be joined yet */
     unsigned            attended;      /* 1: a consumer at any node reads the
                                           stream, as far as this node has been
                                           notified */
-    unsigned            replicated;    /* 0: no client may get the stream's id,
-                                          because the stream is replicated with
-                                          "sync" and Redis has not acknowledged
-                                          it yet; otherwise 1 */
+    unsigned            replicated;    /* 0: the stream is replicated with
+                                          "sync", and Redis has not acknowledged
+                                          it yet, so no client may get its id;
+                                          1: otherwise */
     uint64_t            sent_seq;      /* last event written to a consumer's
                                           socket */
     uint64_t            confirmed_seq; /* last event confirmed by
@@ -476,8 +476,8 @@ int mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
 int mcp_store_set_generation(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint32_t from, uint32_t to);
 
-/* Sets the time since when a stream has no reader to now. Has no effect if the
- * stream has a reader, or if it is over and its last event was sent. */
+/* Makes a stream without a reader count as unattended since now. Has no effect
+ * if the stream has a reader, or if it is over and its last event was sent. */
 int mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t now);
 
@@ -503,7 +503,8 @@ void mcp_store_free(mcp_store_t *store, const mcp_stream_ref_t *ref);
 void mcp_store_revoke(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
 /*
- * Frees a stream if it has had no reader since *since or longer.
+ * Frees a stream if it has had no reader since the time *since or an earlier
+ * one.
  *
  * Returns MCP_OK, or
  *   MCP_AGAIN  the stream is kept; *since is the later time since which it has
@@ -571,12 +572,12 @@ int mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
 #define MCP_STORE_READERS  32
 
 /*
- * Finds a stream that a request can join: one created with the same "join" as
- * the spec's, and with the same params. Ignores cancelled streams and those
- * that are due to be freed; with spec->join_once, those that are over and
- * sent, or, in a stateless revision, that wait for an answer to a question
- * that was sent; without spec->join_known, mirrors without a reader. If a
- * mirror's stream is a task, info has the task's times.
+ * Finds a stream that a request can join: one created with the "join" and the
+ * params of the spec. Ignores cancelled streams, and streams that are due to be
+ * freed. With spec->join_once, also ignores streams whose last event was sent,
+ * if it is the final response, or, in a stateless revision, a question. Without
+ * spec->join_known, also ignores mirrors without a reader. If the stream is the
+ * mirror of a task, *info has the times of the task.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is none
@@ -707,8 +708,8 @@ int mcp_store_take(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_inbox_item_e *type, uint64_t *tag, mcp_buf_t *data);
 
 /*
- * Numbers of cancellations, by which a cancellation concerns only requests
- * that began before it. mcp_store_count_cancel() returns the number of a new
+ * Cancellations are numbered, so that a cancellation does not concern requests
+ * that began after it. mcp_store_count_cancel() returns the number of a new
  * cancellation; mcp_store_cancels() returns the number of the latest one, 0 at
  * first. All processes share the numbers, which wrap around.
  */
@@ -767,9 +768,9 @@ typedef enum {
      * process of the next configuration. */
     MCP_VALUE_LIST = 'L',
 
-    /* The number of the configuration whose first process has started, or of
-     * the one that has announced all changes, by the keys of
-     * mcp_catalog_change.c. Written by that process. */
+    /* Two values with different keys, see mcp_catalog_change.c: the number of
+     * the configuration of the process that has started last, and the number of
+     * the last configuration that has announced all its catalog changes. */
     MCP_VALUE_CONFIGURATION = 'C',
 
     /* The session of a caller at an MCP server, as text, by the digest of
@@ -926,9 +927,10 @@ int mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
 uint64_t mcp_store_subscribers(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN]);
 
-/* Streams that get a message: all subscribed streams, or only those that are
- * replicated (SHARED) or are not. ms and n are the position of the message
- * among the broadcasts, which replicated streams record, or 0. */
+/* Selects the streams that get a message: all subscribed streams, or only those
+ * that are replicated (SHARED), or only those that are not. ms and n are the
+ * position of the message among the broadcasts, which replicated streams
+ * record; 0 if the message is not a broadcast. */
 typedef enum {
     MCP_PUBLISH_ALL = 0,
     MCP_PUBLISH_UNSHARED,

@@ -62,7 +62,8 @@ mcp_outcome_e mcp_outcome_of(const mcp_stream_info_t *info);
 #define MCP_CALL_STATS_PAGE       64   /* number of calls that are read while
                                           the lock is held once */
 
-/* The result of a failure that rejected a request before it became a call. */
+/* The result, in place of an outcome, of a failure that rejected a request
+ * before it became a call. */
 #define MCP_CALL_STATS_REFUSED  0
 
 

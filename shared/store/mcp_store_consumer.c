@@ -7,7 +7,8 @@
 #include "store/mcp_store_layout.h"
 
 
-/* the head of an event and at least one more byte */
+/* a read has room for the head of an event and at least one byte of its
+ * message */
 _Static_assert(MCP_STORE_READ_MIN > MCP_SSE_HEAD_MAX, "MCP_STORE_READ_MIN");
 
 
@@ -89,8 +90,8 @@ mcp_store_consumer_take(mcp_store_op_t *op, mcp_store_stream_t *st,
         mcp_store_consumer_displace(op, st);
     }
 
-    /* no consumer until all its fields are set, in case this process dies
-     * half-way */
+    /* the stream counts as without a consumer until all fields of the new one
+     * are set, in case this process dies half-way */
 
     st->consumer_slot = MCP_STORE_NO_SLOT;
     st->unattended = 0;

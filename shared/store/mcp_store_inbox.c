@@ -46,9 +46,9 @@ typedef struct {
 } mcp_store_answers_t;
 
 
-/* Appends a post, and sets the bits of its answers under the same lock, so
- * that no process sees the answers without the bits, or the bits without the
- * answers. "answers" is NULL for other posts. */
+/* Appends a post, and sets the bits of its answers under the same lock, so that
+ * other processes see either both or neither. "answers" is NULL for other
+ * posts. */
 static int
 mcp_store_inbox_put_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_inbox_item_e type, uint64_t tag, const mcp_str_t parts[2],
@@ -377,8 +377,8 @@ mcp_store_take_cancelled(mcp_store_t *store, const mcp_stream_ref_t *ref)
 
     if (requests) {
 
-        /* as after a post, mcp_store_take() wakes the consumer when it finds
-         * the inbox empty */
+        /* as after a post: when mcp_store_take() finds the inbox empty, the
+         * cancellation counts as processed, and the consumer is woken */
 
         st->taken = 1;
         mcp_store_barrier();

@@ -45,9 +45,9 @@ mcp_store_join_sent(mcp_store_op_t *op, const mcp_store_stream_t *st)
 }
 
 
-/* Returns 1 if the last event of st is the response to its client's request.
- * In a stateless revision that may be a question, which the client answers by
- * another request. */
+/* Returns 1 if the last event of st ends its client's request: it is the final
+ * response, or, in a stateless revision, a question, which the client answers
+ * by another request. */
 static int
 mcp_store_join_ended(const mcp_store_stream_t *st)
 {
@@ -254,8 +254,8 @@ mcp_store_repair_join(mcp_store_op_t *op, mcp_store_entry_t *e)
 
 /* --- joined readers --- */
 
-/* Returns a tag by which the hash distinguishes the readers of one stream. The
- * low bits of a handle number the objects of a process. */
+/* Returns the tag by which the hash distinguishes the readers of one stream.
+ * Handles of one process differ in their low bits, so only these are used. */
 static uint32_t
 mcp_store_reader_tag(uint32_t slot, uint64_t handle)
 {

@@ -66,12 +66,13 @@
 /* Number of chunks taken for a private chain while the lock is held once. */
 #define MCP_STORE_BATCH      1024
 
-/* Number of chunks between two marks of a log, by which mcp_store_log_seek()
- * skips chunks. */
+/* Number of chunks from one mark of a log to the next one. mcp_store_log_seek()
+ * follows the marks, so that it does not visit each chunk. */
 #define MCP_STORE_MARK       64
 
-/* Bounds of the reserve, the chunks that only responses and other ends of
- * calls may take: 1/32 of all chunks. */
+/* The reserve is 1/32 of all chunks, within these bounds. Only responses and
+ * other data that end calls may take its chunks, so that a full region does not
+ * keep calls from ending. */
 #define MCP_STORE_RESERVE_MIN  8
 #define MCP_STORE_RESERVE_MAX  2048
 
@@ -142,9 +143,9 @@ enum {
     MCP_CHUNK_STREAM,
     MCP_CHUNK_ENTRY,
     MCP_CHUNK_REPLICATION,
-    MCP_CHUNK_MARK,                    /* in use, but found from another chunk;
-                                          only while a repair or a test of the
-                                          region scans it */
+    MCP_CHUNK_MARK,                    /* in use, and referred to by another
+                                          chunk; only while a repair or a test
+                                          scans the region */
     MCP_CHUNK_FREE                     /* free; only while a test scans the
                                           region */
 };
@@ -331,9 +332,10 @@ typedef struct {
                                           be evicted */
     uint8_t            result;         /* largest MCP_STORE_RESULT() of the
                                           responses */
-    uint8_t            held;           /* 1 and 2: the stream cannot be joined
-                                          yet; 2: it was created with
-                                          join_once; 0: it is not held */
+    uint8_t            held;           /* 0: requests may join the stream; 1:
+                                          they may not yet; 2: they may not yet,
+                                          and the stream was created with
+                                          join_once */
     uint32_t           quota;          /* quota of the tenant's bytes, in
                                           chunks; 0: a share of the free room;
                                           or MCP_STORE_NO_QUOTA */
@@ -589,8 +591,8 @@ typedef struct {
 
 #define MCP_ACTIVE_WORDS  (offsetof(mcp_active_t, slot) / sizeof(uint64_t))
 
-/* Both are in the zone, but not in the id of its layout: a change of their size
- * needs another MCP_STORE_VERSION. */
+/* The zone contains these two structures, but mcp_store_head_t.layout does not
+ * depend on their sizes: a change of a size needs another MCP_STORE_VERSION. */
 _Static_assert(MCP_ACTIVE_WORDS == 10, "layout of the zone");
 _Static_assert(sizeof(mcp_call_stats_failure_t) == 176,
                "layout of the zone");
@@ -624,7 +626,8 @@ typedef struct {
     char               detail[MCP_STORE_UPSTREAM_DETAIL];
     uint64_t           failed_at;
     uint32_t           reason;
-    uint32_t           configuration;  /* the last one that has the server */
+    uint32_t           configuration;  /* number of the latest configuration
+                                          that has the server */
     uint32_t           complete;       /* 1: the row is valid; written last */
     _Atomic uint32_t   taken;          /* number of times that the row was
                                           taken; may wrap */
@@ -771,8 +774,8 @@ typedef struct mcp_store_head_s {
                                           returned a number other than 0, ms;
                                           0: never */
     _Atomic uint32_t   purpose[256];   /* number of values by purpose */
-    _Atomic uint32_t   configuration;  /* number of the one in use, see
-                                          mcp_store_upstream_begin() */
+    _Atomic uint32_t   configuration;  /* number of the configuration in use,
+                                          see mcp_store_upstream_begin() */
     uint32_t           n_upstreams;    /* number of rows of MCP servers that
                                           were taken */
     mcp_store_node_t   node;
@@ -1017,8 +1020,8 @@ void mcp_store_mark_owner(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Does the same as mcp_store_mark_consumer(), except that a consumer of this
- * process is notified at once by note() of mcp_store_t, if it can and the
- * stream cannot be joined. */
+ * process is notified at once by note() of mcp_store_t, if note() accepts it
+ * and the stream cannot be joined. */
 void mcp_store_notify_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Removes the owner of a stream, and adds the stream to the list of
@@ -1479,9 +1482,9 @@ mcp_store_entry_t *mcp_store_tenant_oldest(mcp_store_head_t *head,
 uint32_t mcp_store_tenant_quota(const mcp_tenant_t *tenant);
 
 /* Returns 1 if the quotas of a stream's tenant let the stream take n more
- * chunks. If the tenant uses little, unread streams of larger tenants are
- * evicted for it. With "answer", a response of a few chunks is always
- * allowed. */
+ * chunks. If the tenant uses little, streams of larger tenants in the rings
+ * OVER and LEFT are evicted for it. With "answer", a response of a few chunks
+ * is always allowed. */
 int mcp_store_tenant_allows(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n, int answer);
 
@@ -1496,8 +1499,8 @@ int mcp_store_tenant_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n);
 
 /* Return 1 if a tenant's quotas let it create a stream, or a value with or
- * without text. For a stream, unread streams of larger tenants may be
- * evicted. */
+ * without text. For a stream, streams of larger tenants in the rings OVER and
+ * LEFT may be evicted. */
 int mcp_store_tenant_may_create(mcp_store_op_t *op, const mcp_tenant_t *tenant,
     mcp_stream_kind_e kind, uint32_t chunks);
 int mcp_store_tenant_may_value(mcp_store_op_t *op, const mcp_tenant_t *tenant,
@@ -1582,8 +1585,8 @@ void mcp_store_readers_mark(mcp_store_op_t *op, mcp_store_entry_t *join);
 uint32_t mcp_store_readers_slot(mcp_store_op_t *op,
     const mcp_store_stream_t *st, uint32_t but);
 
-/* Frees those joined readers of a slot whose process has ended that are in the
- * entry chunk "index". */
+/* Frees the joined readers in the entry chunk "index" that belong to "slot",
+ * whose process has ended. */
 void mcp_store_readers_retire(mcp_store_op_t *op, uint32_t index,
     uint32_t slot);
 
@@ -1654,8 +1657,9 @@ mcp_store_stream_t *mcp_store_replication_adopt(mcp_store_op_t *op,
 void mcp_store_replication_pass(mcp_store_op_t *op,
     mcp_store_replication_t *repl, uint32_t slot);
 
-/* Gives the chunk with replication data "index" another replicator, or none,
- * if its replicator was in a slot whose process has ended. */
+/* If the replicator of the replication data in the chunk "index" was the
+ * process of "slot", which has ended, replaces it by another process or by
+ * none. */
 void mcp_store_replication_retire(mcp_store_op_t *op, uint32_t index,
     uint32_t slot);
 
@@ -1713,9 +1717,9 @@ mcp_store_entry_t *mcp_store_entry_find(mcp_store_head_t *head, unsigned kind,
     unsigned purpose, const unsigned char key[16], uint32_t stream);
 
 /* Looks at about 64 pushed values (see mcp_store.h) in the hash table,
- * beginning with the bucket of "key", and returns the one of their tenants
- * that has the most values. Considers only values with text, or only those
- * without. Returns NULL if no such value is found. */
+ * beginning with the bucket of "key", and returns the group of the tenant that
+ * has the most values among the tenants of these values. Considers only values
+ * with text, or only values without. Returns NULL if no such value is found. */
 mcp_store_entry_t *mcp_store_entry_most_values(mcp_store_head_t *head,
     const unsigned char key[16], unsigned text);
 
@@ -1764,16 +1768,18 @@ void mcp_store_active_retire(mcp_store_head_t *head, unsigned slot);
 
 /* --- mcp_store_upstream.c --- */
 
-/* Returns the row of a server, or NULL if there is none, or the row was taken
- * for another server. */
+/* Returns the row to which a reference refers. Returns NULL if it refers to no
+ * row, or if the row was taken for another server since. */
 mcp_store_upstream_data_t *mcp_store_upstream_row(mcp_store_head_t *head,
     mcp_store_upstream_row_t row);
 
-/* Called before the chunk with a session is freed. */
+/* Subtracts the session in a chunk from the sessions of its server's row. To be
+ * called before the chunk is freed. */
 void mcp_store_upstream_leave(mcp_store_head_t *head, uint32_t chunk);
 
-/* Sets the numbers of sessions to 0, or adds the session in a chunk: to be
- * called by a repair. */
+/* mcp_store_upstream_reset() sets the number of sessions of each row to 0;
+ * mcp_store_upstream_enter() adds the session in a chunk. A repair calls them
+ * to count the sessions again. */
 void mcp_store_upstream_reset(mcp_store_head_t *head);
 void mcp_store_upstream_enter(mcp_store_head_t *head, uint32_t chunk);
 

@@ -419,10 +419,11 @@ mcp_store_mirror_forget(mcp_store_t *store,
 /* --- readers of a mirror --- */
 
 /*
- * Gives the existing mirror its next reader. With a number, raises the limits
- * of the mirror if the spec has higher limits, and makes this process feed it.
- * Otherwise, requests may join the mirror: if it has a reader, the reader's
- * process already feeds the mirror; if not, this process feeds it from now on.
+ * Makes the existing mirror usable for its next reader. If begin->number is
+ * set, the reader is the next consumer: raises the limits of the mirror if the
+ * spec has higher limits, and makes this process feed the mirror. Otherwise,
+ * requests may join the mirror: if it has a reader, the reader's process
+ * already feeds the mirror; if not, this process feeds it from now on.
  */
 static void
 mcp_store_mirror_reuse(mcp_store_op_t *op, mcp_store_stream_t *st,
@@ -501,15 +502,16 @@ mcp_store_mirror_lookup(mcp_store_op_t *op, const mcp_store_making_t *making,
         return MCP_ERR_DENIED;
     }
 
-    /* a joined reader begins at the mirror's position, if the mirror has a
-     * reader for which it is kept up to date */
+    /* a mirror that has a reader is kept up to date: a joined reader begins
+     * with the events that the mirror has, whatever begin->after is */
     if ((begin->number || !mcp_store_attended(op->head, st))
         && (st->events.first > begin->after + 1
             || st->events.last < begin->after))
     {
         /* if the mirror were freed, its joined requests would get the error
-         * that the call does not exist any more; so the client has to resume
-         * again after they have their response */
+         * that the call does not exist any more; so the new reader is rejected,
+         * and its client has to resume again after the joined requests have
+         * their response */
         if (begin->number
             && mcp_store_readers_slot(op, st, MCP_STORE_NO_SLOT)
                != MCP_STORE_NO_SLOT)

@@ -289,8 +289,8 @@ mcp_store_retire(mcp_store_op_t *op, unsigned slot)
 
     atomic_store(&s->link, 0);
 
-    /* pid is cleared at the end: if this process dies before, another one
-     * clears the slot again */
+    /* pid is cleared at the end: if this process dies before that, another
+     * process clears the slot again */
 
     mcp_store_barrier();
     atomic_store(&s->pid, 0);

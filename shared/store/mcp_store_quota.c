@@ -282,8 +282,8 @@ mcp_store_tenant_demand(const mcp_store_head_t *head,
 
 
 /*
- * Evicts unread streams of tenants that are larger than op's, until as many as
- * "calls" and as many chunks as "chunks" are freed.
+ * Evicts unread streams of tenants that are larger than op's, until at least
+ * "calls" calls and "chunks" chunks are freed.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_LIMIT  there are not enough such streams
@@ -536,10 +536,11 @@ mcp_store_admits_at_once(const mcp_store_head_t *head, uint32_t session_limit,
 
 
 /*
- * A call that exceeds a quota that is a number is rejected, or, if the quota
- * is a share, one that exceeds the part of the last eighth for a tenant that
- * uses little. If only other tenants have used up the room, the call may
- * begin, and is rejected when it needs room.
+ * If the quota is a number, rejects a call that would exceed it. If the quota
+ * is a share, rejects a call only if the tenant already uses more than the part
+ * of the last eighth to which a tenant that uses little is entitled. If only
+ * other tenants have used up the room, the call may begin, and is rejected when
+ * it needs room.
  */
 int
 mcp_store_admits(mcp_store_t *store,

@@ -416,9 +416,9 @@ mcp_store_replication_end(mcp_store_t *store, const mcp_stream_ref_t *ref)
 
 /* --- client input from other nodes --- */
 
-/* Number of times that the replicator sends the state after a query. It sends
- * the state twice, because the first command may have been sent to Redis
- * before the query arrived. */
+/* Number of times that the replicator sends the state after a query. Once is
+ * not enough: a command with the state for an earlier query may be pending when
+ * a query arrives, and its reply counts as well. */
 #define MCP_REPLICATION_ANSWERS  2
 
 

@@ -325,13 +325,13 @@ void mcp_store_remote_consumer_joined(mcp_store_t *store,
  *
  * A mirror is a stream without an owner. Its events arrive from other nodes,
  * with their numbers, and no local process publishes to it. The process that
- * passed the number of the latest reader feeds the mirror, in the role of the
- * replicator. It is woken if more events are known than the mirror has, if
- * there is room again, if an event was sent or confirmed, if the consumer
- * attached or left, and if the mirror was freed; it reads these conditions
- * from mcp_store_replication_state(). If the feeding process dies, the
- * consumer's process replaces it, unless both are the same process: then no
- * process feeds the mirror.
+ * passed the number of the latest reader to mcp_store_mirror() feeds the
+ * mirror, in the role of the replicator. It is woken if more events are known
+ * than the mirror has, if there is room again, if an event was sent or
+ * confirmed, if the consumer attached or left, and if the mirror was freed; it
+ * reads these conditions from mcp_store_replication_state(). If the feeding
+ * process dies, the consumer's process replaces it, unless both are the same
+ * process: then no process feeds the mirror.
  *
  * A reader gets the events that the mirror has; a state counts when all events
  * before it have arrived. A mirror accepts neither posts nor cancellations.
@@ -341,9 +341,9 @@ void mcp_store_remote_consumer_joined(mcp_store_t *store,
 /*
  * Creates a mirror for the events after "after", or finds the existing mirror
  * if it has these events; otherwise the existing mirror is freed, and its
- * consumer gets MCP_ERR_NOT_FOUND. Events before "first" do not exist any
- * more. This process feeds the mirror from now on; the process that fed it
- * before gets MCP_ERR_DENIED. "number" is that of the reader that is about to
+ * consumer gets MCP_ERR_NOT_FOUND. Events before "first" do not exist any more.
+ * This process feeds the mirror from now on; the process that fed it before
+ * gets MCP_ERR_DENIED. "number" is the number of the reader that is about to
  * watch the mirror. All values of the spec are used except session_limit,
  * handle, consumer and held.
  *
@@ -388,10 +388,10 @@ int mcp_store_mirror_append(mcp_store_t *store,
     mcp_str_t message, uint64_t now);
 
 /*
- * Stores the state of the owner's stream, and the event that a client has
- * confirmed, for a mirror. Any process may call this, in any order: a state
- * older than the known one has no effect. Of two states with the same number,
- * the later one counts, unless the earlier one is final.
+ * Stores in a mirror the state of the owner's stream, and the number of the
+ * last event that a client has confirmed. Any process may call this, in any
+ * order: a state older than the known one has no effect. Of two states with the
+ * same number, the later one counts, unless the earlier one is final.
  *
  * A final state also counts with a number lower than the known one: another
  * node has then ended the stream, and later events are lost. A mirror that has

@@ -831,8 +831,8 @@ mcp_store_stream_end(const mcp_store_stream_t *st)
     wait = st->max_wait;
     sent = st->sent_seq >= st->events.last;
 
-    /* with MCP_PROMISE_TIME, the client has to confirm the last event, because
-     * sent events may not have arrived */
+    /* with MCP_PROMISE_TIME, the last event counts as delivered only when the
+     * client has confirmed it, because a sent event may not have arrived */
     delivered = sent && (!(st->promised & MCP_PROMISE_TIME)
                          || st->state == MCP_STATE_CANCELLED
                          || st->confirmed_seq >= st->events.last);

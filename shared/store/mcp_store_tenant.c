@@ -467,7 +467,7 @@ mcp_store_tenant_value_leave(mcp_store_op_t *op, uint32_t ref)
 }
 
 
-/* --- values that may give way --- */
+/* --- pushed values --- */
 
 void
 mcp_store_tenant_push(mcp_store_op_t *op, mcp_store_entry_t *e)

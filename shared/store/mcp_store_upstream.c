@@ -15,7 +15,8 @@
 #include "store/mcp_store_layout.h"
 
 
-/* The parts of mcp_store_upstream_row_t: index + 1, and how often the row was
+/* A mcp_store_upstream_row_t consists of the index of the row + 1, in the
+ * lowest MCP_STORE_UPSTREAM_BITS bits, and the number of times that the row was
  * taken. */
 #define MCP_STORE_UPSTREAM_BITS  6
 
@@ -83,7 +84,7 @@ mcp_store_upstream_find(mcp_store_head_t *head, const unsigned char *key)
 }
 
 
-/* Takes a row for a server, which has not the key of the row yet. */
+/* Initializes row i for a server that has no row yet. */
 static void
 mcp_store_upstream_take(mcp_store_head_t *head, uint32_t i,
     const unsigned char *key, const mcp_store_upstream_item_t *item)
@@ -149,7 +150,8 @@ mcp_store_upstream_offer(mcp_store_t *store,
         mcp_store_upstream_take(op.head, i, key, item);
     }
 
-    /* "auto": the form that was found out earlier is still likely */
+    /* if the configuration leaves the form open ("auto"), a form that was found
+     * out earlier is kept */
 
     if (item->form != atomic_load(&data->form)
         && (item->form != MCP_UPSTREAM_AUTO || atomic_load(&data->form) == 0))

@@ -50,13 +50,14 @@ typedef struct {
     char               name[MCP_STORE_UPSTREAM_NAME];  /* name of the backend */
     unsigned           form;           /* mcp_upstream_e; AUTO: it was not found
                                           out yet */
-    mcp_revision_e     revision;       /* in which the server was last called;
-                                          NONE: unknown */
+    mcp_revision_e     revision;       /* revision in which the server was last
+                                          called; NONE: unknown */
     mcp_upstream_up_e  up;             /* whether the last request got a
                                           response */
-    uint64_t           opened;         /* number of successful requests
-                                          initialize */
-    uint64_t           refused;        /* number of other requests initialize */
+    uint64_t           opened;         /* number of initialize requests that
+                                          succeeded */
+    uint64_t           refused;        /* number of initialize requests that
+                                          failed */
     uint32_t           sessions;       /* number of its sessions in the zone */
 
     /* name and version that the server has sent; empty if it has sent none */
@@ -71,20 +72,22 @@ typedef struct {
 } mcp_store_upstream_t;
 
 
-/* The name of a row: a server is that of the endpoint with this key and
- * identity. */
+/* The server to which a row belongs. catalog_key and identity are the key of
+ * the row. */
 typedef struct {
     const unsigned char  *catalog_key; /* MCP_DIGEST_LEN bytes */
     mcp_str_t             identity;
     mcp_str_t             endpoint;    /* readable name of the endpoint */
     mcp_str_t             name;        /* name of the backend */
     unsigned              form;        /* mcp_upstream_e of the configuration */
-    mcp_revision_e        revision;    /* in which a server of this form is
-                                          called at first; NONE: unknown */
+    mcp_revision_e        revision;    /* revision in which a server of this
+                                          form is called at first; NONE:
+                                          unknown */
 } mcp_store_upstream_item_t;
 
 
-/* Makes a configuration the one in use; number differs for each one. */
+/* Makes the configuration with this number the one in use. Each configuration
+ * has another number. */
 void mcp_store_upstream_begin(mcp_store_t *store, uint32_t number);
 
 /*
@@ -106,7 +109,7 @@ void mcp_store_upstream_form(mcp_store_t *store, mcp_store_upstream_row_t row,
 void mcp_store_upstream_revision(mcp_store_t *store,
     mcp_store_upstream_row_t row, mcp_revision_e revision);
 
-/* Counts a request initialize; ok is 1 if it was successful. */
+/* Counts an initialize request; ok is 1 if it succeeded. */
 void mcp_store_upstream_initialized(mcp_store_t *store,
     mcp_store_upstream_row_t row, int ok);
 

@@ -24,7 +24,7 @@ typedef struct {
 
 
 _Static_assert(sizeof(mcp_zone_t) <= MCP_ZONE_HEAD && MCP_ZONE_HEAD % 64 == 0,
-               "MCP_ZONE_HEAD will not do");
+               "MCP_ZONE_HEAD must be a multiple of 64, not below mcp_zone_t");
 
 
 /* Excludes the region's pages from core dumps, if the system supports that. */

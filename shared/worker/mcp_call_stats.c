@@ -5,7 +5,7 @@
 
 
 /* The rows of the call statistics for one catalog: one row for each item, in
- * the order of the catalog, and "other" for all other names. */
+ * the order of the catalog, and the row "other" for all other names. */
 struct mcp_call_stats_entry_s {
     mcp_call_stats_entry_t  *next;
     unsigned char            catalog_key[MCP_DIGEST_LEN];

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Announces changes of lists after a reload. The zone outlives a
- * configuration, and has a digest of each list of each endpoint. The first
- * process of the next configuration replaces the digests and notifies the
- * listeners of each changed list. A process of the old configuration that
- * shuts down waits for that, because its listeners have to get the
- * notification, and it may have to end before the new configuration was even
- * read.
+ * Announces changes of lists after a reload. The zone outlives a configuration,
+ * and has a digest of each list of each endpoint. The first process of the next
+ * configuration replaces the digests and notifies the listeners of each changed
+ * list. A process of the old configuration that shuts down waits for that,
+ * because its listeners have to get the notifications: the server may stop it
+ * before the first process of the next configuration has started.
  */
 
 #include "worker/mcp_cluster_operation.h"
@@ -179,8 +178,8 @@ mcp_catalog_change_is_done(mcp_worker_t *worker, uint64_t now)
 }
 
 
-/* Calls the stop functions of all objects, which check whether they have to
- * end. */
+/* Calls the stop functions of all objects: each ends its object, unless that
+ * may continue while the process shuts down. */
 static void
 mcp_catalog_change_start(mcp_worker_t *worker)
 {

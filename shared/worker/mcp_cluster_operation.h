@@ -220,9 +220,9 @@ typedef enum {
 
     /* Sends client input to a call of another node, or notifies the other
      * nodes of input for a call of this node. If no exchange waits for the
-     * result, input for a call that does not exist is ignored. MCP_ERR_LIMIT
-     * there is no room for the input MCP_ERR_NOT_FOUND  the cluster has no
-     * such call, or the call is over */
+     * result, input for a call that does not exist is ignored.
+     *   MCP_ERR_LIMIT      there is no room for the input
+     *   MCP_ERR_NOT_FOUND  the cluster has no such call, or the call is over */
     MCP_OPERATION_CLIENT_INPUT,
 
     /* Subscribes or unsubscribes a session's own stream at its owner's node,
@@ -235,8 +235,8 @@ typedef enum {
      *   MCP_ERR_LIMIT      the session may not */
     MCP_OPERATION_QUOTA,
 
-    /* Performs an operation on a resume token. TAKE lets requests of this node
-     * use the token; no exchange waits for the results of other nodes.
+    /* Performs an operation on a resume token. An exchange waits only for the
+     * result of TAKE, which lets requests of this node use the token.
      *   MCP_ERR_DENIED     another node uses the token, or its call has a
      *                      stream at any node; "value" is the value of SET,
      *                      or 0 */
@@ -251,7 +251,7 @@ typedef enum {
 } mcp_operation_kind_e;
 
 
-/* The function of an operation. */
+/* The kind of an operation and its arguments. */
 struct mcp_operation_spec_s {
     mcp_operation_kind_e              kind;
 
@@ -326,7 +326,7 @@ struct mcp_cluster_hooks_s {
      *   MCP_ERR_UNREACHABLE  Redis has not been reached since the zone was
      *                        created
      *   MCP_ERR_DENIED       the clocks differ too much, and no request may be
-     *   served */
+     *                        served */
     int                       (*clock)(void *cluster);
 
     /* Waits until the cluster has a stream of this process, or the event
@@ -339,7 +339,7 @@ struct mcp_cluster_hooks_s {
      *   MCP_ERR_NOT_FOUND  this stream, or the other call's, does not exist
      *                      any more
      *   MCP_ERR_FULL       the region has no room for a mirror of the other
-     *   stream */
+     *                      stream */
     int (*await_replication)(void *cluster, const mcp_stream_ref_t *ref,
                 mcp_operation_t *op);
 
@@ -384,10 +384,11 @@ int mcp_operation_entry(mcp_exchange_t *x);
  * Starts an operation for an entry function, or returns its result if an
  * earlier run has started it.
  *
- * Returns MCP_OK if the operation has succeeded or there are no other nodes,
- * or MCP_AGAIN            the entry function has to return this value
- * MCP_ERR_UNREACHABLE  the cluster is unreachable MCP_ERR_MEMORY other results
- * of the kind, except MCP_ERR_AHEAD
+ * Returns MCP_OK if the operation has succeeded or there are no other nodes, or
+ *   MCP_AGAIN            the entry function has to return this value
+ *   MCP_ERR_UNREACHABLE  the cluster is unreachable
+ *   MCP_ERR_MEMORY
+ *   other results that mcp_operation_kind_e lists, except MCP_ERR_AHEAD
  */
 int mcp_operation(mcp_exchange_t *x, const mcp_operation_spec_t *spec);
 
@@ -464,8 +465,11 @@ void mcp_operation_respond_with(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
  *
  * Returns MCP_AGAIN if then() will be called with MCP_OK, MCP_ERR_UNREACHABLE
  * or a result of "await_replication", unless x is freed before; or
- *   MCP_OK  the stream is the first one, because there are no other nodes
- *           MCP_ERR_NOT_FOUND, MCP_ERR_MEMORY, MCP_ERR_UNREACHABLE
+ *   MCP_OK               the stream is the first one, because there are no
+ *                        other nodes
+ *   MCP_ERR_NOT_FOUND    the stream does not exist
+ *   MCP_ERR_MEMORY
+ *   MCP_ERR_UNREACHABLE  the cluster is unreachable
  */
 int mcp_operation_first(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     void (*then)(mcp_exchange_t *x, int rc));

@@ -53,13 +53,12 @@ mcp_consumer_arm(mcp_exchange_t *x)
 void
 mcp_consumer_ready(mcp_exchange_t *x)
 {
-    /* an action is queued already: after a PULL or STREAM action the glue
-     * pulls */
+    /* the next pull reads the stream, even if the last one read all events */
 
     x->reader.cursor.all = 0;
 
-    /* an action is queued already: after a STREAM action the glue pulls as
-     * well */
+    /* if an action is queued already, it is a PULL, or a STREAM, after which
+     * the glue pulls as well */
 
     if (x->queued.link || x->reader.state == MCP_CONSUMER_DONE) {
         return;
@@ -202,8 +201,8 @@ mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     if (mcp_worker_logs(x->worker, MCP_LOG_DEBUG)) {
         mcp_stream_id_short(id, ref->id);
         mcp_worker_log(x->worker, MCP_LOG_DEBUG,
-                     "stream %s: %s after %llu%s", id,
-                     x->reader.joins ? "joined" : "consumer",
+                     "stream %s: %s after event %llu%s", id,
+                     x->reader.joins ? "joined" : "read",
                      (unsigned long long) after, taken ? ", taken over" : "");
     }
 

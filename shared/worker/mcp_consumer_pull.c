@@ -66,8 +66,8 @@ mcp_consumer_is_closing(const mcp_exchange_t *x)
 }
 
 
-/* Returns 1 if the client has named its last event, with its method or in
- * Last-Event-ID: then it has received no later one. */
+/* Returns 1 if the client has named its last event, by its resumption method or
+ * in Last-Event-ID: then it has received no later event. */
 static int
 mcp_consumer_is_placed(const mcp_exchange_t *x)
 {

@@ -363,7 +363,8 @@ mcp_notify_receive_topic(mcp_worker_t *worker,
     unsigned char      id[MCP_STREAM_ID_LEN];
     mcp_stream_info_t  info;
 
-    /* a mirror is subscribed, too, because it may soon be promoted */
+    /* the topic is also added to a mirror, because the mirror may soon be
+     * promoted */
 
     if (mcp_notify_listener_id(session, id) != MCP_OK
         || mcp_store_find(worker->store, id, 0, &info) != MCP_OK
@@ -382,7 +383,7 @@ mcp_notify_receive_topic(mcp_worker_t *worker,
 
 /* Makes the session's own stream available at this node, for a client that has
  * not named an event. Returns the values of mcp_operation_stream(), or
- * MCP_ERR_MEMORY. Runs again after MCP_AGAIN. */
+ * MCP_ERR_MEMORY. Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 static int
 mcp_notify_poll(mcp_exchange_t *x)
 {
@@ -402,7 +403,7 @@ mcp_notify_poll(mcp_exchange_t *x)
 }
 
 
-/* Runs again after MCP_AGAIN. */
+/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
 int
 mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
 {

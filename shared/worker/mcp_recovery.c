@@ -132,8 +132,8 @@ mcp_worker_adopt(mcp_worker_t *worker)
             mcp_notify_task(worker, info.ref.id);
         }
 
-        /* without the error the stream would never end, so it is freed: its
-         * client gets 404 */
+        /* if the error cannot be stored, the stream would never end, so it is
+         * freed: its client gets 404 */
 
         if (rc != MCP_OK) {
             mcp_store_free(worker->store, &info.ref);

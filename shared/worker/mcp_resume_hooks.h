@@ -114,10 +114,10 @@ struct mcp_resume_method_s {
                                                     names the last event that
                                                     it has by an event id */
 
-    /* The entry function of a GET: of the endpoint, after the session was
-     * checked, for the first method of the list; of a URL of this method, in
-     * place of the code for the endpoint, for a method with the hook
-     * "lookup". */
+    /* The entry function of a GET. The first method of the list handles a GET
+     * of the endpoint, after the session was checked. A method with the hook
+     * "lookup" handles a GET of its own URLs, in place of the code for the
+     * endpoint. */
     int                     (*get)(mcp_exchange_t *x);
 
     /* Handles a POST of a URL of this method, in place of the code for the
@@ -165,8 +165,8 @@ struct mcp_resume_method_s {
      * this resumption method. Returns the values of mcp_exchange_body(). */
     int                     (*open)(mcp_exchange_t *x);
 
-    /* Writes the last bytes of a connection that ends by the server to
-     * x->answer.out. */
+    /* Writes to x->answer.out the last bytes of a connection that the server
+     * ends. */
     void                    (*tail)(mcp_exchange_t *x, mcp_tail_e how);
 
     const mcp_resume_call_t    *call;

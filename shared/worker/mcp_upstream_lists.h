@@ -21,7 +21,7 @@
 #define MCP_UPSTREAM_LISTS_PAGE   (1024 * 1024)
 #define MCP_UPSTREAM_LISTS_SIZE   (4 * 1024 * 1024)
 
-/* Longest time for which ttlMs of a page prolongs its time in the cache, ms. */
+/* Maximum time for which a page is fresh because of its ttlMs, ms. */
 #define MCP_UPSTREAM_LISTS_TTL    3600000
 
 
@@ -44,14 +44,15 @@ struct mcp_upstream_page_s {
     mcp_buf_t                 text;    /* the result without ttlMs */
     uint64_t                  at;      /* when it was received, ms of
                                           mcp_env_t.now */
-    uint64_t                  until;   /* how long it is fresh, ms */
+    uint64_t                  until;   /* time until which it is fresh, ms of
+                                          mcp_env_t.now */
     uint64_t                  ttl;     /* ttlMs */
     unsigned                  has_ttl:1;       /* 1: the result has ttlMs */
-    uint64_t                  asked;   /* when a request for a new one was sent
-                                          that has no response yet; 0: there is
-                                          none */
-    uint64_t                  failed;  /* when such a request failed last; 0: it
-                                          has not */
+    uint64_t                  asked;   /* when the last request for a newer page
+                                          was sent, if it has no response yet,
+                                          ms; 0: none is pending */
+    uint64_t                  failed;  /* when a request for a newer page last
+                                          failed, ms; 0: none has failed */
 };
 
 

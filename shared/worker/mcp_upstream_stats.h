@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* The rows of the statistics of MCP servers. A worker looks up the rows of the
- * servers of its configuration when it starts, and that of an endpoint without
- * a catalog key when its server is called. */
+ * servers of its configuration when it starts, and the row of an endpoint
+ * without a catalog key when the endpoint's server is called. */
 
 
 #ifndef MCP_UPSTREAM_STATS_H_INCLUDED

@@ -84,8 +84,8 @@ struct mcp_worker_s {
                                                   the page that was used last
                                                   first */
     unsigned                           n_pages;
-    size_t                             pages_size;     /* bytes of their
-                                                          texts */
+    size_t                             pages_size;     /* bytes of the texts of
+                                                          all cached pages */
     uint64_t                           lists_changed;  /* number of times that
                                                           a list was removed
                                                           from the cache */
@@ -398,14 +398,17 @@ struct mcp_exchange_s {
     unsigned                    granted_known:1;
     unsigned                    parsed:1;   /* 1: msg was parsed by
                                                mcp_exchange_parse() */
-    unsigned                    described:1;  /* 1: the MCP server that is the
-                                                 backend was asked about
-                                                 itself */
+    unsigned                    described:1;  /* 1: the description of the MCP
+                                                 server that is the backend was
+                                                 requested */
     int                       (*entry)(mcp_exchange_t *x);     /* called after
                                                  the body, which is empty;
                                                  NULL: the body is a message */
-    int                       (*respond)(mcp_exchange_t *x);   /* called
-                                                                  afterwards */
+    int                       (*respond)(mcp_exchange_t *x);   /* called after
+                                                                  mcp_describe()
+                                                                  has the
+                                                                  description,
+                                                                  or has none */
     unsigned                    allocated:1;       /* 1: the core has allocated
                                                       the exchange, and frees
                                                       it */

@@ -144,7 +144,7 @@ suite('cancelled calls', async () => {
 
     // mod_proxy_uwsgi reports a closed connection as an error of its own
 
-    test('calls cancelled at a balancer of uwsgi backends: each gets its share',
+    test('calls cancelled at a balancer of uwsgi backends: each backend gets its share of calls',
          async () => {
         const silent = await Promise.all([0, 1, 2].map(silentMember));
         const other = await Fixture.start({

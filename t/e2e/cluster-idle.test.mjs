@@ -35,7 +35,7 @@ async function beaten(redis, times) {
 
 
 describe('idle streams', () => {
-    test('idle streams in a cluster: one script refreshes many in Redis, none expires',
+    test('idle streams in a cluster: one command renews the keys of many, none expires',
          async (t) => {
         const redis = await Redis.start();
 

@@ -118,7 +118,8 @@ describe('a session\'s own stream', { concurrency: true }, () => {
         await redis?.stop();
     });
 
-    test('session stream: resumed at another node', async () => {
+    test('session stream of a node that is resumed at another node: has the later notifications',
+         async () => {
         const listening = await Listening.start(nodes);
 
         await listening.open(0);

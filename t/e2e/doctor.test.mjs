@@ -224,7 +224,8 @@ const status = ['--status', at('/status')];
 
 
 describe('set-ups without a fault', () => {
-    test('endpoint: each check is ok, exit code 0', async () => {
+    test('endpoint without a fault: mcp-doctor reports ok for each check, exit code 0',
+         async () => {
         const { code, checks, counts } = await doctor(
             server.url, ...status, '--catalog',
             `${root}/t/fixtures/catalog.json`, '--call', 'echo',
@@ -244,7 +245,8 @@ describe('set-ups without a fault', () => {
         }
     });
 
-    test('endpoint: as text, one line for each check', async () => {
+    test('mcp-doctor without --json: prints one line for each check',
+         async () => {
         const { code, out } = await run(...quick([server.url]));
         const rows = out.trimEnd().split('\n');
 
@@ -253,14 +255,15 @@ describe('set-ups without a fault', () => {
         rows.forEach((row) => assert.match(row, /^ok {7}[\w -]+: ./));
     });
 
-    test('proxy that passes everything: no fault', async () => {
+    test('proxy passes everything: mcp-doctor reports no fault', async () => {
         const { code, faults } = await doctor(at('/plain'));
 
         assert.deepEqual([...faults], []);
         assert.equal(code, 0);
     });
 
-    test('endpoints of one revision: the others are not a fault', async () => {
+    test('endpoint supports one revision: mcp-doctor reports no fault',
+         async () => {
         for (const path of ['/old-only', '/modern-only']) {
             const { code, faults } = await doctor(at(path));
 
@@ -269,7 +272,7 @@ describe('set-ups without a fault', () => {
         }
     });
 
-    test('call with progress: its connection is cut, and the call resumed',
+    test('--call of a tool with progress: mcp-doctor cuts the connection, then resumes the call',
          async () => {
         const { checks, faults } = await doctor(server.url, '--call', 'count',
             '--arguments', '{"n":3,"ms":300}');
@@ -279,7 +282,7 @@ describe('set-ups without a fault', () => {
         assert.match(seen, /the connection was cut and the call resumed/);
     });
 
-    test('without --call: no tool is called', async () => {
+    test('mcp-doctor without --call: calls no tool', async () => {
         const calls = async () => {
             const answer = await fetch(at('/status'),
                 { headers: { Accept: 'application/json' } });
@@ -299,7 +302,8 @@ describe('set-ups without a fault', () => {
 describe('proxies in front', () => {
     const watch = ['--keepalive', '1', '--wait', '6'];
 
-    test('endpoint whose comments arrive: no fault', async () => {
+    test('keepalive comments arrive in time: mcp-doctor reports no fault',
+         async () => {
         const { checks, faults } = await doctor(at('/lively'), ...watch);
 
         assert.deepEqual([...faults], []);
@@ -307,7 +311,7 @@ describe('proxies in front', () => {
             .seen, /^events and comments arrive/);
     });
 
-    test('reload while the streams are watched: no fault', async (t) => {
+    test('reload while mcp-doctor watches the streams: no fault', async (t) => {
         const own = await Fixture.start();
 
         t.after(() => own.stop());
@@ -334,22 +338,25 @@ describe('proxies in front', () => {
         }
     });
 
-    test('proxy buffers streams: buffered', () =>
+    test('proxy buffers streams: mcp-doctor reports buffered', () =>
         finds('buffered', 'failure', [behind('/buffered'), ...watch,
                                       '--timeout', '6']));
 
-    test('proxy compresses streams: compressed', () =>
+    test('proxy compresses streams: mcp-doctor reports compressed', () =>
         finds('compressed', 'warning', [at('/compressed')]));
 
-    test('proxy compresses and holds streams: compressed', () =>
+    test('proxy compresses and holds streams: mcp-doctor reports compressed',
+         () =>
         finds('compressed', 'failure', [behind('/held'), ...watch,
                                         '--timeout', '6']));
 
-    test('proxy cuts idle connections after three seconds: cut', () =>
+    test('proxy cuts idle connections after three seconds: mcp-doctor reports cut',
+         () =>
         finds('cut', 'failure', [at('/cut'), '--keepalive', '0', '--wait', '12'],
               { seen: /was cut after/ }));
 
-    test('proxy cuts connections, without --wait: its line names the option', async () => {
+    test('mcp-doctor without --wait: reports that streams were not watched',
+         async () => {
         const { checks } = await doctor(at('/cut'));
 
         assert.match(checks.find(({ check }) => check === 'stream 2025-11-25')
@@ -358,93 +365,97 @@ describe('proxies in front', () => {
 
     for (const name of ['Mcp-Method', 'Mcp-Name', 'MCP-Protocol-Version',
                         'Mcp-Session-Id']) {
-        test(`proxy removes ${name} of requests: headers`, () =>
+        test(`proxy removes ${name} from requests: mcp-doctor reports headers`,
+             () =>
             finds('headers', 'failure', [at(`/without-${name}`)]));
     }
 
-    test('proxy removes Mcp-Session-Id of responses: headers', () =>
+    test('proxy removes Mcp-Session-Id from responses: mcp-doctor reports headers',
+         () =>
         finds('headers', 'failure', [at('/hidden-session')],
               { seen: /in the response/ }));
 
-    test('proxy changes Host: own-origin', () =>
+    test('proxy changes Host: mcp-doctor reports own-origin', () =>
         finds('own-origin', 'warning', [at('/other-host')]));
 
-    test('proxy changes Host, with mcp_link: host', () =>
+    test('proxy changes Host, with mcp_link: mcp-doctor reports host', () =>
         finds('host', 'failure', [at('/other-link')],
               { seen: /localhost/, also: ['own-origin'] }));
 
-    test('proxy refuses OPTIONS: preflight', () =>
+    test('proxy refuses OPTIONS: mcp-doctor reports preflight', () =>
         finds('preflight', 'failure', [at('/no-options')],
               { seen: /HTTP 405/ }));
 
-    test('proxy removes a CORS header: preflight', () =>
+    test('proxy removes a CORS header: mcp-doctor reports preflight', () =>
         finds('preflight', 'failure', [at('/no-cors')],
               { seen: /Allow-Headers lacks/ }));
 
-    test('proxy refuses GET and DELETE: method', () =>
+    test('proxy refuses GET and DELETE: mcp-doctor reports method', () =>
         finds('method', 'warning', [at('/post-only')]));
 
-    test('proxy uses HTTP/1.0: http-1.0', () =>
+    test('proxy uses HTTP/1.0: mcp-doctor reports http-1.0', () =>
         finds('http-1.0', 'warning', [at('/old')]));
 
-    test('proxy does not reach the endpoint: gateway', () =>
+    test('proxy does not reach the endpoint: mcp-doctor reports gateway', () =>
         finds('gateway', 'failure', [at('/dead')]));
 
-    test('path redirects: redirect', () =>
+    test('path redirects: mcp-doctor reports redirect', () =>
         finds('redirect', 'failure', [at('/moved')], { seen: /\/mcp/ }));
 
-    test('path is absent: not-found', () =>
+    test('path is absent: mcp-doctor reports not-found', () =>
         finds('not-found', 'failure', [at('/absent')]));
 
-    test('path is a page: not-mcp', () =>
+    test('path is a page: mcp-doctor reports not-mcp', () =>
         finds('not-mcp', 'failure', [at('/page')]));
 });
 
 
 describe('endpoints', () => {
-    test('mcp_allow_origin *: any-origin', () =>
+    test('mcp_allow_origin *: mcp-doctor reports any-origin', () =>
         finds('any-origin', 'failure', [at('/any-origin')]));
 
-    test('origin of a page is not allowed: origin', () =>
+    test('origin of a page is not allowed: mcp-doctor reports origin', () =>
         finds('origin', 'failure', [server.url, '--origin', page]));
 
-    test('origin of a page is allowed: no fault', async () => {
+    test('origin of a page is allowed: mcp-doctor reports no fault',
+         async () => {
         const { faults } = await doctor(at('/one-origin'), '--origin', page);
 
         assert.deepEqual([...faults], []);
     });
 
-    test('401 without metadata: no-metadata', () =>
+    test('401 without metadata: mcp-doctor reports no-metadata', () =>
         finds('no-metadata', 'failure', [at('/basic')],
               { also: ['needs-token'] }));
 
-    test('401 with metadata: asks for a token', async () => {
+    test('401 with metadata: mcp-doctor reports needs-token, exit code 0',
+         async () => {
         const { code, faults } = await doctor(at('/oauth'));
 
         assert.deepEqual([...faults.keys()], ['needs-token']);
         assert.equal(code, 0);
     });
 
-    test('metadata cannot be reached: metadata', () =>
+    test('metadata cannot be reached: mcp-doctor reports metadata', () =>
         finds('metadata', 'failure', [at('/hidden')],
               { also: ['needs-token'] }));
 
-    test('metadata of another resource: resource', () =>
+    test('metadata of another resource: mcp-doctor reports resource', () =>
         finds('resource', 'failure', [at('/resource')],
               { also: ['needs-token'] }));
 
-    test('token is refused: token', () =>
+    test('token is refused: mcp-doctor reports token', () =>
         finds('token', 'failure', [at('/oauth'), '--header',
                                    'Authorization: Bearer x']));
 
-    test('server does not run: unreachable, exit code 2', async () => {
+    test('server does not run: mcp-doctor reports unreachable', async () => {
         const found = await finds('unreachable', 'failure',
             [`http://127.0.0.1:${await freePort()}/mcp`]);
 
         assert.match(found.remedy, /mcp_key \(MCPKey\)/);
     });
 
-    test('key file that cannot be read: unreachable names mcp_key',
+    test('server cannot read its key file: mcp-doctor reports unreachable, names mcp_key',
          async () => {
         const own = await freePort();
 
@@ -457,10 +468,11 @@ describe('endpoints', () => {
         assert.match(found.remedy, /cannot read/);
     });
 
-    test('certificate of an unknown authority: certificate', () =>
+    test('certificate of an unknown authority: mcp-doctor reports certificate',
+         () =>
         finds('certificate', 'failure', [`https://localhost:${secure}/mcp`]));
 
-    test('certificate of a known authority, for two days: a warning',
+    test('certificate ends in two days: mcp-doctor warns',
          async (t) => {
         process.env.SSL_CERT_FILE = certificate;
         t.after(() => { delete process.env.SSL_CERT_FILE; });
@@ -469,7 +481,8 @@ describe('endpoints', () => {
                     { seen: /ends in [12] days/ });
     });
 
-    test('catalog has other items: catalog', async () => {
+    test('endpoint lacks items of --catalog: mcp-doctor reports catalog',
+         async () => {
         const other = await catalog({ tools: [{ name: 'other',
             inputSchema: { type: 'object' } }] });
 
@@ -477,7 +490,7 @@ describe('endpoints', () => {
                     { seen: /tools "other": not offered/ });
     });
 
-    test('clock of the server is an hour ahead: clock', {
+    test('clock of the server is an hour ahead: mcp-doctor reports clock', {
         skip: process.env.SUITE_PREFIX ? 'with a sanitizer' : false,
     }, async (t) => {
         const wall = await file('wall', '');
@@ -494,7 +507,7 @@ describe('endpoints', () => {
         await finds('clock', 'warning', [ahead.url], { seen: /\+3[56]\d\d s/ });
     });
 
-    test('wrong arguments of the program: exit code 2', async () => {
+    test('mcp-doctor with wrong arguments: exit code 2', async () => {
         for (const args of [[], ['ftp://x/'], [server.url, '--arguments', '[]'],
                             [server.url, '--catalog', '/nonexistent'],
                             [server.url, '--header', 'x']]) {
@@ -508,29 +521,31 @@ describe('backends', () => {
     const call = (name, args = {}) => [server.url, '--call', name,
                                        '--arguments', JSON.stringify(args)];
 
-    test('backend does not run: backend-down', () =>
+    test('backend does not run: mcp-doctor reports backend-down', () =>
         finds('backend-down', 'failure', call('refused')));
 
-    test('backend does not run, with --status: the reason', () =>
+    test('backend does not run, with --status: mcp-doctor reports failed, too',
+         () =>
         finds('backend-down', 'failure', [...call('refused'), ...status],
               { also: ['failed'] }));
 
-    test('backend sends JSON as text/html: backend-type', () =>
+    test('backend sends JSON as text/html: mcp-doctor reports backend-type',
+         () =>
         finds('backend-type', 'failure', call('raw', {
             type: 'text/html', body: '{"content":[]}' })));
 
-    test('backend sends broken JSON: backend-output', () =>
+    test('backend sends broken JSON: mcp-doctor reports backend-output', () =>
         finds('backend-output', 'failure', call('broken', {
             kind: 'not-json' })));
 
-    test('tool is unknown: unknown-tool', () =>
+    test('tool is unknown: mcp-doctor reports unknown-tool', () =>
         finds('unknown-tool', 'failure', call('nobody')));
 
-    test('tool reports an error: tool-error', () =>
+    test('tool reports an error: mcp-doctor reports tool-error', () =>
         finds('tool-error', 'failure', call('status', { code: 500 }),
               { seen: /status 500/ }));
 
-    test('MCP server with sessions, without mcp_upstream: upstream-session',
+    test('MCP server with sessions, without mcp_upstream: mcp-doctor reports upstream-session',
          async (t) => {
         const upstream = await withSessions();
         const before = await Fixture.start({
@@ -553,7 +568,8 @@ describe('backends', () => {
         }
     });
 
-    test('MCP server that refuses Host: upstream-host', async (t) => {
+    test('MCP server refuses Host: mcp-doctor reports upstream-host',
+         async (t) => {
         const upstream = await withSessions();
         const before = await Fixture.start({
             without: ['mcp_catalog', 'mcp_route'],
@@ -566,7 +582,8 @@ describe('backends', () => {
         await finds('upstream-host', 'failure', [before.url]);
     });
 
-    test('MCP server with sessions, with mcp_upstream: no fault', async (t) => {
+    test('MCP server with sessions, with mcp_upstream: mcp-doctor reports no fault',
+         async (t) => {
         const upstream = await withSessions();
 
         upstream.answer = ({ body }) => body.method.endsWith('/list')
@@ -586,7 +603,8 @@ describe('backends', () => {
         assert.equal(code, 0);
     });
 
-    test('MCP server that does not run: upstream-down', async (t) => {
+    test('MCP server does not run: mcp-doctor reports upstream-down',
+         async (t) => {
         const before = await Fixture.start({
             without: ['mcp_catalog', 'mcp_route'],
             location: { mcp_backend: 'gone' },
@@ -620,7 +638,7 @@ describe('several nodes', () => {
         return { nodes, url: `http://127.0.0.1:${front}/mcp` };
     }
 
-    test('nodes with different keys: keys, at a balancer and as two URLs',
+    test('nodes have different keys: mcp-doctor reports keys, at a balancer or as two URLs',
          async (t) => {
         const { nodes, url } = await balanced(t);
 
@@ -628,7 +646,8 @@ describe('several nodes', () => {
         await finds('keys', 'failure', nodes.map((node) => node.url));
     });
 
-    test('nodes with one key that share no streams: no-cluster', async (t) => {
+    test('nodes have the same key but no cluster: mcp-doctor reports no-cluster',
+         async (t) => {
         const key = await file('one.key', 'one key for both nodes, 32 bytes\n',
                                0o600);
         const { nodes, url } = await balanced(t, [
@@ -638,7 +657,7 @@ describe('several nodes', () => {
         await finds('no-cluster', 'failure', nodes.map((node) => node.url));
     });
 
-    test('nodes of a cluster: no fault', async (t) => {
+    test('nodes of a cluster: mcp-doctor reports no fault', async (t) => {
         const redis = await Redis.start();
 
         t.after(() => redis.stop());
@@ -661,7 +680,7 @@ describe('several nodes', () => {
         }
     });
 
-    test('Redis does not run: redis', async (t) => {
+    test('Redis does not run: mcp-doctor reports redis', async (t) => {
         const key = await file('lonely.key', 'the key of a lonely node, 32 bytes\n',
                                0o600);
         const lonely = await Fixture.start({
@@ -675,7 +694,8 @@ describe('several nodes', () => {
                     { also: ['no-cluster', 'calls-lost', 'failed'] });
     });
 
-    test('node with other tools: nodes-differ', async (t) => {
+    test('nodes have different catalogs: mcp-doctor reports nodes-differ',
+         async (t) => {
         const key = await file('same.key', 'the same key at both, 32 bytes..\n',
                                0o600);
         const other = await catalog({ tools: [{ name: 'other',
@@ -691,7 +711,8 @@ describe('several nodes', () => {
 
 
 describe('zones', () => {
-    test('small zone, full of listeners: zone-full, small-zone', async (t) => {
+    test('small zone is filled with listeners: mcp-doctor reports small-zone, then zone-full',
+         async (t) => {
         const small = await Fixture.start({ zone: '288k', location: {
             mcp_quota_listeners: 'off', mcp_quota_streams: 'off',
             mcp_quota_bytes: 'off' } });
@@ -733,7 +754,7 @@ describe('remedies', () => {
         + 'print(json.dumps(runpy.run_path(sys.argv[1])["REMEDIES"]))',
         `${root}/tools/mcp-doctor`], { encoding: 'utf8' }));
 
-    test('each fault is in docs/tools.md, and no other', async () => {
+    test('faults of mcp-doctor: the same in docs/tools.md', async () => {
         const page = await fs.readFile(`${root}/docs/tools.md`, 'utf8');
         const [, table] = /\| fault \|[^]*?\n\| ---[^\n]*\n([^]*?)\n\n/.exec(page);
         const names = table.split('\n').flatMap((row) =>
@@ -742,7 +763,7 @@ describe('remedies', () => {
         assert.deepEqual(names.toSorted(), Object.keys(remedies).toSorted());
     });
 
-    test('each fault has a test or is rare', async () => {
+    test('faults of mcp-doctor: each has a test or is rare', async () => {
         const text = await fs.readFile(new URL(import.meta.url), 'utf8');
         const rare = ['plain-http', 'server-error', 'forbidden',
                       'protocol', 'quota', 'upstream', 'backend-timeout',
@@ -755,7 +776,8 @@ describe('remedies', () => {
         assert.deepEqual(untested.toSorted(), rare.toSorted());
     });
 
-    test('remedies name directives that exist', async () => {
+    test('remedies of mcp-doctor: name only directives that exist',
+         async () => {
         const page = await fs.readFile(`${root}/docs/directives.md`, 'utf8');
         const files = ['mcp_upstream_params'];
 
@@ -782,7 +804,8 @@ describe('servers that are not HTTP', () => {
         return `http://127.0.0.1:${raw.address().port}/mcp`;
     }
 
-    test('server is silent: unreachable', async (t) => {
+    test('server sends no response: mcp-doctor reports unreachable',
+         async (t) => {
         const sockets = [];
 
         t.after(() => sockets.forEach((socket) => socket.destroy()));
@@ -792,7 +815,8 @@ describe('servers that are not HTTP', () => {
              '--timeout', '1'], { seen: /no response within 1 s/ });
     });
 
-    test('server closes each connection: unreachable', async (t) => {
+    test('server closes each connection: mcp-doctor reports unreachable',
+         async (t) => {
         await finds('unreachable', 'failure',
             [await accepting(t, (socket) => socket.end('no HTTP\r\n\r\n'))]);
     });

@@ -72,7 +72,8 @@ describe('demo', async () => {
     const server = await use();
     const session = await server.session({ capabilities });
 
-    test('tool dice of the demo: a result with the requested rolls', async () => {
+    test('tool dice of the demo: a result with the requested rolls',
+         async () => {
         const { rolls, sum } = (await session.tool('dice',
             { count: 5, sides: 4 })).structuredContent;
 
@@ -88,7 +89,8 @@ describe('demo', async () => {
         assert.equal(textOf(response.result), 'Lift-off!');
     });
 
-    test('tool book_table of the demo: a question, then the result', async () => {
+    test('tool book_table of the demo: a question, then the result',
+         async () => {
         const { response } = await session.follow(
             await session.call('book_table', { people: 3 }), {
                 onMessage: (m) => session.respond(m.id, {
@@ -408,7 +410,7 @@ describe('php', { skip: !phpFpm && 'no php-fpm' }, async () => {
         });
     });
 
-    test('php-pool: 40 users of 6 processes are asked at once, and all calls succeed',
+    test('php-pool of 6 processes, 40 calls with a question at once: all succeed',
          { skip: SERVER !== 'nginx' && 'nginx only' }, async () => {
         const { status, stdout, stderr } = spawnSync(
             `${root}/examples/php-pool/run`, ['module'], {

@@ -93,7 +93,8 @@ async function tree(where) {
 
 
 describe('files', () => {
-    test('default options: the files equal the ones in README.Debian', async () => {
+    test('mcp-init with default options: writes the files of README.Debian',
+         async () => {
         const where = await system();
         const { code, errors } = init(where, ['--yes']);
 
@@ -135,7 +136,7 @@ describe('files', () => {
         }
     });
 
-    test('second run: nothing is changed', async () => {
+    test('mcp-init runs twice: the second run changes nothing', async () => {
         const where = await system();
 
         init(where, ['--yes']);
@@ -149,7 +150,8 @@ describe('files', () => {
         assert.deepEqual(await tree(where), before);
     });
 
-    test('interrupted run: the next one writes the missing files', async () => {
+    test('mcp-init is interrupted: the next run writes the missing files',
+         async () => {
         const where = await system();
 
         init(where, ['--yes']);
@@ -212,7 +214,8 @@ describe('files', () => {
                      '/nonexistent/target');
     });
 
-    test('wrong arguments, or no server installed: exit code 2', async () => {
+    test('mcp-init with wrong arguments, or without a server: exit code 2',
+         async () => {
         const where = await system();
 
         for (const args of [['--name', 'a;b'], ['--listen', '0'],

@@ -118,7 +118,7 @@ test('messages of a call: not on the session\'s own stream', async () => {
 });
 
 
-test('detached call: its published messages arrive', async () => {
+test('backend answers 202, then publishes messages: they arrive', async () => {
     for (const n of [0, 1, 5]) {
         const { messages, response } = await session.follow(
             await session.call('detach', { n }));
@@ -129,7 +129,7 @@ test('detached call: its published messages arrive', async () => {
 });
 
 
-test('detached call, all messages published in one request: they arrive',
+test('backend answers 202, then publishes all messages at once: they arrive',
      async () => {
     for (const as of ['batch', 'ndjson', 'sse']) {
         const { messages, response } = await session.follow(
@@ -141,7 +141,8 @@ test('detached call, all messages published in one request: they arrive',
 });
 
 
-test('detached call whose client left: resumed, gets the rest', async () => {
+test('backend answers 202, client leaves and resumes: gets the published rest',
+     async () => {
     const answer = await session.call('detach', { n: 3, gate: 'detached' });
 
     for (let i = 0; i < 2; i++) {

@@ -219,7 +219,7 @@ describe('closed connections', () => {
         assert.equal(textOf(response.result), 'counted to 1');
     });
 
-    test('2026-07-28, connection closed while a call is detached: its late answer is dropped',
+    test('2026-07-28, backend answered 202, connection closed: the late answer is dropped',
          async () => {
         const modern = new Modern(soon);
         const tag = 'detached';

@@ -56,7 +56,8 @@ const visible = structuredClone(catalog);
 visible.tools.forEach((tool) => delete tool['x-mcp-stream-after']);
 
 
-test('lists with several pages: the snapshot is the catalog', async () => {
+test('mcp-snapshot of lists with several pages: equal to the catalog',
+     async () => {
     const { code, out, errors } = await snapshot(server.url);
 
     assert.equal(code, 0, errors);
@@ -64,7 +65,8 @@ test('lists with several pages: the snapshot is the catalog', async () => {
 });
 
 
-test('server without 2026-07-28: the snapshot is the same', async () => {
+test('mcp-snapshot of a server without 2026-07-28: the same catalog',
+     async () => {
     const old = await Fixture.use({
         location: { ...location, mcp_revisions: '2025-06-18 2025-11-25' } });
     const { code, out, errors } = await snapshot(old.url);
@@ -128,7 +130,8 @@ test('--header: each request has the header', async () => {
 });
 
 
-test('URL without a server: exit code 2, and a message', async () => {
+test('mcp-snapshot of a URL without a server: exit code 2, and a message',
+     async () => {
     const { code, out, errors } = await snapshot('http://127.0.0.1:1/mcp');
 
     assert.equal(code, 2);

@@ -27,7 +27,7 @@ describe('server of the official SDK: the form is found out', () => {
                         session: '2025-11-25' };
 
     for (const [name, { upstream, start }] of Object.entries(sdkServers)) {
-        test(name, async () => {
+        test(`mcp_upstream auto, ${name}: its form is found out`, async () => {
             const server = await auto(await start());
             const older = await server.session();
             const modern = new Modern(server);
@@ -47,7 +47,8 @@ describe('catalog, so that the first request is a call', () => {
     const withCatalog = { without: ['mcp_route'], location: {
         mcp_backend: 'server', mcp_task_after: 'off' } };
 
-    test('server with sessions: the session is opened at once', async () => {
+    test('mcp_upstream auto, server with sessions: the first call opens a session',
+         async () => {
         const upstream = await withSessions();
         const server = await auto(upstream.port, withCatalog);
         const it = await server.session();
@@ -60,7 +61,8 @@ describe('catalog, so that the first request is a call', () => {
                           'tools/call']);
     });
 
-    test('server of 2026-07-28: one request, then the call', async () => {
+    test('mcp_upstream auto, server of 2026-07-28: one server/discover before the first call',
+         async () => {
         const upstream = await recording();
         const server = await auto(upstream.port, withCatalog);
         const it = await server.session();
@@ -74,7 +76,7 @@ describe('catalog, so that the first request is a call', () => {
         assert.equal(upstream.last().body.params._meta[META.version], MODERN);
     });
 
-    test('server that is down: the client gets an error, the next call asks again',
+    test('mcp_upstream auto, server is down: a call gets -32603, the next call finds the form out',
          async () => {
         const upstream = await withSessions();
         const server = await auto(upstream.port, withCatalog);
@@ -94,7 +96,7 @@ describe('catalog, so that the first request is a call', () => {
 
 
 describe('server that is replaced by one of another form', () => {
-    test('2026-07-28 by one with sessions: the call is sent again',
+    test('server of 2026-07-28 is replaced by one with sessions: the call is sent again',
          async () => {
         const upstream = await withSessions();
         const server = await auto(upstream.port);
@@ -121,7 +123,7 @@ describe('server that is replaced by one of another form', () => {
         assert.match(await server.log(), /has the form session/);
     });
 
-    test('one with sessions by 2026-07-28: the call is sent again',
+    test('server with sessions is replaced by one of 2026-07-28: the call is sent again',
          async () => {
         const upstream = await withSessions();
         const server = await auto(upstream.port);

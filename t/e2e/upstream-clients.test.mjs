@@ -134,7 +134,8 @@ for (const [title, { upstream, asks, start }] of servers) {
             });
 
             if (asks(official)) {
-                test('tool that asks: the client answers', async () => {
+                test('tool with a question: it gets the answer of the client',
+                     async () => {
                     assert.equal(textOf(await client.call('ask', {})),
                                  'answered yes');
                 });

@@ -69,7 +69,7 @@ async function names(client, params, method = 'tools/list') {
 
 describe('list that the server declares as public', () => {
     for (const [method] of KINDS) {
-        test(`${method}: clients of both eras get it from one request`,
+        test(`public list, ${method}: one request for all clients, with and without sessions`,
              async () => {
             const { server, upstream } = await started('modern', 'public');
             const older = await server.session();
@@ -86,7 +86,7 @@ describe('list that the server declares as public', () => {
         });
     }
 
-    test('batch: its list comes from the cache', async () => {
+    test('list request in a batch: answered from the cache', async () => {
         const { server, upstream } = await started('modern', 'public');
         const older = await server.session({ version: '2025-03-26' });
 
@@ -100,7 +100,7 @@ describe('list that the server declares as public', () => {
         assert.equal(upstream.n, 1);
     });
 
-    test('members of the result: the client gets all members, and the rest of ttlMs',
+    test('cached list: has all members of the result, and the remaining ttlMs',
          async () => {
         const { server, upstream } = await started('modern', 'public');
         const modern = new Modern(server);
@@ -118,7 +118,7 @@ describe('list that the server declares as public', () => {
         assert.equal(upstream.requests.length, 1);
     });
 
-    test('clients with other capabilities: each gets the list for its own',
+    test('clients with different capabilities: a cached list for each set of capabilities',
          async () => {
         const { server, upstream } = await started('modern', 'public');
         const open = (capabilities) => server.session({ capabilities });
@@ -130,7 +130,7 @@ describe('list that the server declares as public', () => {
         assert.equal(upstream.n, 2);
     });
 
-    test('other parameters: the server gets the request', async () => {
+    test('list request with other parameters: not cached', async () => {
         const { server } = await started('modern', 'public');
         const older = await server.session();
 
@@ -141,7 +141,8 @@ describe('list that the server declares as public', () => {
         assert.deepEqual(await names(older), ['t1']);
     });
 
-    test('pages: each one is cached, an error removes them all', async () => {
+    test('list of several pages: each page is cached, an error removes them all',
+         async () => {
         const { server, upstream } = await started('modern', 'public');
         const older = await server.session();
 
@@ -166,7 +167,7 @@ describe('list that the server declares as public', () => {
         assert.deepEqual(await names(older, { cursor: 'next' }), ['next5']);
     });
 
-    test('notification that the list has changed: the server is asked again',
+    test('server sends list_changed: it is asked for the list again',
          async () => {
         const { server, upstream } = await started('modern', 'public');
         const older = await server.session();
@@ -179,7 +180,7 @@ describe('list that the server declares as public', () => {
         assert.deepEqual(await names(older), ['t2']);
     });
 
-    test('header of a call that the server refuses: the server is asked again',
+    test('server refuses a header of a call: it is asked for the list again',
          async () => {
         const { server, upstream } = await started('modern', 'public');
         const modern = new Modern(server);
@@ -192,7 +193,8 @@ describe('list that the server declares as public', () => {
         assert.deepEqual(await names(modern), ['t2']);
     });
 
-    test('list that becomes private: the cached pages are not used any more', async () => {
+    test('public list becomes private: the cached pages are not used any more',
+         async () => {
         const { server, upstream } = await started('modern', 'public');
         const older = await server.session();
         const { list } = upstream;
@@ -204,7 +206,7 @@ describe('list that the server declares as public', () => {
         assert.deepEqual(await names(older), ['t4']);
     });
 
-    test('mcp_allow: each caller gets only the items that it may see',
+    test('cached list with mcp_allow: each caller gets only the items that it may see',
          async () => {
         const { server, upstream } = await started('modern', 'public', {
             location: {
@@ -251,7 +253,7 @@ describe('list that is not cached: each client gets the server\'s response', () 
          { location: { mcp_pass_cookie: 'on' } }],
         ['larger than 1 MB', 'modern', 'public', { size: 1 << 20 }]])
     {
-        test(what, async () => {
+        test(`list, ${what}: not cached`, async () => {
             const { server, upstream } = await started(form, scope, options);
             const older = await server.session();
 
@@ -272,7 +274,7 @@ describe('list that is not cached: each client gets the server\'s response', () 
 describe('mcp_upstream_lists shared, server of an older revision', () => {
     const shared = { lists: 'shared' };
 
-    test('without sessions: clients get the list from one request',
+    test('mcp_upstream_lists shared, server without sessions: one request for all clients',
          async () => {
         const { server, upstream } = await started('stateless', undefined,
                                                    shared);
@@ -282,7 +284,7 @@ describe('mcp_upstream_lists shared, server of an older revision', () => {
         assert.equal(upstream.n, 1);
     });
 
-    test('with sessions: the second client needs no session for the list',
+    test('mcp_upstream_lists shared, server with sessions: the second client opens no session',
          async () => {
         const { server, upstream } = await started('session', undefined,
                                                    shared);
@@ -298,7 +300,7 @@ describe('mcp_upstream_lists shared, server of an older revision', () => {
         assert.deepEqual(asked(), before);
     });
 
-    test('with sessions, a list of several pages: it is not cached, because its cursors belong to a session',
+    test('mcp_upstream_lists shared, server with sessions, list of several pages: not cached',
          async () => {
         const { server, upstream } = await started('session', undefined,
                                                    shared);
@@ -319,7 +321,7 @@ describe('mcp_upstream_lists shared, server of an older revision', () => {
 
 
 describe('server that is down', () => {
-    test('cached list is too old, server responds with 503: clients get the cached list',
+    test('expired list in the cache, server responds with 503: clients get the expired list',
          async () => {
         const { server, upstream } = await started('modern', 'public',
                                                    { check: '1ms' });
@@ -339,7 +341,7 @@ describe('server that is down', () => {
         assert.deepEqual(await names(older), ['t1']);
     });
 
-    test('cached list is older than mcp_upstream_check: clients get it, and the server is not asked again at once',
+    test('expired list in the cache, server is down: it is not asked again at once',
          async () => {
         const { server, upstream } = await started('modern', 'public',
                                                    { check: '1ms' });
@@ -370,7 +372,7 @@ describe('server that is down', () => {
         }
     });
 
-    test('HTTP 500: clients get the cached list; HTTP 401: the error',
+    test('expired list in the cache: used if the server responds with 500, not with 401',
          async () => {
         const { server, upstream } = await started('modern', 'public',
                                                    { check: '1ms' });
@@ -397,7 +399,8 @@ describe('server that is down', () => {
         assert.equal(answer, -32603);
     });
 
-    test('no cached list: clients get error -32603', async () => {
+    test('no list in the cache, server is down: clients get -32603',
+         async () => {
         const { server, upstream } = await started('modern', 'public');
 
         upstream.list = ({ res }) => { res.socket.destroy(); };

@@ -78,7 +78,8 @@ describe('questions to a client of 2025-11-25', () => {
         assert.equal(posted.headers['mcp-protocol-version'], '2025-06-18');
     });
 
-    test('session: declares the capabilities of the client', async () => {
+    test('client of 2025-11-25: the session at the server has its capabilities',
+         async () => {
         const it = await server.session({ capabilities: ALL });
 
         upstream.described.length = 0;
@@ -89,7 +90,7 @@ describe('questions to a client of 2025-11-25', () => {
             roots: {} });
     });
 
-    test('client disconnects before it answers: it resumes in any process',
+    test('client disconnects before it answers: it can resume at any worker',
          async () => {
         const it = await server.session({ capabilities: ALL });
 
@@ -110,7 +111,8 @@ describe('questions to a client of 2025-11-25', () => {
         resumed.close();
     });
 
-    test('several questions: each answer reaches its own question', async () => {
+    test('several open questions, answered in another order: the server gets each answer',
+         async () => {
         const it = await server.session({ capabilities: ALL });
         const questions = [];
 
@@ -137,7 +139,8 @@ describe('questions to a client of 2025-11-25', () => {
                           [2, 'sampling/createMessage']]);
     });
 
-    test('client responds with an error: the server gets it', async () => {
+    test('client responds to a question with an error: the server gets the error',
+         async () => {
         const it = await server.session({ capabilities: ALL });
         const error = { code: -1, message: 'The user is away' };
 
@@ -150,7 +153,7 @@ describe('questions to a client of 2025-11-25', () => {
         assert.deepEqual(valueOf(response).error, error);
     });
 
-    test('server cancels its question: so does the client\'s stream',
+    test('server cancels its question: the client gets notifications/cancelled',
          async () => {
         const it = await server.session({ capabilities: ALL });
 
@@ -171,7 +174,7 @@ describe('questions to a client of 2025-11-25', () => {
         assert.equal((await it.respond(messages[0].id, {})).status, 202);
     });
 
-    test('server does not confirm the response: the call continues',
+    test('POST of an answer fails at the server: the call continues',
          async () => {
         const it = await server.session({ capabilities: ALL });
         const usual = upstream.confirm;
@@ -191,7 +194,8 @@ describe('questions to a client of 2025-11-25', () => {
         }
     });
 
-    test('17 questions at once: the last one gets an error', async () => {
+    test('17 open questions of one call: the server gets an error for the last one',
+         async () => {
         const it = await server.session({ capabilities: ALL });
 
         asks(async (call) => {
@@ -249,7 +253,8 @@ describe('questions to a client of 2026-07-28', () => {
             .length, 1);
     });
 
-    test('session: declares the capabilities of the client', async () => {
+    test('client of 2026-07-28: the session at the server has its capabilities',
+         async () => {
         upstream.described.length = 0;
         upstream.answer = () => ({ content: [] });
         await modern().tool('add');
@@ -299,7 +304,8 @@ describe('questions to a client of 2026-07-28', () => {
                          [{ roots: [] }, { action: 'decline' }]);
     });
 
-    test('reload before the answer: any process takes it', async () => {
+    test('reload between question and answer: the server gets the answer',
+         async () => {
         asks((call) => asked(call, 'elicitation/create', FORM));
 
         const client = modern();
@@ -310,7 +316,8 @@ describe('questions to a client of 2026-07-28', () => {
             { action: 'decline' })).result, { action: 'decline' });
     });
 
-    test('answer is repeated: the response is, too', async () => {
+    test('second request is sent again: it gets the same response',
+         async () => {
         asks((call) => asked(call, 'roots/list'));
 
         const client = modern();
@@ -361,7 +368,8 @@ describe('questions to a client of 2026-07-28', () => {
         });
     }
 
-    test('progress after the answer: reaches the second request', async () => {
+    test('progress after the answer: arrives on the stream of the second request',
+         async () => {
         upstream.answer = async (call) => {
             call.res.writeHead(200, { 'Content-Type': 'text/event-stream' });
             await asked(call, 'roots/list');
@@ -410,7 +418,7 @@ describe('questions to a client of 2026-07-28', () => {
                      -32602);
     });
 
-    test('client keeps its connections: the next request on one succeeds',
+    test('question ends a request: the next request on the same connection succeeds',
          async () => {
         asks((one) => asked(one, 'roots/list'));
 
@@ -427,7 +435,7 @@ describe('questions to a client of 2026-07-28', () => {
         }
     });
 
-    test('request state of another request: -32602', async () => {
+    test('requestState of another request: -32602', async () => {
         asks((call) => asked(call, 'roots/list'));
 
         const client = modern();
@@ -439,7 +447,7 @@ describe('questions to a client of 2026-07-28', () => {
         await retry(client, first, { roots: [] });
     });
 
-    test('capability that the client has not declared: the server gets an error',
+    test('question whose capability the client has not declared: the server gets an error',
          async () => {
         asks((call) => asked(call, 'elicitation/create', FORM));
 
@@ -481,7 +489,7 @@ describe('question at one node of a cluster, client of 2026-07-28', async () => 
     });
 
     for (const [first, second] of [[0, 1], [1, 0]]) {
-        test(`first at node ${first}: the other node takes the answer`,
+        test(`question at node ${first} of a cluster, answer at the other node: the server gets it`,
              async () => {
             asks(async (one) => [await asked(one, 'roots/list', undefined, 1),
                                  await asked(one, 'roots/list', undefined, 2)]);
@@ -495,7 +503,8 @@ describe('question at one node of a cluster, client of 2026-07-28', async () => 
         });
     }
 
-    test('node of the call dies: the answer gets -32603', async () => {
+    test('node of the call dies before the answer: the second request gets -32603',
+         async () => {
         asks((one) => asked(one, 'roots/list'));
 
         const question = await call(1);
@@ -523,7 +532,8 @@ describe('requests that the client does not get', () => {
     ];
 
     for (const [name, capabilities, method, check] of cases) {
-        test(`${name}: the server gets a response at once`, async () => {
+        test(`request of the server, ${name}: it gets a response at once`,
+             async () => {
             const it = await server.session({ capabilities });
 
             asks((call) => asked(call, method, FORM));
@@ -536,7 +546,8 @@ describe('requests that the client does not get', () => {
         });
     }
 
-    test('id is null: the call fails', async () => {
+    test('request of the server with the id null: the call gets -32603',
+         async () => {
         const it = await server.session({ capabilities: ALL });
 
         asks((call) => asked(call, 'roots/list', undefined, null));
@@ -550,7 +561,8 @@ describe('requests that the client does not get', () => {
 
 
 describe('client that does not answer within mcp_input_timeout', () => {
-    test('elicitation: cancelled, other questions: an error', async () => {
+    test('no answer within mcp_input_timeout: elicitation is cancelled, other questions get an error',
+         async () => {
         const hasty = await Fixture.use({
             without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
             location: { mcp_stream_after: '0', mcp_backend: 'sessions',
@@ -571,7 +583,7 @@ describe('client that does not answer within mcp_input_timeout', () => {
         assert.equal(roots.error.code, -32000);
     });
 
-    test('client of 2026-07-28 without a second request in mcp_state_lifetime: cancelled',
+    test('no second request within mcp_state_lifetime: the question and the call are cancelled',
          async () => {
         const hasty = await Fixture.use({
             without: ['mcp_catalog', 'mcp_route', 'mcp_server'],

@@ -70,7 +70,7 @@ beforeEach(() => {
 
 
 describe('stream that the server closes before the response', () => {
-    test('GET with the id of its last event: the client gets the response',
+    test('server closes the stream of a call: a GET with the last event id gets the response',
          async () => {
         closesEarly();
         resumes((call) => {
@@ -96,7 +96,8 @@ describe('stream that the server closes before the response', () => {
         assert.equal(calls()[0].headers['last-event-id'], undefined);
     });
 
-    test('several times: each GET begins after the last event', async () => {
+    test('server closes the stream several times: each GET has the id of the last event',
+         async () => {
         closesEarly(`id: one\n${event(note(1))}`);
         resumes(`id: two\n${event(note(2))}`, `id: three\n${event(note(3))}`,
                 (call) => {
@@ -114,7 +115,7 @@ describe('stream that the server closes before the response', () => {
                          ['one', 'two', 'three']);
     });
 
-    test('event without its end: counts neither as sent nor as the last one',
+    test('stream is cut within an event: this event is dropped, the GET has the id before it',
          async () => {
         upstream.answer = (call) => {
             head(call);
@@ -132,7 +133,7 @@ describe('stream that the server closes before the response', () => {
         assert.equal(gets()[0].headers['last-event-id'], 'first');
     });
 
-    test('server is unavailable for some time: the client gets the response',
+    test('server is unreachable for some time: the GET is repeated until it gets the response',
          async () => {
         closesEarly();
         resumes(({ res }) => { res.destroy(); },
@@ -150,7 +151,7 @@ describe('stream that the server closes before the response', () => {
         assert.equal(gets().length, 5);
     });
 
-    test('stream of GET has responses to other requests: they are ignored',
+    test('resumed stream has responses to other requests: they are ignored',
          async () => {
         closesEarly();
         resumes((call) => {
@@ -165,7 +166,7 @@ describe('stream that the server closes before the response', () => {
         assert.equal(textOf(await it.tool('add')), 'resumed');
     });
 
-    test('stream of GET stays open after the response: the module closes it',
+    test('resumed stream stays open after the response: the module closes it',
          async () => {
         const closed = Promise.withResolvers();
 
@@ -207,7 +208,8 @@ describe('stream that the server closes before the response', () => {
         resumed.close();
     });
 
-    test('question on the stream of GET: the server gets the answer', async () => {
+    test('question on a resumed stream: the server gets the answer',
+         async () => {
         closesEarly();
         resumes(async (call) => {
             head(call);
@@ -251,7 +253,8 @@ describe('stream that the server closes before the response', () => {
         assert.equal(textOf(last.result), '{"roots":[]}');
     });
 
-    test('client of 2026-07-28: it gets the response', async () => {
+    test('server closes the stream, client of 2026-07-28: it gets the response',
+         async () => {
         closesEarly();
         resumes((call) => {
             head(call);
@@ -278,7 +281,8 @@ describe('stream that cannot be resumed', () => {
     ];
 
     for (const [name, reply] of cases) {
-        test(`${name}: an error, and the call is not sent again`, async () => {
+        test(`stream of a call is closed, ${name}: -32603, and the call is not sent again`,
+             async () => {
             closesEarly();
             resumes(reply);
 
@@ -291,7 +295,7 @@ describe('stream that cannot be resumed', () => {
         });
     }
 
-    test('eight GET requests without an event: an error', async () => {
+    test('eight GET requests in a row get no event: -32603', async () => {
         upstream.answer = (call) => {
             head(call);
             call.res.end(priming('first', 1));
@@ -310,7 +314,8 @@ describe('stream that cannot be resumed', () => {
         ['no ids', ''], ['an empty id after others', 'id: a\ndata:\n\nid:\n\n'],
         ['an id with a space', 'id: a b\ndata:\n\n'],
         ['an id of 1025 bytes', `id: ${'x'.repeat(1025)}\ndata:\n\n`]]) {
-        test(`events have ${name}: an error without GET`, async () => {
+        test(`stream is closed, its events have ${name}: -32603 without a GET`,
+             async () => {
             upstream.answer = (call) => {
                 head(call);
                 call.res.end(first);
@@ -327,7 +332,8 @@ describe('stream that cannot be resumed', () => {
 
 
 describe('call that ends while its stream is interrupted', () => {
-    test('client cancels it: the server is notified', async () => {
+    test('call is cancelled before its GET: the server gets notifications/cancelled',
+         async () => {
         const cancelled = Promise.withResolvers();
 
         upstream.answer = (call) => {
@@ -363,7 +369,8 @@ describe('call that ends while its stream is interrupted', () => {
         }
     });
 
-    test('mcp_call_timeout: counts from the beginning of the call', async () => {
+    test('call is resumed again and again: mcp_call_timeout ends it',
+         async () => {
         const hasty = await Fixture.use({
             without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
             location: { mcp_stream_after: '0', mcp_backend: 'sessions',
@@ -393,7 +400,8 @@ describe('call that ends while its stream is interrupted', () => {
 });
 
 
-test('server without sessions: its stream is resumed, too', async () => {
+test('server without sessions closes the stream of a call: it is resumed',
+     async () => {
     const plain = await recording();
 
     plain.describe = () => ({ protocolVersion: '2025-06-18', capabilities: {

@@ -56,7 +56,8 @@ const calls = () => upstream.requests
 
 
 describe('sessions of clients of 2025-11-25', () => {
-    test('description of the server: its session is ended', async () => {
+    test('session opened for the description of the server: ended at once',
+         async () => {
         const it = await server.session();
 
         assert.equal(it.server.instructions, 'with sessions');
@@ -64,7 +65,8 @@ describe('sessions of clients of 2025-11-25', () => {
         await until(() => upstream.sessions.size === 0);
     });
 
-    test('first call: opens a session, and all processes use it', async () => {
+    test('first call of a client: opens a session at the server, which all workers use',
+         async () => {
         const it = await session();
 
         for (let i = 0; i < 20; i++) {
@@ -83,7 +85,8 @@ describe('sessions of clients of 2025-11-25', () => {
         assert.equal(new Set(calls().map(({ body }) => body.id)).size, 20);
     });
 
-    test('two clients with equal ids: own sessions, own results', async () => {
+    test('two clients with the same request ids: each has its own session and results',
+         async () => {
         const clients = [await session(), await session()];
 
         // each client has 10 calls at a time, 1,000 in all
@@ -110,7 +113,7 @@ describe('sessions of clients of 2025-11-25', () => {
         }
     });
 
-    test('several servers: all requests of a session reach the same one',
+    test('several servers behind a backend: all requests of a session reach the same one',
          async (t) => {
         if (SERVER === 'apache') {
             t.skip('nginx only');
@@ -152,7 +155,8 @@ describe('sessions of clients of 2025-11-25', () => {
         assert.equal(lost, 0);
     });
 
-    test('progress: the client gets its own token', async () => {
+    test('progress of a call: has the progress token of the client',
+         async () => {
         const it = await session();
 
         upstream.answer = ({ body }) => [
@@ -166,7 +170,7 @@ describe('sessions of clients of 2025-11-25', () => {
         assert.equal(messages[0].params.progressToken, 'mine');
     });
 
-    test('reload: the session is kept', async () => {
+    test('reload: the session at the server is kept', async () => {
         const it = await session();
 
         await it.tool('add');
@@ -215,7 +219,8 @@ describe('sessions of clients of 2025-11-25', () => {
         }
     });
 
-    test('client ends its session without a call: no request', async () => {
+    test('client ends its session without a call: the server gets no request',
+         async () => {
         const it = await session();
 
         assert.equal((await it.delete()).status, 204);
@@ -243,7 +248,7 @@ describe('sessions of clients of 2025-11-25', () => {
 
 
 describe('sessions of clients of 2026-07-28', () => {
-    test('call without a principal: its session is ended after it',
+    test('client without a session and principal: the session at the server ends with the call',
          async () => {
         const client = new Modern(server);
 
@@ -273,7 +278,8 @@ const losses = [
 
 describe('server that has lost a session', () => {
     for (const [name, reply] of losses) {
-        test(`${name}: the call is sent again in a new session`, async () => {
+        test(`server has lost the session, ${name}: the call is sent again in a new one`,
+             async () => {
             const it = await session();
 
             await it.tool('add');
@@ -287,7 +293,7 @@ describe('server that has lost a session', () => {
     }
 
     for (const [name, reply] of losses) {
-        test(`${name}, and again at once: the client gets an error`,
+        test(`server loses each session, ${name}: the client gets an error`,
              async () => {
             const it = await session();
 
@@ -310,7 +316,7 @@ describe('server that has lost a session', () => {
         ['HTTP 400 because of an argument', 400,
          { code: -32600, message: 'session_token is missing' }],
     ]) {
-        test(`${name}: the client gets this error, the session is kept`,
+        test(`server responds with ${name}: the client gets this error, the session is kept`,
              async () => {
             const it = await session();
 
@@ -327,7 +333,7 @@ describe('server that has lost a session', () => {
         });
     }
 
-    test('restarts: only running calls fail, none is executed twice',
+    test('server restarts during calls: only running calls fail, none is executed twice',
          async () => {
         const executed = new Map();
         let lost = 0;
@@ -404,7 +410,8 @@ describe('server that opens no session', () => {
     ];
 
     for (const [name, describes, message] of failures) {
-        test(`${name}: the client gets an error`, async () => {
+        test(`server opens no session, ${name}: the client gets an error`,
+             async () => {
             const it = await session();
             const { describe: usual } = upstream;
 
@@ -424,7 +431,7 @@ describe('server that opens no session', () => {
         });
     }
 
-    test('no id: calls are sent without one', async () => {
+    test('server sends no session id: calls are sent without one', async () => {
         const it = await session();
         const { describe: usual, reply } = upstream;
 

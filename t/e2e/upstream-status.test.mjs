@@ -134,7 +134,8 @@ const early = SERVER === 'nginx';
 
 
 describe('server with sessions', () => {
-    test('no request yet: the state is unknown', async (t) => {
+    test('status of an MCP server without a request: up is null, its metric is absent',
+         async (t) => {
         if (!early) {
             t.skip('nginx only');
             return;
@@ -148,7 +149,7 @@ describe('server with sessions', () => {
         assert.equal(await metric('sessions', 'sessions'), 0);
     });
 
-    test('calls: the session is opened, used, lost and opened again',
+    test('calls at an MCP server with sessions: logs have init, hit and again, the status counts 3 sessions',
          async () => {
         const it = await open('sessions');
         const call = async () => assert.equal(textOf(await it.tool('add')),
@@ -176,7 +177,8 @@ describe('server with sessions', () => {
                                   'result="ok"'), 3);
     });
 
-    test('client ends its session: it is not counted any more', async () => {
+    test('client ends its session: the status has one session less at the MCP server',
+         async () => {
         const { sessions: before } = await row('sessions');
         const it = await open('sessions');
 
@@ -186,7 +188,7 @@ describe('server with sessions', () => {
         assert.equal((await row('sessions')).sessions, before);
     });
 
-    test('reload: the row stays', async () => {
+    test('reload: the status keeps the row of an MCP server', async () => {
         const it = await open('sessions');
 
         await it.tool('add');
@@ -198,7 +200,7 @@ describe('server with sessions', () => {
         assert.deepEqual(await row('sessions'), before);
     });
 
-    test('server refuses initialize: it is counted, the server is up',
+    test('MCP server refuses initialize: counted as failed, the server is up',
          async () => {
         const it = await open('sessions');
         const { describe: usual } = sessions;
@@ -224,7 +226,7 @@ describe('server with sessions', () => {
         assert.ok(Math.abs(after.last_error.at - Date.now()) < 60000);
     });
 
-    test('server is down: clients get the old description, the row shows it',
+    test('MCP server is down: clients get the old description, the status shows it as down',
          async () => {
         const { describe: usual, reply } = sessions;
         const it = await open('sessions');
@@ -257,7 +259,8 @@ describe('server with sessions', () => {
 
 
 describe('server of 2026-07-28', () => {
-    test('list that is cached: the state shows it', async () => {
+    test('cached list of an MCP server: the access log has the state cached',
+         async () => {
         const it = await open('modern');
         const { reply } = modern;
 
@@ -275,7 +278,8 @@ describe('server of 2026-07-28', () => {
         }
     });
 
-    test('description: its name, version and revision are shown', async () => {
+    test('MCP server describes itself: the status has its name, version and revision',
+         async () => {
         const it = await open('modern');
 
         modern.reply = () => ({ content: [], resultType: 'complete' });
@@ -291,7 +295,7 @@ describe('server of 2026-07-28', () => {
             `<td>${MODERN}</td><td>new "one" &lt;2&gt;</td>`));
     });
 
-    test('mcp_upstream auto: the form that was found out is shown',
+    test('mcp_upstream auto: the status has the form that was found out',
          async () => {
         assert.equal((await row('found'))?.form, early ? 'auto' : undefined);
         await open('found');
@@ -309,7 +313,8 @@ describe('server of 2026-07-28', () => {
         ['HTTP 401', () => ({ status: 401, type: 'text/plain', text: 'no' }),
          true, 'upstream_auth'],
     ]) {
-        test(`${name}: the row has the error`, async () => {
+        test(`MCP server responds with ${name}: the status has its error`,
+             async () => {
             const it = await open('modern');
 
             modern.reply = reply;
@@ -328,7 +333,7 @@ describe('server of 2026-07-28', () => {
 
 
 describe('server that refuses connections', () => {
-    test('client connects: the server is down, the request is counted',
+    test('MCP server refuses connections: initialize gets 503, the status shows it as down',
          async () => {
         const answer = await request(server.port, {
             path: '/dead', body: JSON.stringify({ jsonrpc: '2.0', id: 1,

@@ -59,7 +59,7 @@ const echo = ({ body }) => ({ content: [{ type: 'text',
 
 
 describe('client of 2025-11-25, upstream of 2026-07-28', () => {
-    test('call: the upstream gets the revision, capabilities and client in _meta',
+    test('client of 2025-11-25: the upstream gets revision, capabilities, client in _meta',
          async () => {
         const session = await server.session({
             capabilities: { elicitation: {} }, headers: secrets });
@@ -124,7 +124,7 @@ describe('client of 2025-11-25, upstream of 2026-07-28', () => {
                      `=?base64?${Buffer.from('größe').toString('base64')}?=`);
     });
 
-    test('upstream asks: the client answers, the upstream gets the answer with _meta',
+    test('upstream has a question: it gets the client\'s answer with _meta',
          async () => {
         const session = await server.session({
             capabilities: { elicitation: {} } });
@@ -189,7 +189,7 @@ describe('client of 2025-11-25, upstream of 2026-07-28', () => {
         assert.deepEqual(messages, [2, 3, []]);
     });
 
-    test('subscription to a resource: the server itself responds', async () => {
+    test('resources/subscribe: answered without the upstream', async () => {
         const session = await server.session();
         const before = modern.requests.length;
 
@@ -201,7 +201,8 @@ describe('client of 2025-11-25, upstream of 2026-07-28', () => {
 
 
 describe('client and upstream of 2026-07-28', () => {
-    test('call: the upstream gets the body unchanged', async () => {
+    test('client and upstream of 2026-07-28: the upstream gets the body unchanged',
+         async () => {
         const client = new Modern(server, { headers: secrets });
         const message = client.message('tools/call', {
             name: 'add', arguments: { a: [1, 2.50] } });
@@ -219,7 +220,7 @@ describe('client and upstream of 2026-07-28', () => {
                          []);
     });
 
-    test('client with tasks: the upstream does not get this capability',
+    test('client that declares tasks: the upstream does not get this capability',
          async () => {
         const client = new Modern(server, {
             capabilities: { sampling: {}, extensions: { [TASKS]: {}, b: {} } } });
@@ -230,7 +231,8 @@ describe('client and upstream of 2026-07-28', () => {
                          { sampling: {}, extensions: { b: {} } });
     });
 
-    test('upstream asks: the client gets the question', async () => {
+    test('upstream has a question for a client of 2026-07-28: the client gets it',
+         async () => {
         const client = new Modern(server, {
             capabilities: { elicitation: {} } });
 
@@ -246,7 +248,7 @@ describe('client and upstream of 2026-07-28', () => {
         assert.equal(result.inputRequests.q.params.message, 'a?');
     });
 
-    test('upstream lacks a capability of the client: the client gets the error',
+    test('upstream needs a capability that the client lacks: the client gets the error',
          async () => {
         const client = new Modern(server);
 
@@ -260,7 +262,7 @@ describe('client and upstream of 2026-07-28', () => {
         assert.equal(code, -32021);
     });
 
-    test('Mcp-Param-A differs from the argument, upstream gets both: the client gets its error',
+    test('Mcp-Param-A differs from the argument: the upstream gets both, the client its error',
          async () => {
         const client = new Modern(server);
 
@@ -279,7 +281,7 @@ describe('client and upstream of 2026-07-28', () => {
 
 
 describe('upstream of an older revision without sessions', () => {
-    test('client of 2026-07-28: the upstream gets the request without the members of this revision',
+    test('client of 2026-07-28, older upstream: it gets requests without the members of 2026-07-28',
          async () => {
         const client = new Modern(stateless, { meta: { 'x/y': 1 } });
 
@@ -298,7 +300,7 @@ describe('upstream of an older revision without sessions', () => {
         assert.deepEqual(ours.filter((name) => name in headers), []);
     });
 
-    test('client of 2026-07-28, list: the client gets ttlMs and cacheScope',
+    test('client of 2026-07-28, older upstream: lists have ttlMs and cacheScope',
          async () => {
         const client = new Modern(stateless);
 
@@ -310,7 +312,7 @@ describe('upstream of an older revision without sessions', () => {
         assert.equal(typeof result.cacheScope, 'string');
     });
 
-    test('client of 2025-11-25: the upstream gets the body unchanged',
+    test('client of 2025-11-25, upstream without sessions: it gets the body unchanged',
          async () => {
         const session = await stateless.session();
         const text = '{"jsonrpc":"2.0", "id":5,"method":"tools/call",'
@@ -323,7 +325,8 @@ describe('upstream of an older revision without sessions', () => {
                      /^2025-(06-18|11-25)$/);
     });
 
-    test('ping on the stream: it is dropped, the call continues', async () => {
+    test('upstream sends ping on the stream: dropped, the call continues',
+         async () => {
         const session = await stateless.session();
 
         older.reply = ({ body }) => [
@@ -375,7 +378,7 @@ describe('description of the upstream', () => {
         });
     }
 
-    test('client with other headers: the request for the description has no header of the client',
+    test('request for the description of an upstream: has no header of the client',
          async () => {
         const fresh = await Fixture.start({
             without, workers: 1,
@@ -411,7 +414,7 @@ describe('description of the upstream', () => {
         assert.equal(modern.described.length, asked);
     });
 
-    test('mcp_server: clients get its name, not that of the upstream',
+    test('mcp_server is set: clients get its name, not that of the upstream',
          async () => {
         const fresh = await Fixture.start({
             without: without.slice(0, 2), workers: 1,
@@ -502,7 +505,7 @@ const failures = [
      /invalid response/, 'backend_output'],
     ['task as the result', { resultType: 'task', taskId: 'a' },
      /invalid response/, 'backend_output'],
-    ['question by a request', [{ jsonrpc: '2.0', id: 1,
+    ['a request of the server, elicitation/create', [{ jsonrpc: '2.0', id: 1,
         method: 'elicitation/create', params: { message: 'a?' } }],
      /invalid response/, 'backend_output'],
     ['redirect', { status: 302, type: 'text/html', text: '' },
@@ -540,7 +543,8 @@ const failures = [
 describe('failure of an upstream: the client gets an error, the status page its reason',
          () => {
     for (const [name, reply, message, reason] of failures) {
-        test(name, async () => {
+        test(`upstream sends ${name}: an error for the client, its reason in the status`,
+             async () => {
             const session = await server.session();
 
             modern.reply = typeof reply === 'function' ? reply : () => reply;
@@ -562,7 +566,7 @@ describe('failure of an upstream: the client gets an error, the status page its 
         });
     }
 
-    test('JSON-RPC error with status 400: the client gets this error',
+    test('upstream sends a JSON-RPC error with status 400: the client gets this error',
          async () => {
         const session = await server.session();
         const error = { code: -32602, message: 'Bad arguments',
@@ -575,7 +579,7 @@ describe('failure of an upstream: the client gets an error, the status page its 
         assert.deepEqual(response.error, error);
     });
 
-    test('capability that an older client lacks: a tool error with the text',
+    test('upstream needs a capability that an older client lacks: isError with the text',
          async () => {
         const session = await server.session();
 

@@ -248,8 +248,9 @@ store_append(store_driver_t *d, unsigned slot,
 }
 
 
-/* Checks the result of appending an event to a stream of the store d: one after
- * which the call continues, or the response. */
+/* Append to a stream of the store d. append_rc() checks that appending an event
+ * that is not the response has the result rc, append_ok() that it succeeds;
+ * complete_ok() appends the response. */
 #define append_rc(slot, ref, message, rc)                                     \
     assert_int_equal(store_append(&d, slot, ref, message, -1,                 \
                                   MCP_STATE_PROCESSING), rc)

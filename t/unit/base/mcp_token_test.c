@@ -422,7 +422,7 @@ seal_round_trip(void **state)
                          MCP_ERR_DENIED);
     }
 
-    /* a payload that is too long, and no key */
+    /* a payload or a bound text that is too long, and no key */
 
     out.len = 0;
     part = (mcp_str_t) { data, MCP_SEAL_MAX_DATA + 1 };

@@ -72,7 +72,7 @@ TEST(list_is_fresh_until_the_end_of_check)
     list(&a);
     sends("tools/list");
 
-    /* meanwhile others get the old list */
+    /* other clients get the old list meanwhile */
 
     cached("\"one\"");
     answer(PAGE("two"));
@@ -167,7 +167,7 @@ TEST(server_refuses_credentials_the_client_gets_the_fault)
     has(a.text, "-32603");
     client_close(&d, &a);
 
-    /* the next client makes the server be asked again */
+    /* for the next client the server is asked again */
 
     list(&a);
     sends("tools/list");

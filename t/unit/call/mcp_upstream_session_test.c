@@ -10,8 +10,8 @@
 static client_t  others[2];
 
 
-/* Opens two sessions of one principal here, and calls a tool in each. Copies
- * the keys of their sessions at the server. */
+/* Two clients of one principal open sessions here and call a tool. Copies the
+ * keys of the sessions that this opens at the MCP server. */
 static void
 two_clients(mcp_upstream_of_e of, char keys[2][MCP_STREAM_TEXT_LEN])
 {

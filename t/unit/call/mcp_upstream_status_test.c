@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The part of calls in the statistics of an MCP server, and the variable with
+/* The effect of calls on the statistics of an MCP server, and the variable with
  * the state of the session. */
 
 #include "upstream_cases.h"
@@ -58,7 +58,8 @@ failed(mcp_upstream_up_e up, mcp_reason_e reason, const char *detail)
 }
 
 
-/* Checks the state of the session for the backend and the client a. */
+/* Checks the variable with the state of the session, for the backend and for
+ * client a. */
 static void
 state_is(const char *state)
 {

@@ -6,7 +6,8 @@
 
 
 static mcp_operation_stream_t  stream;
-static uint64_t            created;    /* of the stream that op() looks up */
+static uint64_t            created;    /* time at which the stream was created
+                                          that op() looks up, ms */
 static mcp_stream_info_t  found;
 static int                answered;
 static char               listed[16], event[64];

@@ -233,7 +233,7 @@ TEST(test_listen)
     assert_int_equal(come_listening(0), MCP_ERR_NOT_FOUND);
     assert_int_equal(subscribe(0, 1), MCP_ERR_NOT_FOUND);
 
-    /* a stream that was created just before: the client can resume it */
+    /* the client can resume the stream directly after its creation */
 
     listen_at(0);
     assert_int_equal(come_listening(0), MCP_OK);

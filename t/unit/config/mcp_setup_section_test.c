@@ -159,7 +159,7 @@ TEST(backends_use_directives_of_their_form)
     assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 0, ""), 0);
 
     s = backend(MCP_OPTION_UPSTREAM_STALE, "5s", "auto");
-    assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 1, "names its path"), 1);
+    assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 1, "names the path"), 1);
     mcp_setup_mark_backend(s, listed, mcp_str("b"));
     assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 0,
                               "no endpoint without \"mcp_catalog\""), 1);

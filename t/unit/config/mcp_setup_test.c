@@ -227,8 +227,9 @@ TEST(routes)
 }
 
 
-/* The value of mcp_upstream in the section of a backend is that of the target,
- * until the endpoint is created again. */
+/* mcp_setup_set_upstream() gives a target the value of mcp_upstream that the
+ * section of the backend has. The endpoint loses this value when it is created
+ * again. */
 TEST(upstream_of_a_target)
 {
     mcp_setup_t  *s, *backend;

@@ -190,7 +190,7 @@ TEST(task_id_expires)
 }
 
 
-/* A task task in which any byte was changed is invalid. */
+/* A task id in which any byte was changed is invalid. */
 TEST(changed_task_ids)
 {
     char           c;

@@ -525,8 +525,8 @@ TEST(test_networks)
         store_sound(&d);
     }
 
-    /* two networks of two texts are within the quota, the others have a first
-     * text only */
+    /* the quota of the /56 lets two networks have two texts each; the others
+     * have only their first text */
 
     assert_int_equal(texts(), 2 + 2 + 1 + 1 + 1);
     store_repair(&d);
@@ -548,7 +548,7 @@ TEST(test_full)
     quota = MCP_QUOTA_OFF;
     p = tenant(1);
 
-    /* for each text there are entries for it and its tenant */
+    /* each text needs room for two entries: for itself, and for its tenant */
 
     for (i = 1; i <= 20; i++) {
         assert_ok(add(i, 0));
@@ -570,7 +570,8 @@ TEST(test_full)
 
     assert_true(texts() > 0 && texts() <= 20);
 
-    /* the end of a session removes a text if there is no room for it */
+    /* the value that marks an ended session replaces a text if there is no
+     * room */
 
     n = mcp_store_room(S0->head, 1);
     assert_true(n > 0 && n <= S0->head->reserve);

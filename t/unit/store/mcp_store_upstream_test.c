@@ -202,7 +202,7 @@ TEST(all_rows_taken_server_has_none)
     assert_int_equal(row, MCP_STORE_UPSTREAM_NONE);
     assert_int_equal(read_rows(), S0->head->max_upstreams);
 
-    /* the functions have no effect */
+    /* functions for a server without a row have no effect */
 
     mcp_store_upstream_up(S0, row, MCP_UPSTREAM_UP);
     mcp_store_upstream_failed(S0, row, MCP_REASON_INTERNAL, mcp_str("x"), 1);

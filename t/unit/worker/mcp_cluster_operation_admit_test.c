@@ -14,8 +14,9 @@ static struct {
     mcp_operation_t       *op;
     unsigned               shared;
     unsigned               watched;
-    uint32_t               limit;  /* the last limit that the hooks "replicate"
-                                      or a QUOTA was called with */
+    uint32_t               limit;  /* argument of the latest call of the hook
+                                      "replicate", or of the latest QUOTA
+                                      operation */
     unsigned               asked;  /* number of QUOTA operations, and of
                                       operations to use a token */
     mcp_operation_token_t  token;  /* argument of the last TOKEN operation */
