@@ -260,7 +260,8 @@ mcp_backend_request_start(mcp_request_t *req)
     /* resuming a stream does not give the call more time */
 
     if (!mcp_upstream_session_resumes(req)) {
-        req->deadline = mcp_call_now(req->call) + mcp_backend_request_time(req);
+        req->deadline = mcp_upstream_param_deadline(req,
+                 mcp_call_now(req->call) + mcp_backend_request_time(req));
     }
 
     req->active = 1;

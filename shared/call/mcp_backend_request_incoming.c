@@ -680,10 +680,15 @@ mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
 int
 mcp_backend_request_late(mcp_request_t *req)
 {
-    mcp_backend_msg_t  stale;
+    mcp_backend_msg_t  msg;
 
-    if (mcp_upstream_list_stale(req, MCP_FAULT_BACKEND_TIMEOUT, &stale)) {
-        return mcp_backend_request_result(req, &stale);
+    if (mcp_upstream_param_timeout(req, &msg)) {
+        mcp_backend_request_log_answer(req, &msg);
+        return mcp_backend_request_fault(req, &msg);
+    }
+
+    if (mcp_upstream_list_stale(req, MCP_FAULT_BACKEND_TIMEOUT, &msg)) {
+        return mcp_backend_request_result(req, &msg);
     }
 
     return mcp_call_finish_fault_why(req, MCP_FAULT_BACKEND_TIMEOUT,

@@ -6,6 +6,8 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_request.h"
+#include "call/mcp_upstream_param.h"
+#include "call/mcp_upstream_session.h"
 #include "rpc/mcp_id.h"
 #include "worker/mcp_resume_hooks.h"
 
@@ -111,12 +113,15 @@ mcp_inbox_publish(mcp_call_t *call, uint64_t tag, mcp_str_t text)
         return;
     }
 
-    /* While the request waits for the client's answers, only the next backend
-     * request may end it: published messages other than notifications are
-     * ignored. */
+    /* Only the next backend request may end the request while it waits for the
+     * client's answers, for the session at its MCP server, or for the tools of
+     * a server that has refused the call: published messages other than
+     * notifications are ignored. */
 
-    if (req->state == MCP_REQUEST_INPUT
-        && msg.kind != MCP_BACKEND_NOTIFICATION)
+    if (msg.kind != MCP_BACKEND_NOTIFICATION
+        && (req->state == MCP_REQUEST_INPUT
+            || !mcp_upstream_session_is_call(req)
+            || mcp_upstream_param_is_refused(req)))
     {
         return;
     }

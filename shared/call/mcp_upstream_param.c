@@ -3,6 +3,7 @@
 #include "call/mcp_upstream_param.h"
 
 #include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_session.h"
 #include "config/mcp_tool_param.h"
 #include "rpc/mcp_upstream_body.h"
 #include "worker/mcp_upstream_tools.h"
@@ -144,6 +145,34 @@ mcp_upstream_param_continues(const mcp_request_t *req)
 }
 
 
+int
+mcp_upstream_param_is_refused(const mcp_request_t *req)
+{
+    return mcp_upstream_param_asks(req) || mcp_upstream_param_continues(req);
+}
+
+
+uint64_t
+mcp_upstream_param_deadline(mcp_request_t *req, uint64_t deadline)
+{
+    uint64_t  until;
+
+    if (req->relist == NULL) {
+        return deadline;
+    }
+
+    until = req->relist->until;
+
+    /* a later backend request, with the client's answers, has its own time */
+
+    if (!req->relist->asks && mcp_upstream_session_is_call(req)) {
+        req->relist->until = UINT64_MAX;
+    }
+
+    return deadline < until ? deadline : until;
+}
+
+
 void
 mcp_upstream_param_begin(mcp_request_t *req, int modern)
 {
@@ -204,9 +233,13 @@ mcp_upstream_param_ask(mcp_request_t *req)
 static int
 mcp_upstream_param_next(mcp_request_t *req)
 {
+    uint64_t  grace;
+
+    grace = mcp_call_now(req->call) + MCP_CALL_GRACE;
+
     req->relist->continues = 1;
     req->again = 1;
-    req->deadline = mcp_call_now(req->call) + MCP_CALL_GRACE;
+    req->deadline = grace < req->relist->until ? grace : req->relist->until;
     mcp_call_set_timer(req->call);
 
     return 1;
@@ -240,28 +273,72 @@ mcp_upstream_param_listed(mcp_request_t *req, mcp_str_t result)
 }
 
 
+/* Logs once why the list of tools could not be read, and sets msg to the fault
+ * of the call. */
+static void
+mcp_upstream_param_fail(mcp_request_t *req, const char *why,
+    mcp_backend_msg_t *msg)
+{
+    *msg = req->relist->refusal;
+
+    /* the message may be processed again, when the stream of the client has
+     * room; it is logged once */
+
+    if (req->relist->failed) {
+        msg->detail = NULL;
+        return;
+    }
+
+    req->relist->failed = 1;
+    mcp_call_log(req->call, MCP_LOG_ERROR,
+                 "was refused because of a header, and its MCP server did not "
+                 "list its tools", why);
+}
+
+
+/* Processes a message of the server while it is asked for its tools. Returns
+ * the values of mcp_upstream_param_message(). */
+static int
+mcp_upstream_param_response(mcp_request_t *req, mcp_backend_msg_t *msg)
+{
+    switch (msg->kind) {
+
+    case MCP_BACKEND_NOTIFICATION:
+        return 1;
+
+    case MCP_BACKEND_RESULT:
+        mcp_upstream_param_listed(req, msg->body);
+        return mcp_upstream_param_next(req);
+
+    case MCP_BACKEND_FAULT:
+        mcp_upstream_param_fail(req, msg->detail, msg);
+        return 0;
+
+    default:
+        mcp_upstream_param_fail(req, "its response is not a list", msg);
+        return 0;
+    }
+}
+
+
 int
-mcp_upstream_param_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
+mcp_upstream_param_timeout(mcp_request_t *req, mcp_backend_msg_t *msg)
+{
+    if (!mcp_upstream_param_asks(req)) {
+        return 0;
+    }
+
+    mcp_upstream_param_fail(req, "it sent no response in time", msg);
+
+    return 1;
+}
+
+
+int
+mcp_upstream_param_message(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
     if (mcp_upstream_param_asks(req)) {
-
-        switch (msg->kind) {
-
-        case MCP_BACKEND_NOTIFICATION:
-            return 1;
-
-        case MCP_BACKEND_RESULT:
-            mcp_upstream_param_listed(req, msg->body);
-            break;
-
-        case MCP_BACKEND_FAULT:
-            return 0;
-
-        default:
-            req->relist->asks = 0;
-        }
-
-        return mcp_upstream_param_next(req);
+        return mcp_upstream_param_response(req, msg);
     }
 
     /* a server that has begun to respond may have executed the call */
@@ -282,6 +359,9 @@ mcp_upstream_param_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
                               "and is asked for its tools", req->breq.request);
 
     req->relist->asks = 1;
+    req->relist->until = req->deadline;
+    req->relist->refusal = *msg;
+    req->relist->refusal.body = mcp_null_str;
 
     return mcp_upstream_param_next(req);
 }

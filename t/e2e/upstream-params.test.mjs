@@ -292,9 +292,10 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
         }
     });
 
-    test('the server fails while it is asked for its tools: the client gets error -32603',
+    test('the server fails while it is asked for its tools: the client gets the error of its call',
          async () => {
-        const session = await (await started()).session();
+        const failing = await started();
+        const session = await failing.session();
         const { reply } = upstream;
 
         upstream.reply = (call) => {
@@ -312,6 +313,9 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
                 name: 'query', arguments: { region: 'eu' } });
 
             assert.equal(error.code, -32603);
+            assert.equal(error.message, 'Upstream failed');
+            assert.match(await failing.log(),
+                         /refused because of a header, and its MCP server did not list its tools: /);
         } finally {
             upstream.reply = reply;
         }
