@@ -37,7 +37,8 @@
 --                    clock of Redis, ms; low and high range of layouts that it
 --                    reads; label; build; keys fingerprints of its signing
 --                    keys; dead its node timeout, ms; endpoints fingerprints of
---                    its endpoints' identities
+--                    its endpoints' identities; cut the last result of
+--                    is_any_cut_off() in common_streams.lua
 --   PREFIX:1:x:NODE  mark that the node was declared dead; its value is the
 --                    node that has declared it dead
 --   PREFIX:1:layout  the layout that the members write. It is raised to the

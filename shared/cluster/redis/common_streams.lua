@@ -163,25 +163,67 @@ local function is_crowded(calls, limit)
     return redis.call('SCARD', calls) >= limit
 end
 
--- Returns true if a member may be cut off from Redis: its last heartbeat is more
--- than half of its node timeout ago, and it was not declared dead. The result is
--- false again after LIVE node timeouts, because a member beyond the first
--- MEMBERS is not declared dead.
+-- Checks whether a member may be cut off from Redis: its last heartbeat is more
+-- than LATE node timeouts ago, and it was not declared dead. That is two missed
+-- heartbeats. Returns true if it is, or false and the time, ms, from which on
+-- it may be, nil if never. LIVE node timeouts after the heartbeat, the result is
+-- false, because a member beyond the first MEMBERS is not declared dead.
+local function is_cut_off(other, now)
+    local LATE, LIVE = 0.75, 4
+    local at, dead = unpack(redis.call('HMGET', prefix .. 'n:' .. other, 'at',
+        'dead'))
+
+    if not at or not dead or now > at + LIVE * dead then
+        return false
+    end
+
+    if now > at + LATE * dead then
+        return not is_dead(other)
+    end
+
+    return false, at + LATE * dead
+end
+
+-- Returns true if another member may be cut off from Redis. Reads up to two
+-- keys of each member, but not for every unknown stream: field cut of n:NODE of
+-- the node that runs the script is the member that was cut off when the members
+-- were last read, or the time, ms, when they were read, and the time before
+-- which none of them can be cut off. That is at most CHECK ms later, because a
+-- member that registers meanwhile can be cut off after three quarters of the
+-- shortest node timeout, 1 s.
 local function is_any_cut_off()
-    local MEMBERS, LIVE = 32, 4
+    local MEMBERS, CHECK = 32, 750
     local now = clock()
+    local cut = redis.call('HGET', own_data, 'cut') or ''
+    local read, safe = string.match(cut, '^(%d+) (%d+)$')
+
+    if read then
+        if tonumber(read) <= now and now < tonumber(safe) then
+            return false
+        end
+    elseif cut ~= '' and is_cut_off(cut, now) then
+        return true
+    end
+
+    safe = now + CHECK
 
     for _, other in ipairs(redis.call('ZREVRANGE', nodes, 0, MEMBERS - 1)) do
-        local at, dead = unpack(redis.call('HMGET', prefix .. 'n:' .. other,
-            'at', 'dead'))
-        local age = at and dead and (now - at) / dead
+        local is, from = false, nil
 
-        if age and age > 0.5 and age <= LIVE and other ~= node
-            and not is_dead(other)
-        then
+        if other ~= node then
+            is, from = is_cut_off(other, now)
+        end
+
+        if is then
+            redis.call('HSET', own_data, 'cut', other)
             return true
         end
+
+        safe = math.min(safe, from or safe)
     end
+
+    redis.call('HSET', own_data, 'cut', whole(now) .. ' '
+        .. whole(math.floor(safe)))
 
     return false
 end

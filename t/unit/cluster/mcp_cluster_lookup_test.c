@@ -315,22 +315,55 @@ TEST(test_emptied)
 }
 
 
-/* Sets the last heartbeat of a node to "ago" ms before now, for a node timeout
- * of 100 s. */
+/* Sets the last heartbeat of a node to "ago" ms before now. */
 static void
-set_heartbeat(uint64_t node, uint64_t ago)
+set_heartbeat_of(uint64_t node, uint64_t node_timeout, uint64_t ago)
 {
     char  text[128];
 
-    snprintf(text, sizeof(text), "HSET {mcp}:1:n:%016llx dead 100000 at %llu",
-             (unsigned long long) node,
+    snprintf(text, sizeof(text), "HSET {mcp}:1:n:%016llx dead %llu at %llu",
+             (unsigned long long) node, (unsigned long long) node_timeout,
              (unsigned long long) (real_now() - ago));
     (void) command(1, text);
 }
 
 
-/* A node that was not declared dead has sent no heartbeat for half of its node
- * timeout: an unknown stream may be at this node, so the result is
+/* Removes the result of is_any_cut_off() that node 1 has stored. */
+static void
+forget_result(void)
+{
+    char  text[64];
+
+    snprintf(text, sizeof(text), "HDEL {mcp}:1:n:%016llx cut",
+             (unsigned long long) nodes[1].cluster->node);
+    (void) command(1, text);
+}
+
+
+/* Sets the last heartbeat of a node to "ago" ms before now, for a node timeout
+ * of 100 s. The next lookup reads it. */
+static void
+set_heartbeat(uint64_t node, uint64_t ago)
+{
+    set_heartbeat_of(node, 100000, ago);
+    forget_result();
+}
+
+
+/* Returns how often Redis has run HMGET since CONFIG RESETSTAT. */
+static unsigned
+hmget_calls(void)
+{
+    const char  *p;
+
+    p = strstr(command(1, "INFO commandstats"), "cmdstat_hmget:calls=");
+
+    return p ? (unsigned) atoi(strchr(p, '=') + 1) : 0;
+}
+
+
+/* A node that was not declared dead has sent no heartbeat for three quarters of
+ * its node timeout: an unknown stream may be at this node, so the result is
  * MCP_ERR_UNREACHABLE. */
 TEST(test_cut_off)
 {
@@ -343,11 +376,11 @@ TEST(test_cut_off)
     make(1, 'a');
     UNTIL(repl_state(1, 'a').created);
     node = nodes[0].cluster->node;
-    set_heartbeat(node, 10000);
+    set_heartbeat(node, 60000);
     assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_OK);
     assert_int_equal(found.last_seq, 0);
 
-    set_heartbeat(node, 60000);
+    set_heartbeat(node, 80000);
     assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_ERR_UNREACHABLE);
 
     /* a stream that Redis has is known: another principal does not find it */
@@ -359,7 +392,7 @@ TEST(test_cut_off)
 
     set_heartbeat(node, 500000);
     assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_OK);
-    set_heartbeat(node, 60000);
+    set_heartbeat(node, 80000);
     snprintf(text, sizeof(text), "SET {mcp}:1:x:%016llx 1 EX 60",
              (unsigned long long) node);
     (void) command(1, text);
@@ -367,8 +400,61 @@ TEST(test_cut_off)
 
     /* the heartbeats of this node do not matter */
 
-    set_heartbeat(nodes[1].cluster->node, 60000);
+    set_heartbeat(nodes[1].cluster->node, 80000);
     assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_OK);
+    end_all();
+}
+
+
+/* The result of the check of all members is stored: further lookups of unknown
+ * streams read only the member that is cut off, until it sends a heartbeat. */
+TEST(test_cut_off_once)
+{
+    int       i;
+    uint64_t  node;
+    unsigned  calls;
+
+    needs_redis();
+
+    begin_all(4);
+    node = nodes[0].cluster->node;
+    set_heartbeat(node, 80000);
+    assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_ERR_UNREACHABLE);
+    (void) command(1, "CONFIG RESETSTAT");
+
+    for (i = 0; i < 10; i++) {
+        assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_ERR_UNREACHABLE);
+    }
+
+    /* one HMGET for the stream, and one for the member */
+
+    calls = hmget_calls();
+    assert_int_equal(calls, 20);
+
+    set_heartbeat_of(node, 100000, 0);
+    assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_OK);
+    end_all();
+}
+
+
+/* No member is cut off: that is stored, but not for longer than until the first
+ * member can be. */
+TEST(test_cut_off_later)
+{
+    uint64_t  node;
+
+    needs_redis();
+
+    begin_all(2);
+    node = nodes[0].cluster->node;
+    set_heartbeat_of(node, 20000, 14000);
+    forget_result();
+
+    while (lookup(1, 'b', 0, 's', 'p') == MCP_OK) {
+        wait_for(50);
+    }
+
+    assert_int_equal(answered, MCP_ERR_UNREACHABLE);
     end_all();
 }
 
