@@ -241,4 +241,108 @@ TEST(process_ends_at_once_the_stream_is_not_resumed)
 }
 
 
+/* A published message has no room when the next GET is due: GET follows when
+ * the message is stored, because it needs the decoder of the first stream. */
+TEST(message_is_held_when_get_is_due_get_follows_after_the_message)
+{
+    char               id[64], url[512];
+    const char        *path;
+    mcp_stream_ref_t   ref;
+
+    call_tool(&a);
+    open_session();
+    path = publish_url_of(sends("tools/call"), url, sizeof(url));
+    begin_stream(FIRST);
+    driver_wait(&d, 1500);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+
+    driver_pause(&d, 0, 1);
+    publish(1, &b, path, NOTE("notifications/message",
+                              "{\"level\":\"error\",\"data\":\"kept\"}"));
+    assert_int_equal(b.status, 202);
+    hog(&ref);
+    driver_pause(&d, 0, 0);
+
+    driver_wait(&d, 100);
+    assert_int_equal(d.n_breqs, 0);
+    mcp_store_free(&d.process[1].store, &ref);
+    driver_wait(&d, MCP_CALL_RETRY);
+    assert_int_equal(d.n_breqs, 1);
+    assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_GET);
+
+    begin_stream(response_event(d.breqs[0]));
+    client_resume(&d, 1, &a, session, id);
+    has(a.text, "\"kept\"");
+    has(a.text, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+/* The zone has no room for the error after a GET that the server refuses: the
+ * client gets the error when there is room, and no other GET follows. */
+TEST(server_refuses_get_while_there_is_no_room_the_client_gets_the_fault_later)
+{
+    char                    id[64];
+    mcp_stream_ref_t        ref;
+    mcp_backend_request_t  *breq;
+
+    call_tool(&a);
+    open_session();
+    begin_stream(FIRST);
+    driver_wait(&d, 1500);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+    breq = resumed(100, "e1");
+
+    hog(&ref);
+    mcp_backend_request_head(breq, 404, mcp_str("application/json"));
+    backend_send(&d, breq, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":"
+                           "{\"code\":-32001,\"message\":\"no session\"}}");
+    backend_end(&d, breq, MCP_FAULT_NONE);
+    driver_wait(&d, 5 * MCP_CALL_RETRY);
+    assert_int_equal(d.n_breqs, 0);
+    mcp_store_free(&d.process[1].store, &ref);
+    driver_wait(&d, MCP_CALL_RETRY);
+
+    client_resume(&d, 1, &a, session, id);
+    has(a.text, "Backend sent an invalid response");
+    has_not(a.text, "no session");
+    assert_int_equal(a.ended, 1);
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(server_asks_on_the_stream_of_get_it_gets_the_answer_and_the_stream_resumes)
+{
+    char                    id[72];
+    mcp_backend_request_t  *post;
+
+    interrupted(FIRST);
+    resumed(100, "e1");
+    begin_stream("id: e2\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"q\","
+                 "\"method\":\"roots/list\"}\n\n");
+    question_id(a.text, "roots/list", id);
+    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+    reply(1, session, id, "\"result\":{\"roots\":[]}");
+
+    post = sends("{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"result\":{\"roots\":"
+                 "[]}}");
+    variable_is(&post->variables, MCP_VARIABLE_UPSTREAM_SESSION, "s1");
+    mcp_backend_request_head(post, 202, mcp_null_str);
+    backend_end(&d, post, MCP_FAULT_NONE);
+
+    resumed(100, "e2");
+    begin_stream(response_event(d.breqs[0]));
+    has(a.text, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
 RUN_TESTS(setup_upstream, teardown)
