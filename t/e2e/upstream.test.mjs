@@ -152,6 +152,40 @@ describe('client of 2025-11-25, upstream of 2026-07-28', () => {
         assert.equal(params._meta[META.version], MODERN);
     });
 
+    test('two questions in one result: the client gets both at once, the upstream gets both answers',
+         async () => {
+        const session = await server.session({
+            capabilities: { elicitation: {}, roots: {} } });
+        const from = modern.requests.length;
+        const asked = [];
+
+        modern.reply = ({ body }) => (body.params.inputResponses
+            ? { content: [] }
+            : { resultType: 'input_required', inputRequests: {
+                q: { method: 'elicitation/create', params: { message: 'a?',
+                    requestedSchema: { type: 'object', properties: {} } } },
+                r: { method: 'roots/list' } } });
+
+        // answers in the reverse order, when it has both questions
+
+        await session.follow(await session.call('ask'), {
+            onMessage: async (question) => {
+                if (asked.push(question) < 2) {
+                    return;
+                }
+
+                await session.respond(asked[1].id, { roots: [] });
+                await session.respond(asked[0].id, { action: 'decline' });
+            },
+        });
+
+        assert.deepEqual(asked.map(({ method }) => method),
+                         ['elicitation/create', 'roots/list']);
+        assert.equal(modern.requests.length, from + 2);
+        assert.deepEqual(modern.last().body.params.inputResponses,
+                         { q: { action: 'decline' }, r: { roots: [] } });
+    });
+
     test('connection cut while the upstream streams: a resumed stream has all messages',
          async () => {
         const session = await server.session();
