@@ -447,8 +447,10 @@ mcp_link_judge(mcp_link_t *link, const mcp_reply_t *error)
         link->cluster->reports_loss = 1;
     }
 
-    mcp_link_fail(link, "%.*s", (int) (text.len < 100 ? text.len : 100),
-                  text.data);
+    mcp_link_fail(link, "%.*s%s", (int) (text.len < 100 ? text.len : 100),
+                  text.data,
+                  link->at_sentinel && mcp_login_begins(text, "NOAUTH ")
+                  ? " Set sentinel_password_file=" : "");
 
     return 1;
 }

@@ -2,8 +2,8 @@
 
 /* The first commands on a connection, sent together: authentication, database,
  * the check that the server is a master, and the scripts; or instead of the
- * last two the query of the link's handlers. A Sentinel is only queried for the
- * address of the master. */
+ * last two the query of the link's handlers. A Sentinel only gets its own
+ * password, and the query for the address of the master. */
 
 
 #include <stdio.h>
@@ -435,10 +435,51 @@ mcp_login_master(void *data, const mcp_reply_t *reply)
 }
 
 
+static void
+mcp_login_authenticated(void *data, const mcp_reply_t *reply)
+{
+    (void) mcp_login_failed(data, reply, "AUTH");
+}
+
+
+/* Sends the password of the Sentinel, without a user name unless one is
+ * configured, because Sentinels older than 6.2 have no users. */
+static int
+mcp_login_send_auth(mcp_link_t *link)
+{
+    size_t                     n;
+    mcp_str_t                  argv[3];
+    const mcp_cluster_conf_t  *conf;
+
+    conf = link->cluster->conf;
+    n = 0;
+
+    if (conf->sentinel_password.len == 0) {
+        return MCP_OK;
+    }
+
+    argv[n++] = mcp_str("AUTH");
+
+    if (conf->sentinel_user.len) {
+        argv[n++] = conf->sentinel_user;
+    }
+
+    argv[n++] = conf->sentinel_password;
+
+    return mcp_link_login(link, argv, n, mcp_login_authenticated);
+}
+
+
 static int
 mcp_login_query(mcp_link_t *link)
 {
+    int        rc;
     mcp_str_t  argv[3];
+
+    rc = mcp_login_send_auth(link);
+    if (rc != MCP_OK) {
+        return rc;
+    }
 
     argv[0] = mcp_str("SENTINEL");
     argv[1] = mcp_str("get-master-addr-by-name");

@@ -27,6 +27,8 @@ struct mcp_cluster_setup_s {
 
     /* texts that are not set have .data NULL */
     mcp_cluster_conf_t   conf;
+    mcp_str_t           *password;     /* member of conf for the password whose
+                                          file was named last */
     uint32_t             set;          /* bits of the values that are set:
                                           options, then parameters */
     unsigned             begun:1;
@@ -58,6 +60,7 @@ mcp_cluster_setup_create(const mcp_mem_t *mem)
     setup->mem = mem;
     mcp_arena_init(&setup->arena, mem);
 
+    setup->password = &setup->conf.password;
     setup->conf.sync = MCP_CLUSTER_SYNC_ON;
     setup->conf.timeout = 1000;
     setup->conf.outage_timeout = 5000;
@@ -118,7 +121,7 @@ mcp_cluster_setup_password(mcp_cluster_setup_t *setup, mcp_str_t file,
                               mcp_setup_quote(file));
     }
 
-    return mcp_cluster_dup(setup, &setup->conf.password, contents);
+    return mcp_cluster_dup(setup, setup->password, contents);
 }
 
 
@@ -549,12 +552,15 @@ typedef enum {
     MCP_CLUSTER_USER,
     MCP_CLUSTER_PASSWORD_FILE,
     MCP_CLUSTER_NODE,
+    MCP_CLUSTER_SENTINEL_USER,
+    MCP_CLUSTER_SENTINEL_PASSWORD_FILE,
     MCP_CLUSTER_PARAMETERS
 } mcp_cluster_parameter_e;
 
 static const mcp_str_t  mcp_cluster_parameters[MCP_CLUSTER_PARAMETERS] = {
     mcp_str("sentinel="), mcp_str("prefix="), mcp_str("db="), mcp_str("user="),
-    mcp_str("password_file="), mcp_str("node=")
+    mcp_str("password_file="), mcp_str("node="), mcp_str("sentinel_user="),
+    mcp_str("sentinel_password_file=")
 };
 
 
@@ -572,6 +578,24 @@ mcp_cluster_set_name(mcp_cluster_setup_t *setup, mcp_str_t *member,
     }
 
     return mcp_cluster_dup(setup, member, value);
+}
+
+
+/* Sets *file to the name of the file that contains the password *member. */
+static int
+mcp_cluster_set_password_file(mcp_cluster_setup_t *setup, mcp_str_t *member,
+    mcp_str_t value, mcp_str_t *file, char *error)
+{
+    if (value.len == 0) {
+        return mcp_setup_fail(error, "%s is empty: write the name of a file",
+                              member == &setup->conf.password
+                              ? "password_file=" : "sentinel_password_file=");
+    }
+
+    setup->password = member;
+    *file = value;
+
+    return MCP_OK;
 }
 
 
@@ -596,16 +620,18 @@ mcp_cluster_parameter(mcp_cluster_setup_t *setup, unsigned n, mcp_str_t value,
     case MCP_CLUSTER_NODE:
         return mcp_cluster_set_name(setup, &setup->conf.label, value, error);
 
+    case MCP_CLUSTER_SENTINEL_USER:
+        return mcp_cluster_set_name(setup, &setup->conf.sentinel_user, value,
+                                    error);
+
+    case MCP_CLUSTER_SENTINEL_PASSWORD_FILE:
+        return mcp_cluster_set_password_file(setup,
+                                             &setup->conf.sentinel_password,
+                                             value, file, error);
+
     default: /* MCP_CLUSTER_PASSWORD_FILE */
-
-        if (value.len == 0) {
-            return mcp_setup_fail(error, "password_file= is empty: write the "
-                                         "name of a file");
-        }
-
-        *file = value;
-
-        return MCP_OK;
+        return mcp_cluster_set_password_file(setup, &setup->conf.password,
+                                             value, file, error);
     }
 }
 
@@ -798,6 +824,17 @@ mcp_cluster_setup_finish(mcp_cluster_setup_t *setup,
     if (c->user.len && c->password.len == 0) {
         return mcp_setup_fail(error, "user \"%.*s\" has no password: set "
                               "password_file=", mcp_setup_quote(c->user));
+    }
+
+    if (c->sentinel_user.len && c->sentinel_password.len == 0) {
+        return mcp_setup_fail(error, "sentinel_user=%.*s has no password: set "
+                              "sentinel_password_file=",
+                              mcp_setup_quote(c->sentinel_user));
+    }
+
+    if (c->sentinel_password.len && c->sentinel.len == 0) {
+        return mcp_setup_fail(error, "sentinel_password_file= has no effect: "
+                              "set sentinel=");
     }
 
     if ((c->tls_certificate.len == 0) != (c->tls_certificate_key.len == 0)) {

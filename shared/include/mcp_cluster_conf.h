@@ -38,6 +38,8 @@ typedef struct {
     size_t              n_seeds;       /* at least one */
     mcp_str_t           sentinel;      /* name of the master; empty: no
                                           Sentinel */
+    mcp_str_t           sentinel_user; /* empty: the user "default" */
+    mcp_str_t           sentinel_password;     /* empty: no AUTH command */
     mcp_str_t           prefix;        /* prefix of all keys, including its hash
                                           tag */
     mcp_str_t           user;          /* empty: the user "default" */
@@ -131,8 +133,8 @@ int mcp_cluster_setup_begin(mcp_cluster_setup_t *setup, char *error);
 int mcp_cluster_setup_parameter(mcp_cluster_setup_t *setup, mcp_str_t word,
     mcp_str_t *file, char *error);
 
-/* Copies the password from contents, the text of the password file, without
- * the line end after the password. */
+/* Copies the password from contents, the text of the password file of the last
+ * parameter, without the line end after the password. */
 int mcp_cluster_setup_password(mcp_cluster_setup_t *setup, mcp_str_t file,
     mcp_str_t contents, char *error);
 

@@ -197,7 +197,8 @@ test('endpoint without mcp_key in a cluster: rejected', () => assert.rejects(
 test('cluster with all its settings: accepted', async () => {
     const fixture = await Fixture.start({
         http: cluster(`rediss://u@127.0.0.1:1/3 unix:${dir}/a "prefix=x{y}"
-                       sentinel=main node=here password_file=${password}`
+                       sentinel=main node=here password_file=${password}
+                       sentinel_user=u sentinel_password_file=${password}`
             .replaceAll(/\s+/g, ' '), {
             mcp_cluster_sync: 'on replicas=2',
             mcp_cluster_timeout: '100ms',

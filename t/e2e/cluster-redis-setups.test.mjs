@@ -58,7 +58,7 @@ async function isMaster(redis) {
 
 
 describe('Redis with a Sentinel', { concurrency: true }, () => {
-    async function start(t) {
+    async function start(t, options, ...words) {
         const master = await Redis.start();
 
         t.after(() => master.stop());
@@ -67,15 +67,15 @@ describe('Redis with a Sentinel', { concurrency: true }, () => {
 
         t.after(() => replica.stop());
 
-        const sentinel = await Sentinel.start(master);
+        const sentinel = await Sentinel.start(master, options);
 
         t.after(() => sentinel.stop());
         await sentinel.knows();
 
-        const words = `redis://127.0.0.1:${sentinel.port} sentinel=mcp`;
+        const url = `redis://127.0.0.1:${sentinel.port} sentinel=mcp`;
 
-        return { master, replica, sentinel,
-                 both: await nodes(t, [words, words]) };
+        return { master, replica, sentinel, both: await nodes(t, [
+            `${url} ${words[0] ?? ''}`, `${url} ${words[1] ?? ''}`]) };
     }
 
     test('Sentinel, the master dies: the call continues with its replica',
@@ -116,6 +116,23 @@ describe('Redis with a Sentinel', { concurrency: true }, () => {
         });
         await until(async () => !await isMaster(master));
         await readAtBoth(both);
+    });
+
+    test('Sentinel with a password and with a user, the master dies: the call continues with its replica',
+         async (t) => {
+        const file = `${dir}/sentinel`;
+
+        await fs.writeFile(file, 'watches\n');
+
+        const { master, replica, both } = await start(t,
+            { password: 'watches' }, `sentinel_password_file=${file}`,
+            `sentinel_user=watch sentinel_password_file=${file}`);
+
+        await readAtBoth(both, async () => {
+            await master.kill();
+            await until(() => isMaster(replica));
+        });
+        assert.equal(await replica.nodes(), 2);
     });
 });
 

@@ -156,9 +156,7 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
                     '-p', String(this.port),
                     ...(this.tls ? ['--tls', '--cacert', this.tls.certificate]
                                  : []),
-                    ...(this.user ? ['--user', 'admin', '--pass', 'admin',
-                                     '--no-auth-warning'] : []),
-                    ...words]);
+                    ...this.login(), ...words]);
 
                 return stdout.trim();
             } catch (error) {
@@ -169,6 +167,11 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
                 }
             }
         }
+    }
+
+    login() {
+        return this.user ? ['--user', 'admin', '--pass', 'admin',
+                            '--no-auth-warning'] : [];
     }
 
     // Returns the keys that have no expiry.
@@ -217,11 +220,15 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
 /*
  * A Sentinel that watches a master named "mcp". It promotes a replica when the
  * master is unreachable.
+ *
+ *   password   it requires this password, which has the user "watch", too
  */
 
 export class Sentinel extends Redis {
-    static async start(master) {
+    static async start(master, { password } = {}) {
         const sentinel = new Sentinel();
+
+        sentinel.password = password;
 
         sentinel.dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-sentinel-'));
         sentinel.port = await freePort();
@@ -234,12 +241,18 @@ dir ${sentinel.dir}
 sentinel monitor mcp 127.0.0.1 ${master.port} 1
 sentinel down-after-milliseconds mcp 500
 sentinel failover-timeout mcp 2000
-`);
+${password ? `requirepass ${password}
+user watch on >${password} +sentinel|get-master-addr-by-name\n` : ''}`);
         sentinel.args = [file, '--sentinel'];
         sentinel.ready = /\+monitor master mcp/;
         await sentinel.begin();
 
         return sentinel;
+    }
+
+    login() {
+        return this.password ? ['--pass', this.password, '--no-auth-warning']
+                             : [];
     }
 
     // Waits until the Sentinel knows a replica that it may promote.

@@ -202,4 +202,42 @@ TEST(test_sentinel)
 }
 
 
+/* The Sentinel requires a password, which Redis does not get, nor the Sentinel
+ * the password of Redis. */
+TEST(test_sentinel_password)
+{
+    p.conf.sentinel = mcp_str("main");
+    p.conf.sentinel_password = mcp_str("watch");
+    p.conf.password = mcp_str("secret");
+
+    process_start(&p);
+    process_open(&p);
+    assert_command(&p, "AUTH watch");
+    assert_command(&p, "SENTINEL get-master-addr-by-name main");
+    assert_command(&p, "");
+    process_receive(&p, "+OK\r\n*2\r\n$8\r\n10.0.0.7\r\n$4\r\n6380\r\n");
+    process_wait(&p, 0);
+    process_open(&p);
+    assert_command(&p, "HELLO 2 AUTH default secret");
+    process_lose(&p, "gone");
+
+    p.conf.sentinel_user = mcp_str("mcp");
+    process_wait(&p, 101);
+    process_open(&p);
+    assert_command(&p, "AUTH mcp watch");
+    process_receive(&p, "-WRONGPASS invalid password\r\n"
+                        "-NOAUTH Authentication required.\r\n");
+    assert_non_null(strstr(p.te.last, "one:6379: AUTH: WRONGPASS invalid "
+                                      "password"));
+
+    p.conf.sentinel_password = mcp_null_str;
+    process_wait(&p, 201);
+    process_open(&p);
+    assert_command(&p, "SENTINEL get-master-addr-by-name main");
+    process_receive(&p, "-NOAUTH Authentication required.\r\n");
+    assert_string_equal(p.te.info, "cluster: one:6379: NOAUTH Authentication "
+                                   "required. Set sentinel_password_file=");
+}
+
+
 RUN_TESTS(setup, teardown)

@@ -413,8 +413,16 @@ TEST(parameters)
     assert_str_is(file, "redis.pass");
     taken(mcp_cluster_setup_password(s, file, mcp_str("secret\r\n"), error));
 
+    taken(say(s, "sentinel_user=watch"));
+    taken(mcp_cluster_setup_parameter(s,
+              mcp_str("sentinel_password_file=sentinel.pass"), &file, error));
+    assert_str_is(file, "sentinel.pass");
+    taken(mcp_cluster_setup_password(s, file, mcp_str("other\n"), error));
+
     conf = finished(s);
     assert_str_is(conf->sentinel, "main");
+    assert_str_is(conf->sentinel_user, "watch");
+    assert_str_is(conf->sentinel_password, "other");
     assert_str_is(conf->prefix, "{mine}");
     assert_str_is(conf->user, "joe");
     assert_str_is(conf->password, "secret");
@@ -436,6 +444,35 @@ TEST(parameters)
     refused(say(s, "db="), "\"\" is not the number of a database from 0 to "
                            "65535");
     refused(say(s, "password_file="), "password_file= is empty: write the name of a file");
+    refused(say(s, "sentinel_password_file="),
+            "sentinel_password_file= is empty: write the name of a file");
+    refused(say(s, "sentinel_user=a b"), "\"a b\" is not a name of 1 to 64 "
+                                         "printable ASCII characters without "
+                                         "spaces");
+}
+
+
+TEST(password_of_sentinel_without_its_counterpart)
+{
+    mcp_str_t                  file;
+    mcp_cluster_setup_t       *s;
+    const mcp_cluster_conf_t  *conf;
+
+    s = cluster_new();
+    taken(say(s, "redis://a"));
+    taken(say(s, "sentinel=main"));
+    taken(say(s, "sentinel_user=watch"));
+    refused(mcp_cluster_setup_finish(s, &conf, error),
+            "sentinel_user=watch has no password: set "
+            "sentinel_password_file=");
+
+    s = cluster_new();
+    taken(say(s, "redis://a"));
+    taken(mcp_cluster_setup_parameter(s, mcp_str("sentinel_password_file=p"),
+                                      &file, error));
+    taken(mcp_cluster_setup_password(s, file, mcp_str("secret"), error));
+    refused(mcp_cluster_setup_finish(s, &conf, error),
+            "sentinel_password_file= has no effect: set sentinel=");
 }
 
 
