@@ -69,7 +69,7 @@ export async function freePort() {
 
 
 /*
- * port: to listen on; kind: the server; location, http, server: as lines()
+ * port: to listen on; free: chooses the port if it is not given; kind: the server; location, http, server: as lines()
  * takes them; without: names of directives to remove from the location;
  * listen: in the server's syntax; backends: { name: as section()
  * takes it }; sndbuf: bytes; threads: backend calls at once in each worker, for
@@ -88,7 +88,38 @@ export class Fixture {
         return Fixture.one(options);
     }
 
-    static async one({ port, kind = SERVER, workers = 2, location, without = [],
+    // Starts one server. Another process may take a free port before the server
+    // does: then the server gets another port.
+
+    static async one({ port, free = freePort, ...options }) {
+        for (let again = 4; ; again--) {
+            const fixture = await Fixture.begin({
+                ...options, port: port ?? await free() });
+
+            if (await fixture.begins) {
+                return fixture;
+            }
+
+            await fixture.remove();
+
+            if (port || !again || !fixture.lacksPort()) {
+                throw new Error(`t/fixture did not start:\n${fixture.output}`);
+            }
+        }
+    }
+
+    // Returns true if the server has logged that its port is in use.
+
+    lacksPort() {
+        return this.output.split('\n').some((line) =>
+            line.includes('Address already in use')
+            && new RegExp(`:${this.port}\\b`).test(line));
+    }
+
+    // Returns a server that begins to start; "begins" becomes true when it
+    // accepts connections, or false when it has exited.
+
+    static async begin({ port, kind = SERVER, workers = 2, location, without = [],
                        http, server, listen = '', zone = '64m', sndbuf, threads,
                        backends = {}, env = {} }) {
         const fixture = new Fixture();
@@ -100,7 +131,7 @@ export class Fixture {
         fixture.kind = kind;
         fixture.is = is;
         fixture.retired = new Set();
-        fixture.port = port ?? await freePort();
+        fixture.port = port;
         fixture.url = `http://127.0.0.1:${fixture.port}/mcp`;
         fixture.prefix = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-e2e-'));
         fixture.output = '';
@@ -138,11 +169,8 @@ export class Fixture {
             });
         });
 
-        if (!await Promise.race([ready, fixture.exited.then(() => false)])) {
-            await fixture.remove();
-
-            throw new Error(`t/fixture did not start:\n${fixture.output}`);
-        }
+        fixture.begins = Promise.race([ready,
+                                       fixture.exited.then(() => false)]);
 
         return fixture;
     }
