@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { OTHER, at, cuttable, node } from './lib/cluster.mjs';
+import { OTHER, at, cuttable, node, together } from './lib/cluster.mjs';
 import { Modern } from './lib/modern.mjs';
 import { Redis, until } from './lib/redis.mjs';
 
@@ -35,7 +35,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
 
     before(async () => {
         redis = await Redis.start();
-        [here, there] = await Promise.all([
+        [here, there] = await together([
             node(redis.url), node(redis.url, { kind: OTHER })]);
     });
 

@@ -6,7 +6,8 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs/promises';
 import { describe, test } from 'node:test';
-import { OTHER, WORKERS, at, cuttable, joined, kill, node } from './lib/cluster.mjs';
+import { OTHER, WORKERS, at, cuttable, joined, kill, node, together }
+    from './lib/cluster.mjs';
 import { Counting } from './lib/counting.mjs';
 import { Cut } from './lib/cut.mjs';
 import { Redis, until } from './lib/redis.mjs';
@@ -181,7 +182,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         t.after(() => cut.stop());
 
         const words = `redis://127.0.0.1:${cut.port}`;
-        const [here, there] = await Promise.all([
+        const [here, there] = await together([
             node(words), node(words, { kind: OTHER })]);
 
         t.after(() => Promise.all([here.stop(), there.stop()]));

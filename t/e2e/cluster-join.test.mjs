@@ -5,7 +5,8 @@
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { OTHER, WORKERS, at, cuttable, joined, kill, node } from './lib/cluster.mjs';
+import { OTHER, WORKERS, at, cuttable, joined, kill, node, together }
+    from './lib/cluster.mjs';
 import { Cut } from './lib/cut.mjs';
 import { SERVER } from './lib/fixture.mjs';
 import { settle } from './lib/load.mjs';
@@ -87,7 +88,7 @@ const start = (kind, http, url = redis.url, location = {}) =>
     node(url, { ...OPTIONS, kind, http,
                 location: { ...OPTIONS.location, ...location } });
 
-const nodes = await Promise.all([SERVER, OTHER].map((kind) => start(kind)));
+const nodes = await together([SERVER, OTHER].map((kind) => start(kind)));
 
 after(() => Promise.all(nodes.map((fixture) => fixture.stop())));
 after(() => gates.forEach(({ resolve }) => resolve('over')));
@@ -240,8 +241,8 @@ test('one idempotency key, another mcp_cluster_endpoint: each endpoint executes 
 test('node of a joined call dies: the request that joined gets -32603',
      async () => {
     const http = { mcp_cluster_node_timeout: '2s' };
-    const [dying, there] = await Promise.all([start(SERVER, http),
-                                              start(OTHER, http)]);
+    const [dying, there] = await together([start(SERVER, http),
+                                           start(OTHER, http)]);
     const tag = key();
     const one = ask(dying, tag, { id: tag }).catch(() => undefined);
 

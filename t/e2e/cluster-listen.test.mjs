@@ -5,7 +5,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { OTHER, WORKERS, at, cuttable, joined, kill, node } from './lib/cluster.mjs';
+import { OTHER, WORKERS, at, cuttable, joined, kill, node, together }
+    from './lib/cluster.mjs';
 import { Counting } from './lib/counting.mjs';
 import { Redis, until } from './lib/redis.mjs';
 import { upTo } from './lib/session.mjs';
@@ -108,7 +109,7 @@ describe('a session\'s own stream', { concurrency: true }, () => {
 
     before(async () => {
         redis = await Redis.start();
-        nodes = await Promise.all([
+        nodes = await together([
             node(redis.url), node(redis.url, { kind: OTHER }),
             node(redis.url)]);
     });
@@ -272,7 +273,7 @@ test('node of a session stream dies: each notification arrives once',
     t.after(() => redis.stop());
 
     const http = { mcp_cluster_node_timeout: '2s' };
-    const nodes = await Promise.all([
+    const nodes = await together([
         node(redis.url, { http }), node(redis.url, { kind: OTHER, http }),
         node(redis.url, { http })]);
 
@@ -327,7 +328,7 @@ test('node reloads: its new processes get notifications of other nodes before th
     t.after(() => redis.stop());
 
     const http = { mcp_cluster_node_timeout: '10m' };
-    const nodes = await Promise.all([
+    const nodes = await together([
         node(redis.url, { http }), node(redis.url, { kind: OTHER, http })]);
 
     t.after(() => Promise.all(nodes.map((fixture) => fixture.stop())));

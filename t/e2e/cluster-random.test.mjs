@@ -11,7 +11,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { OTHER, kill, node } from './lib/cluster.mjs';
+import { OTHER, kill, node, together } from './lib/cluster.mjs';
 import { Cut } from './lib/cut.mjs';
 import { SERVER } from './lib/fixture.mjs';
 import { SANITIZED, random } from './lib/load.mjs';
@@ -54,7 +54,7 @@ const start = (i, port) => node(`redis://127.0.0.1:${cuts[i].port}`, {
     kind: kinds[i], port,
     http: { mcp_cluster_node_timeout: `${DEAD_AFTER}ms` },
     location: { mcp_linger: `${KEPT}ms`, mcp_max_wait: `${KEPT}ms` } });
-const nodes = await Promise.all([0, 1, 2].map((i) => start(i)));
+const nodes = await together([0, 1, 2].map((i) => start(i)));
 
 after(() => Promise.all(nodes.map((fixture) => fixture.stop(DISTURBED))));
 

@@ -10,7 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
 import { certify } from './lib/certificate.mjs';
-import { OTHER, at, node } from './lib/cluster.mjs';
+import { OTHER, at, node, together } from './lib/cluster.mjs';
 import { Counting } from './lib/counting.mjs';
 import { Redis, RedisCluster, Sentinel, until } from './lib/redis.mjs';
 import { textOf } from './lib/session.mjs';
@@ -25,7 +25,7 @@ after(() => fs.rm(dir, { recursive: true, force: true }));
 // Starts a node of each server.
 
 async function nodes(t, [here, there], options) {
-    const both = await Promise.all([
+    const both = await together([
         node(here, options), node(there, { kind: OTHER, ...options })]);
 
     t.after(() => Promise.all(both.map((fixture) => fixture.stop())));

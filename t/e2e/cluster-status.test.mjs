@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { describe, test } from 'node:test';
-import { OTHER, at, cuttable, kill, node } from './lib/cluster.mjs';
+import { OTHER, at, cuttable, kill, node, together } from './lib/cluster.mjs';
 import { Counting } from './lib/counting.mjs';
 import { SERVER } from './lib/fixture.mjs';
 import { Redis, until } from './lib/redis.mjs';
@@ -36,7 +36,7 @@ async function pair(t, http) {
 
     t.after(() => redis.stop());
 
-    const nodes = await Promise.all([
+    const nodes = await together([
         node(redis.url, { http }), node(redis.url, { kind: OTHER, http })]);
 
     return { redis, nodes };

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { OTHER, at, cuttable, kill, node } from './lib/cluster.mjs';
+import { OTHER, at, cuttable, kill, node, together } from './lib/cluster.mjs';
 import { Counting } from './lib/counting.mjs';
 import { at as get, pause, urlOf } from './lib/held-calls.mjs';
 import { SERVER } from './lib/fixture.mjs';
@@ -216,7 +216,7 @@ describe('a node', { concurrency: true }, () => {
         t.after(() => redis.stop());
 
         const http = { mcp_cluster_node_timeout: '2s' };
-        const [dying, there] = await Promise.all([
+        const [dying, there] = await together([
             node(redis.url, { http }),
             node(redis.url, { kind: OTHER, http })]);
 

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { OTHER, cuttable, kill, node } from './lib/cluster.mjs';
+import { OTHER, cuttable, kill, node, together } from './lib/cluster.mjs';
 import { SERVER } from './lib/fixture.mjs';
 import { Redis, until } from './lib/redis.mjs';
 import { catalog, scripted } from './lib/scripted.mjs';
@@ -74,7 +74,7 @@ const LOCATION = {
 const start = (kind, http) => node(redis.url, { kind, http,
     location: LOCATION, backends: { scripted: backend.address } });
 
-const nodes = await Promise.all([SERVER, OTHER].map((kind) => start(kind)));
+const nodes = await together([SERVER, OTHER].map((kind) => start(kind)));
 
 after(() => Promise.all(nodes.map((fixture) => fixture.stop())));
 after(() => gates.forEach(({ resolve }) => resolve('over')));
@@ -180,8 +180,8 @@ describe('a task', { concurrency: true }, () => {
 test('node dies: its completed tasks are kept, its working tasks fail',
      async () => {
     const http = { mcp_cluster_node_timeout: '2s' };
-    const [dying, there] = await Promise.all([start(SERVER, http),
-                                              start(OTHER, http)]);
+    const [dying, there] = await together([start(SERVER, http),
+                                           start(OTHER, http)]);
     const [k, l] = [key(), key()];
     const tasks = client([dying]);
     const survivor = client([there]);

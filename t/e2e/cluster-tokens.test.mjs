@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { OTHER, at, node } from './lib/cluster.mjs';
+import { OTHER, at, node, together } from './lib/cluster.mjs';
 import { SERVER } from './lib/fixture.mjs';
 import { Redis } from './lib/redis.mjs';
 import { catalog, scripted } from './lib/scripted.mjs';
@@ -55,7 +55,7 @@ const LOCATION = {
     mcp_stream_after: '30s',
 };
 
-const nodes = await Promise.all([SERVER, OTHER].map((kind) =>
+const nodes = await together([SERVER, OTHER].map((kind) =>
     node(redis.url, { kind, location: LOCATION,
                       backends: { scripted: backend.address } })));
 

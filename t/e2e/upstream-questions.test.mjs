@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
-import { OTHER, kill, node } from './lib/cluster.mjs';
+import { OTHER, kill, node, together } from './lib/cluster.mjs';
 import { Fixture, SERVER } from './lib/fixture.mjs';
 import { Modern } from './lib/modern.mjs';
 import { Redis, until } from './lib/redis.mjs';
@@ -463,7 +463,7 @@ describe('question at one node of a cluster, client of 2026-07-28', async () => 
 
     after(() => redis.stop());
 
-    const nodes = await Promise.all([SERVER, OTHER].map((kind) =>
+    const nodes = await together([SERVER, OTHER].map((kind) =>
         node(redis.url, {
             kind, without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
             http: { mcp_cluster_node_timeout: '2s' },

@@ -14,7 +14,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { OTHER, kill, node } from './lib/cluster.mjs';
+import { OTHER, kill, node, together } from './lib/cluster.mjs';
 import { SERVER } from './lib/fixture.mjs';
 import { SANITIZED, random } from './lib/load.mjs';
 import { Modern } from './lib/modern.mjs';
@@ -113,7 +113,7 @@ const start = (kind, port) => node(redis.url, {
                 mcp_quota_key: 'off', mcp_linger: '1m', mcp_max_wait: '1m' },
     backends: { sessions: { http: upstream.port, upstream: 'session' } },
 });
-const nodes = await Promise.all(kinds.map((kind) => start(kind)));
+const nodes = await together(kinds.map((kind) => start(kind)));
 
 after(() => Promise.all(nodes.map((fixture) => fixture.stop(KILLED))));
 

@@ -58,9 +58,33 @@ export async function node(words, { kind = SERVER, port, sync = 'on', http = {},
         backends, without,
     });
 
-    await joined(fixture);
+    try {
+        await joined(fixture);
+    } catch (error) {
+        await fixture.stop().catch(() => {});
+
+        throw error;
+    }
 
     return fixture;
+}
+
+
+// Returns nodes that start at the same time. If one does not start, stops the
+// others: their processes would keep the test process running, which could not
+// report the error.
+
+export async function together(starts) {
+    const results = await Promise.allSettled(starts);
+    const failed = results.find(({ status }) => status === 'rejected');
+
+    if (failed) {
+        await Promise.allSettled(results.map(({ value }) => value?.stop()));
+
+        throw failed.reason;
+    }
+
+    return results.map(({ value }) => value);
 }
 
 

@@ -11,7 +11,7 @@ import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { Balancer } from './balancer.mjs';
-import { common, joined, joins } from './cluster.mjs';
+import { common, joined, joins, together } from './cluster.mjs';
 import { Fixture, freePort } from './fixture.mjs';
 import { Redis, until } from './redis.mjs';
 import { root } from './servers.mjs';
@@ -34,7 +34,7 @@ export class Nodes {
 
         const shared = common(nodes.redis.url);
 
-        nodes.all = await Promise.all(kinds.map((kind) => Fixture.start({
+        nodes.all = await together(kinds.map((kind) => Fixture.start({
             ...options, kind, workers,
             http: { ...shared.http, mcp_cluster_timeout: '5s', ...http },
             server: { ...shared.server, ...server },
