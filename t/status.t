@@ -136,7 +136,10 @@ GET /status?format=prometheus
         my $era = $_ lt '2026' ? 'sessions' : 'stateless';
         "mcp_revision_requests_total\\{zone=\"mcp\",revision=\"$_\",era=\"$era\"\\} \\d+\n"
     } @::Revisions)
-    . '(?:(?:# (?:HELP|TYPE) )?mcp_tool_call[^\n]+\n)+\z'
+    . '(?:(?:# (?:HELP|TYPE) )?mcp_tool_call[^\n]+\n)+'
+    . '# HELP mcp_server_operation_duration_seconds [A-Z][^\n]+\n'
+    . '# TYPE mcp_server_operation_duration_seconds histogram\n'
+    . '(?:mcp_server_operation_duration_seconds_(?:bucket|sum|count)\{zone="mcp",endpoint="[^"]+",mcp_method_name="[^"]+"[^\n]*\} [\d.]+\n)*\z'
 
 
 

@@ -375,6 +375,7 @@ mcp_call_start(mcp_call_t *call)
 
     now = mcp_call_now(call);
     call->began = now;
+    call->received = call->x->received;
     call->cancels = call->x->cancels;
 
     if (call->join == NULL) {
@@ -611,6 +612,8 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
 
     for (i = 0; i < call->n; i++) {
         call->requests[i].reason = mcp_reason_of_fault(fault);
+        call->requests[i].error = mcp_error_type_of_code(
+            mcp_fault_code(fault, call->client.revision)->code);
     }
 
     mcp_request_ends_all(call, MCP_OUTCOME_FAULT);

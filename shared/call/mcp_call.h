@@ -10,6 +10,7 @@
 #include "backend/mcp_backend.h"
 #include "config/mcp_tenant.h"
 #include "mcp_backend_request.h"
+#include "rpc/mcp_error_type.h"
 #include "rpc/mcp_method.h"
 #include "rpc/mcp_reason.h"
 #include "rpc/mcp_trace.h"
@@ -90,6 +91,8 @@ struct mcp_request_s {
     uint32_t               stats;       /* its row in the call statistics */
     uint32_t               running;     /* handle from
                                            mcp_store_active_begin() */
+    mcp_error_type_e       error;       /* class of the error response; NONE:
+                                           it follows from the outcome */
     mcp_reason_e           reason;      /* exact reason of a failure; NONE: the
                                            reason follows from the outcome */
     mcp_str_t              why;         /* text of the failure for the status
@@ -241,6 +244,8 @@ struct mcp_call_s {
     mcp_stream_state_e          stream_state;  /* last state of the stream that
                                                   was logged */
     uint64_t                    handle;
+    uint64_t                    received;   /* when the message was received,
+                                               ms */
     uint64_t                    began;
     uint64_t                    stream_at;  /* when the call becomes durable,
                                                ms */

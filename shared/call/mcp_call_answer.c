@@ -261,6 +261,8 @@ mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_outcome_e how)
                                req->method->subject == MCP_SUBJECT_URI
                                ? req->name : mcp_null_str);
 
+        req->error = mcp_error_type_of_code(code);
+
         if (code == MCP_CODE_CAPABILITY) {
             req->call->status = mcp_fault_code(MCP_FAULT_CAPABILITY,
                                        req->call->client.revision)->status;
@@ -293,6 +295,8 @@ mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
     mcp_buf_t  buf;
 
     req->reason = mcp_reason_of_fault(fault);
+    req->error = mcp_error_type_of_code(
+        mcp_fault_code(fault, req->call->client.revision)->code);
 
     /* a capability that the request has not declared, and a header that differs
      * from the body, are always the client's error, so the HTTP status is the

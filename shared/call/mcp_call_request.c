@@ -4,6 +4,7 @@
 #include "call/mcp_upstream_ask.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_wait.h"
+#include "store/mcp_store_duration.h"
 #include "worker/mcp_call_stats.h"
 
 
@@ -94,6 +95,59 @@ mcp_request_why(mcp_request_t *req, const char *why)
 }
 
 
+/* Returns the class of the error with which a request ended. */
+static mcp_error_type_e
+mcp_request_error(const mcp_request_t *req, mcp_outcome_e how)
+{
+    switch (how) {
+
+    case MCP_OUTCOME_OK:
+        return MCP_ERROR_TYPE_NONE;
+
+    case MCP_OUTCOME_TOOL_ERROR:
+        return MCP_ERROR_TYPE_TOOL;
+
+    case MCP_OUTCOME_CANCELLED:
+        return MCP_ERROR_TYPE_CANCELLED;
+
+    case MCP_OUTCOME_EXPIRED:
+        return MCP_ERROR_TYPE_EXPIRED;
+
+    default:
+        return req->error ? req->error : MCP_ERROR_TYPE_OTHER;
+    }
+}
+
+
+/* Counts the duration of a request, from the time when its message was
+ * received. */
+static void
+mcp_request_duration(const mcp_request_t *req, mcp_outcome_e how, uint64_t now)
+{
+    const mcp_call_t    *call;
+    mcp_duration_key_t   key;
+
+    call = req->call;
+
+    /* this server has made the call for itself: it is no request of a client */
+
+    if (call->respond) {
+        return;
+    }
+
+    /* resources have rows, too, but no label */
+
+    key.row = req->method->subject == MCP_SUBJECT_URI
+              ? mcp_call_stats_other(call->worker, call->endpoint)
+              : req->stats;
+    key.method = req->method->id;
+    key.revision = call->client.revision;
+    key.error = mcp_request_error(req, how);
+
+    mcp_store_duration_count(call->worker->store, &key, call->received, now);
+}
+
+
 /* Counts the outcome of a request in the call statistics, with its duration,
  * and records a failure there. */
 static void
@@ -111,6 +165,7 @@ mcp_request_count(mcp_request_t *req, mcp_outcome_e how)
 
     mcp_store_call_stats_count(call->worker->store, req->stats, how,
                                now - call->began);
+    mcp_request_duration(req, how, now);
 
     if (how <= MCP_OUTCOME_OK) {
         return;

@@ -8,9 +8,11 @@
 #include "call/mcp_call_request.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_exchange_session.h"
+#include "rpc/mcp_fault.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
+#include "worker/mcp_duration.h"
 #include "worker/mcp_resume_hooks.h"
 
 
@@ -47,6 +49,14 @@ mcp_batch_answered(mcp_exchange_t *x, mcp_request_t *req,
                         mcp_null_str);
         mcp_store_count(x->worker->store, MCP_COUNT_ERRORS, 1);
         req->outcome = MCP_OUTCOME_RPC_ERROR;
+    }
+
+    if (msg->kind == MCP_RPC_REQUEST) {
+        mcp_duration_part(x, msg->row, v->name,
+                          routing == MCP_ROUTING_LOCAL
+                          ? MCP_ERROR_TYPE_NONE
+                          : mcp_error_type_of_code(mcp_fault_code(v->fault,
+                                                  x->client.revision)->code));
     }
 
     req->id = msg->id;
@@ -195,6 +205,21 @@ mcp_batch_start(mcp_exchange_t *x, const mcp_batch_t *batch)
 }
 
 
+/* Counts the durations of the notifications of a batch. */
+static void
+mcp_batch_count_one_way(mcp_exchange_t *x, const mcp_batch_t *batch)
+{
+    size_t  i;
+
+    for (i = 0; i < batch->n; i++) {
+        if (batch->msgs[i].kind == MCP_RPC_NOTIFICATION) {
+            mcp_duration_part(x, batch->msgs[i].row, mcp_null_str,
+                              MCP_ERROR_TYPE_NONE);
+        }
+    }
+}
+
+
 /* The entry function of a batch. Runs again after MCP_AGAIN, see
  * mcp_cluster_operation.h. */
 static int
@@ -222,6 +247,10 @@ mcp_batch_answer(mcp_exchange_t *x)
 
     if (mcp_dispatch_one_way(x, batch->msgs, batch->n, &fault) == MCP_AGAIN) {
         return MCP_AGAIN;
+    }
+
+    if (fault == MCP_FAULT_NONE) {
+        mcp_batch_count_one_way(x, batch);
     }
 
     if (fault == MCP_FAULT_NONE && batch->n_requests) {

@@ -130,6 +130,7 @@ mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call)
 {
     mcp_exchange_set_state(x, MCP_EXCHANGE_WAIT);
     x->answer.outcome = "pending";
+    x->counted = (call->respond == NULL);
 
     mcp_call_start(call);
 
@@ -520,6 +521,7 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
 
     text.data = x->body;
     text.len = len;
+    x->received = mcp_worker_now(x->worker);
 
     if (x->resumption->post) {
         return x->resumption->post(x, text);

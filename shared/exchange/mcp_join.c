@@ -20,6 +20,7 @@
 #include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
+#include "worker/mcp_duration.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_resume_hooks.h"
 
@@ -299,13 +300,17 @@ mcp_join_set(mcp_exchange_t *x, const mcp_routing_t *v)
 /* --- joined requests --- */
 
 /* Writes the error for a joined request that has not got the call's response,
- * because the call was cancelled or does not exist any more. */
+ * because the call was cancelled or does not exist any more. Counts the
+ * duration of the request in both cases. */
 static void
 mcp_join_last(mcp_exchange_t *x)
 {
     if (x->reader.answered) {
+        mcp_duration_answered(x, x->reader.error);
         return;
     }
+
+    mcp_duration_answered(x, mcp_error_type_of_code(MCP_CODE_INTERNAL));
 
     mcp_buf_lit(&x->answer.out, "data: ");
     mcp_fault_write(&x->answer.out, x->client.revision, x->msg->id,

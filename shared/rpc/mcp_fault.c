@@ -278,11 +278,7 @@ mcp_fault_write(mcp_buf_t *buf, mcp_revision_e revision, mcp_str_t id,
 /* --- errors of backends --- */
 
 
-/*
- * Returns the code of an error object, 0 if it is not an integer or exceeds
- * INT32_MAX.
- */
-static int64_t
+int64_t
 mcp_error_code(const mcp_json_value_t *error)
 {
     int        negative;

@@ -12,6 +12,7 @@
 
 
 #include "base/mcp_buf.h"
+#include "json/mcp_json.h"
 #include "rpc/mcp_revision.h"
 
 
@@ -166,6 +167,12 @@ void mcp_fault_write(mcp_buf_t *buf, mcp_revision_e revision, mcp_str_t id,
  * MissingRequiredClientCapabilityError). */
 #define MCP_CODE_CAPABILITY  -32021
 
+
+/*
+ * Returns the code of an error object, 0 if it is not an integer or exceeds
+ * INT32_MAX.
+ */
+int64_t mcp_error_code(const mcp_json_value_t *error);
 
 /*
  * Appends a complete error response. error is an object of valid JSON with an

@@ -125,6 +125,23 @@ mcp_status_prometheus_revisions(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
+/* Appends the label with the upper bound of a bucket. */
+static void
+mcp_status_bound(mcp_buf_t *buf, unsigned bucket)
+{
+    mcp_buf_lit(buf, ",le=\"");
+
+    if (bucket < MCP_CALL_STATS_BUCKETS - 1) {
+        mcp_status_seconds(buf, (int64_t) mcp_call_stats_bounds[bucket]);
+
+    } else {
+        mcp_buf_lit(buf, "+Inf");
+    }
+
+    mcp_buf_lit(buf, "\"");
+}
+
+
 /* Appends the name of a metric and the labels of a row of the call
  * statistics. */
 static void
@@ -190,16 +207,7 @@ mcp_status_prometheus_durations(const mcp_status_t *status,
 
         mcp_status_tool(status, stats, buf,
                         "mcp_tool_call_duration_seconds_bucket");
-        mcp_buf_lit(buf, ",le=\"");
-
-        if (i < MCP_CALL_STATS_BUCKETS - 1) {
-            mcp_status_seconds(buf, (int64_t) mcp_call_stats_bounds[i]);
-
-        } else {
-            mcp_buf_lit(buf, "+Inf");
-        }
-
-        mcp_buf_lit(buf, "\"");
+        mcp_status_bound(buf, i);
         mcp_status_sample(buf, n);
     }
 
@@ -207,6 +215,100 @@ mcp_status_prometheus_durations(const mcp_status_t *status,
     mcp_status_sample_ms(buf, (int64_t) stats->sum);
     mcp_status_tool(status, stats, buf, "mcp_tool_call_duration_seconds_count");
     mcp_status_sample(buf, n);
+}
+
+
+/* Appends a label unless its value is empty, which means the same in
+ * Prometheus. */
+static void
+mcp_status_attribute(mcp_buf_t *buf, const char *name, mcp_str_t value)
+{
+    if (value.len) {
+        mcp_status_label(buf, name, value);
+    }
+}
+
+
+/* Appends the name of a part of mcp_server_operation_duration_seconds, and the
+ * labels of a histogram: the attributes of OpenTelemetry's conventions, and the
+ * endpoint. */
+static void
+mcp_status_operation(const mcp_status_t *status, const mcp_duration_key_t *key,
+    const mcp_call_stats_t *row, mcp_buf_t *buf, const char *name)
+{
+    const mcp_method_t  *method;
+
+    method = mcp_method(key->method);
+
+    mcp_status_labels(status, buf, name);
+    mcp_status_label(buf, "endpoint", mcp_status_text(row->endpoint));
+    mcp_status_label(buf, "mcp_method_name",
+                     method->name.len ? method->name : mcp_str("_OTHER"));
+
+    if (row->kind == MCP_CALL_STATS_KIND_TOOL) {
+        mcp_status_label(buf, "gen_ai_tool_name", mcp_status_text(row->name));
+
+    } else if (row->kind == MCP_CALL_STATS_KIND_PROMPT) {
+        mcp_status_label(buf, "gen_ai_prompt_name",
+                         mcp_status_text(row->name));
+    }
+
+    mcp_status_attribute(buf, "error_type", mcp_error_type_name(key->error));
+    mcp_status_attribute(buf, "mcp_protocol_version",
+                         mcp_revision(key->revision)->name);
+}
+
+
+static void
+mcp_status_prometheus_operation(const mcp_status_t *status,
+    const mcp_duration_t *duration, mcp_buf_t *buf)
+{
+    unsigned          i;
+    uint64_t          n;
+    mcp_call_stats_t  row;
+
+    mcp_store_call_stats_get(status->store, duration->key.row, &row);
+    n = 0;
+
+    for (i = 0; i < MCP_CALL_STATS_BUCKETS; i++) {
+        n += duration->buckets[i];
+
+        mcp_status_operation(status, &duration->key, &row, buf,
+                             "mcp_server_operation_duration_seconds_bucket");
+        mcp_status_bound(buf, i);
+        mcp_status_sample(buf, n);
+    }
+
+    mcp_status_operation(status, &duration->key, &row, buf,
+                         "mcp_server_operation_duration_seconds_sum");
+    mcp_status_sample_ms(buf, (int64_t) duration->sum);
+    mcp_status_operation(status, &duration->key, &row, buf,
+                         "mcp_server_operation_duration_seconds_count");
+    mcp_status_sample(buf, n);
+}
+
+
+/* Appends the durations of requests and notifications. */
+static void
+mcp_status_prometheus_operations(const mcp_status_t *status, mcp_buf_t *buf)
+{
+    uint32_t        i, n;
+    mcp_duration_t  duration;
+
+    mcp_status_metric(buf, "mcp_server_operation_duration_seconds",
+                      "Time from receiving a request or notification until its "
+                      "response is ready",
+                      "histogram");
+
+    n = mcp_store_durations(status->store);
+
+    for (i = 0; i < n; i++) {
+        if (mcp_store_duration_get(status->store, i, &duration)
+            && duration.key.row < status->n_calls)
+        {
+            mcp_status_prometheus_operation(status, &duration, buf);
+        }
+    }
 }
 
 
@@ -314,6 +416,8 @@ mcp_status_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
                       "Time that calls of each tool, prompt and resource took",
                       "histogram");
     mcp_status_calls(status, mcp_status_prometheus_durations, buf);
+
+    mcp_status_prometheus_operations(status, buf);
 
     mcp_status_prometheus_upstreams(status, buf);
 

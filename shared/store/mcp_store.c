@@ -30,6 +30,11 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics between processes");
 #define MCP_STORE_UPSTREAMS_PER       65536
 #define MCP_STORE_UPSTREAMS_MIN       4
 
+/* The same for histograms of durations, besides MCP_STORE_DURATIONS_REST. */
+#define MCP_STORE_DURATIONS_PER       16384
+#define MCP_STORE_DURATIONS_MIN       32
+#define MCP_STORE_DURATIONS_MAX       2048
+
 
 /* --- format --- */
 
@@ -58,6 +63,8 @@ mcp_store_layout_id(void)
                        ^ sizeof(mcp_store_stream_t) << 8
                        ^ sizeof(mcp_store_call_stats_t) << 4
                        ^ sizeof(mcp_store_upstream_data_t) << 6
+                       ^ sizeof(mcp_store_duration_t) << 12
+                       ^ MCP_METHOD_COUNT << 20
                        ^ MCP_STORE_SLOTS ^ MCP_COUNT_MAX << 4);
 }
 
@@ -95,6 +102,10 @@ mcp_store_place(mcp_store_head_t *head, uint32_t n)
     head->max_upstreams = mcp_store_clamp(size / MCP_STORE_UPSTREAMS_PER,
                                           MCP_STORE_UPSTREAMS_MIN,
                                           MCP_STORE_UPSTREAMS);
+    head->max_durations = MCP_STORE_DURATIONS_REST
+                          + mcp_store_clamp(size / MCP_STORE_DURATIONS_PER,
+                                            MCP_STORE_DURATIONS_MIN,
+                                            MCP_STORE_DURATIONS_MAX);
 
     head->call_stats = mcp_store_align64(sizeof(mcp_store_head_t));
     head->active = mcp_store_align64(head->call_stats
@@ -103,8 +114,10 @@ mcp_store_place(mcp_store_head_t *head, uint32_t n)
         + head->max_active * sizeof(mcp_store_active_t));
     head->upstreams = mcp_store_align64(head->failures
         + MCP_STORE_FAILURES * sizeof(mcp_call_stats_failure_t));
-    head->types = mcp_store_align64(head->upstreams
+    head->durations = mcp_store_align64(head->upstreams
         + head->max_upstreams * sizeof(mcp_store_upstream_data_t));
+    head->types = mcp_store_align64(head->durations
+        + head->max_durations * sizeof(mcp_store_duration_t));
     head->stream_hash = mcp_store_align64(head->types + n + 1);
     head->entry_hash = head->stream_hash + (uint64_t) streams * 4;
     end = mcp_store_align64(head->entry_hash + (uint64_t) entries * 4);

@@ -249,19 +249,13 @@ void
 mcp_store_call_stats_count(mcp_store_t *store, uint32_t row,
     mcp_outcome_e outcome, uint64_t ms)
 {
-    unsigned                 i;
     mcp_store_call_stats_t  *stats;
-
-    for (i = 0; i < MCP_CALL_STATS_BUCKETS - 1 && ms > mcp_call_stats_bounds[i];
-         i++)
-    {
-        /* void */
-    }
 
     stats = &mcp_store_call_stats_all(store->head)[row];
 
     mcp_store_call_stats_add(store->head, row, outcome);
-    atomic_fetch_add_explicit(&stats->buckets[i], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stats->buckets[mcp_call_stats_bucket(ms)], 1,
+                              memory_order_relaxed);
     atomic_fetch_add_explicit(&stats->sum, ms, memory_order_relaxed);
 }
 

@@ -153,6 +153,21 @@ typedef struct {
 /* Upper bounds of the buckets except the last one, ms. */
 extern const uint64_t  mcp_call_stats_bounds[MCP_CALL_STATS_BUCKETS - 1];
 
+/* Returns the index of the bucket for a duration of "ms" milliseconds. */
+static inline unsigned
+mcp_call_stats_bucket(uint64_t ms)
+{
+    unsigned  i;
+
+    for (i = 0; i < MCP_CALL_STATS_BUCKETS - 1 && ms > mcp_call_stats_bounds[i];
+         i++)
+    {
+        /* void */
+    }
+
+    return i;
+}
+
 /* Copies text for pages, metrics and logs: replaces control characters and
  * invalid UTF-8 by "?", and truncates it between characters. Returns 1 if it
  * was truncated. */

@@ -28,6 +28,7 @@
  *   mcp_store_topic.c             subscriptions, publishing
  *   mcp_store_call_stats.c        outcomes, statistics of finished calls,
  *                                 active requests
+ *   mcp_store_duration.c          durations of requests
  *   mcp_store_upstream.c          statistics of MCP servers
  *   mcp_store_node.c              the zone as a node of a cluster
  *   mcp_store_repair.c            repair
@@ -49,11 +50,12 @@
 #include "store/mcp_store_node.h"
 #include "store/mcp_store_replication.h"
 #include "store/mcp_store_call_stats.h"
+#include "store/mcp_store_duration.h"
 #include "store/mcp_store_upstream.h"
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    23
+#define MCP_STORE_VERSION    24
 
 
 /* Maximum length of a message that is copied while the lock is held. A longer
@@ -589,6 +591,21 @@ typedef struct {
 } mcp_store_call_stats_t;
 
 
+/* A histogram of durations. */
+typedef struct {
+    _Atomic uint64_t   word;           /* its attributes, see
+                                          mcp_store_duration.c; 0: the place is
+                                          free */
+    _Atomic uint64_t   sum;            /* sum of all durations, ms */
+    _Atomic uint64_t   buckets[MCP_CALL_STATS_BUCKETS];
+} mcp_store_duration_t;
+
+/* Number of histograms at the beginning of the table that count the requests
+ * for which the rest has no room: one for successful requests, and one for
+ * errors. */
+#define MCP_STORE_DURATIONS_REST  2
+
+
 #define MCP_ACTIVE_WORDS  (offsetof(mcp_active_t, slot) / sizeof(uint64_t))
 
 /* The zone contains these two structures, but mcp_store_head_t.layout does not
@@ -713,6 +730,7 @@ typedef struct mcp_store_head_s {
     uint64_t           active;
     uint64_t           failures;
     uint64_t           upstreams;
+    uint64_t           durations;
     uint64_t           types;
     uint64_t           stream_hash;
     uint64_t           entry_hash;
@@ -726,6 +744,7 @@ typedef struct mcp_store_head_s {
     uint32_t           max_call_stats;
     uint32_t           max_active;
     uint32_t           max_upstreams;
+    uint32_t           max_durations;
 
     _Atomic uint32_t   n_call_stats;
     _Atomic uint32_t   n_failures;     /* number of failures noted since the
@@ -868,6 +887,13 @@ static inline mcp_store_upstream_data_t *
 mcp_store_upstreams(mcp_store_head_t *head)
 {
     return (mcp_store_upstream_data_t *) ((char *) head + head->upstreams);
+}
+
+
+static inline mcp_store_duration_t *
+mcp_store_durations_all(mcp_store_head_t *head)
+{
+    return (mcp_store_duration_t *) ((char *) head + head->durations);
 }
 
 

@@ -4,6 +4,7 @@
 #include "store/mcp_store_node.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_call_stats.h"
+#include "worker/mcp_duration.h"
 
 
 #define MCP_REJECT_LOG_INTERVAL  60000  /* minimum time between two lines about
@@ -30,6 +31,8 @@ mcp_answer_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value)
 int
 mcp_answer_status(mcp_exchange_t *x, int status)
 {
+    mcp_duration_answered(x, status < 400 ? MCP_ERROR_TYPE_NONE
+                                          : MCP_ERROR_TYPE_OTHER);
     mcp_exchange_set_state(x, MCP_EXCHANGE_RESPONSE);
     x->answer.response.status = status;
     x->answer.response.content_type = mcp_null_str;
@@ -39,14 +42,17 @@ mcp_answer_status(mcp_exchange_t *x, int status)
 }
 
 
-int
-mcp_answer_json(mcp_exchange_t *x)
+/* Responds with 200 and the JSON in x->answer.out, which has an error if
+ * "error" is not NONE. Returns the values of mcp_answer_json(). */
+static int
+mcp_answer_body(mcp_exchange_t *x, mcp_error_type_e error)
 {
     if (x->answer.out.failed) {
         return x->answer.out.failed == MCP_ERR_LIMIT ? MCP_ERR_MEMORY
                                               : x->answer.out.failed;
     }
 
+    mcp_duration_answered(x, error);
     mcp_exchange_set_state(x, MCP_EXCHANGE_RESPONSE);
     x->answer.response.status = 200;
     x->answer.response.content_type = mcp_str("application/json");
@@ -54,6 +60,13 @@ mcp_answer_json(mcp_exchange_t *x)
     x->answer.response.body.len = x->answer.out.len;
 
     return MCP_OK;
+}
+
+
+int
+mcp_answer_json(mcp_exchange_t *x)
+{
+    return mcp_answer_body(x, MCP_ERROR_TYPE_NONE);
 }
 
 
@@ -276,7 +289,8 @@ int
 mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_str_t detail, mcp_str_t data)
 {
-    int  rc;
+    int                      rc;
+    const mcp_fault_code_t  *code;
 
     mcp_store_count(x->worker->store, MCP_COUNT_ERRORS, 1);
     mcp_reject_log(x, fault, detail);
@@ -287,11 +301,11 @@ mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_fault_write(&x->answer.out, x->client.revision, id, fault, detail,
                     data);
 
-    rc = mcp_answer_json(x);
+    code = mcp_fault_code(fault, x->client.revision);
+    rc = mcp_answer_body(x, mcp_error_type_of_code(code->code));
 
     if (rc == MCP_OK) {
-        x->answer.response.status = mcp_fault_code(fault,
-                                                   x->client.revision)->status;
+        x->answer.response.status = code->status;
         x->answer.outcome = "error";
     }
 

@@ -146,6 +146,17 @@ mcp_call_stats_find(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 }
 
 
+uint32_t
+mcp_call_stats_other(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
+{
+    const mcp_call_stats_entry_t  *p;
+
+    p = mcp_call_stats_entry(worker, endpoint->catalog_key);
+
+    return p ? p->other : MCP_CALL_STATS_OTHER;
+}
+
+
 void
 mcp_call_stats_refused(mcp_exchange_t *x, mcp_fault_e fault)
 {

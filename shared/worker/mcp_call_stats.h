@@ -22,6 +22,10 @@ void mcp_call_stats_free(mcp_worker_t *worker);
 uint32_t mcp_call_stats_find(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, const mcp_method_t *method, mcp_str_t name);
 
+/* Returns the row for all requests of an endpoint that have no other row. */
+uint32_t mcp_call_stats_other(mcp_worker_t *worker,
+    const mcp_endpoint_t *endpoint);
+
 /* Counts a request that was rejected before a backend got it. */
 void mcp_call_stats_refused(mcp_exchange_t *x, mcp_fault_e fault);
 

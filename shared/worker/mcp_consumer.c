@@ -10,6 +10,7 @@
 #include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
+#include "worker/mcp_duration.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_resume_hooks.h"
 #include "worker/mcp_notification.h"
@@ -254,6 +255,9 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     x->reader.timer.handler = mcp_consumer_timer;
     x->reader.timer.data = x;
     x->answer.outcome = "stream";
+
+    mcp_duration_opened(x);
+
     x->answer.out.len = 0;
 
     mcp_consumer_head(x);

@@ -5,9 +5,28 @@
 
 
 #include "http/mcp_sse.h"
+#include "rpc/mcp_fault.h"
 #include "rpc/mcp_method.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_notification.h"
+
+
+/* Returns the class of the error in a response. */
+static mcp_error_type_e
+mcp_consumer_copy_error(const mcp_rpc_t *msg)
+{
+    mcp_error_type_e  error;
+
+    if (msg->kind == MCP_RPC_RESULT) {
+        return mcp_str_eq(mcp_json_get(&msg->result, mcp_str("isError")).raw,
+                          mcp_str("true"))
+               ? MCP_ERROR_TYPE_TOOL : MCP_ERROR_TYPE_NONE;
+    }
+
+    error = mcp_error_type_of_code(mcp_error_code(&msg->error));
+
+    return error ? error : MCP_ERROR_TYPE_OTHER;
+}
 
 
 /* Writes the response of the call with the id of the reading request. */
@@ -29,6 +48,7 @@ mcp_consumer_copy_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
     mcp_buf_lit(&x->answer.out, "}\n\n");
 
     x->reader.answered = 1;
+    x->reader.error = mcp_consumer_copy_error(msg);
 }
 
 

@@ -11,6 +11,7 @@
 #include "mcp_exchange.h"
 #include "mcp_timer.h"
 #include "mcp_worker.h"
+#include "rpc/mcp_error_type.h"
 #include "rpc/mcp_rpc.h"
 #include "rpc/mcp_session.h"
 #include "rpc/mcp_trace.h"
@@ -340,6 +341,9 @@ typedef struct {
     unsigned               answered:1; /* 1: the response of the call was
                                           written with the id of this
                                           request */
+    mcp_error_type_e       error;      /* class of the response that was
+                                          written with the id of this
+                                          request */
     unsigned               whole:1;    /* 1: the client gets only the response,
                                           as plain JSON */
     void                 (*woken)(void *x);    /* handler of a wake-up before
@@ -370,6 +374,8 @@ struct mcp_exchange_s {
                                                process, for the log */
     uint32_t                    cancels;    /* value of mcp_store_cancels()
                                                when the exchange began */
+    uint64_t                    received;   /* when the message was received,
+                                               ms */
 
     mcp_exchange_head_t         head;
     mcp_client_t                client;
@@ -398,6 +404,9 @@ struct mcp_exchange_s {
     unsigned                    granted_known:1;
     unsigned                    parsed:1;   /* 1: msg was parsed by
                                                mcp_exchange_parse() */
+    unsigned                    counted:1;  /* 1: the duration of the message
+                                               was counted, or the call counts
+                                               it */
     unsigned                    described:1;  /* 1: the description of the MCP
                                                  server that is the backend was
                                                  requested */

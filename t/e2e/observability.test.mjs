@@ -11,6 +11,7 @@ import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { Fixture, SERVER, root } from './lib/fixture.mjs';
 import { Modern } from './lib/modern.mjs';
 import { request } from './lib/wire.mjs';
@@ -49,7 +50,7 @@ const backend = http.createServer((req, res) => {
 await new Promise((resolve) => { backend.listen(0, '127.0.0.1', resolve); });
 after(() => { backend.closeAllConnections(); backend.close(); });
 
-// Two endpoints with 50 tools each.
+// Three endpoints with 50 tools each; nothing listens at the backend of "dead".
 
 const directory = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-observe-'));
 const catalog = path.join(directory, 'catalog.json');
@@ -64,7 +65,8 @@ await fs.writeFile(catalog, JSON.stringify({
 const { port } = backend.address();
 const endpoints = (name) => ({
     nginx: `location = /${name} {
-                mcp mcp; mcp_catalog ${catalog}; mcp_backend @watched;
+                mcp mcp; mcp_catalog ${catalog};
+                mcp_backend ${name === 'dead' ? '@dead' : '@watched'};
                 mcp_stream_after 200ms;
                 ${name === 'hasty' ? 'mcp_max_wait 1s;' : ''}
                 mcp_principal $http_x_user;
@@ -73,7 +75,7 @@ const endpoints = (name) => ({
     apache: `<Location "/${name}">
                  SetHandler mcp
                  MCPCatalog ${catalog}
-                 MCPBackend /mcp-backend/watched
+                 MCPBackend /mcp-backend/${name === 'dead' ? 'dead' : 'watched'}
                  MCPStreamAfter 200ms
                  ${name === 'hasty' ? 'MCPMaxWait 1s' : ''}
                  MCPPrincipal "%{req:X-User}"
@@ -108,19 +110,29 @@ const server = await Fixture.use({
                 log_subrequest on;
                 access_log audit.log mcp_audit;
             }
+            location @dead {
+                include ${root}/examples/mcp_proxy_params;
+                proxy_pass http://127.0.0.1:1;
+            }
             location = /details { mcp_status mcp details; }
-            ${endpoints('first').nginx} ${endpoints('hasty').nginx}`,
+            ${endpoints('first').nginx} ${endpoints('hasty').nginx}
+            ${endpoints('dead').nginx}`,
         apache: `
             <Location "/mcp-backend/watched">
                 SetEnv mcp-log arguments
                 Include ${root}/examples/mcp_proxy.conf
                 ProxyPass "http://127.0.0.1:${port}/"
             </Location>
+            <Location "/mcp-backend/dead">
+                Include ${root}/examples/mcp_proxy.conf
+                ProxyPass "http://127.0.0.1:1/"
+            </Location>
             <Location "/details">
                 SetHandler mcp-status-details
             </Location>
             ${endpoints('first').apache}
-            ${endpoints('hasty').apache}`,
+            ${endpoints('hasty').apache}
+            ${endpoints('dead').apache}`,
     },
 });
 
@@ -288,6 +300,7 @@ async function session(endpoint) {
                       'MCP-Protocol-Version': '2025-11-25' };
 
     return {
+        post: async (message) => (await post(message, headers)).text(),
         call: (name, args) => post({ id: 2, method: 'tools/call',
                                      params: { name, arguments: args } },
                                    headers),
@@ -393,6 +406,146 @@ test('trace context: from _meta, else from HTTP headers', async () => {
 });
 
 
+// Returns the histogram of mcp_server_operation_duration_seconds with exactly
+// these labels, besides zone, endpoint and le; null if there is none.
+
+async function durations(endpoint, labels) {
+    const pattern = /^mcp_server_operation_duration_seconds_(\w+)\{(.*)\} (\S+)$/gm;
+    const all = { buckets: [] };
+
+    for (const [, part, text, value] of (await metrics()).matchAll(pattern)) {
+        const { zone, endpoint: name, le, ...rest } = Object.fromEntries(
+            [...text.matchAll(/(\w+)="([^"]*)"/g)].map(([, k, v]) => [k, v]));
+
+        if (!zone || !name.endsWith(endpoint)
+            || !isDeepStrictEqual(rest, labels)) {
+            continue;
+        }
+
+        if (part === 'bucket') {
+            all.buckets.push([le, Number(value)]);
+
+        } else {
+            all[part] = Number(value);
+        }
+    }
+
+    return all.buckets.length ? all : null;
+}
+
+// Checks that a histogram has counted n messages more than before, and that its
+// numbers fit together. A message that has become a stream is counted before
+// its client has the response.
+
+async function measured(endpoint, labels, before, n) {
+    const { buckets, sum, count } = await durations(endpoint, labels);
+
+    assert.equal(count, (before?.count ?? 0) + n);
+    assert.deepEqual(buckets.map(([le]) => le), ['0.01', '0.02', '0.05', '0.1',
+        '0.2', '0.5', '1', '2', '5', '10', '30', '60', '120', '300', '+Inf']);
+    assert.equal(buckets.at(-1)[1], count);
+    assert.ok(sum >= (before?.sum ?? 0) && sum < 300 * count);
+
+    // each message in the bucket above lower has taken more than lower
+
+    let least = 0, below = 0, lower = 0;
+
+    for (const [le, value] of buckets) {
+        assert.ok(value >= below);
+        least += (value - below) * lower;
+        [below, lower] = [value, Number(le)];
+    }
+
+    assert.ok(sum >= least - 1e-6);
+}
+
+const MODERN_LABEL = { mcp_protocol_version: '2026-07-28' };
+
+for (const [how, error] of [['ok', {}], ['tool_error', { error_type: 'tool_error' }],
+    ['rpc_error', { error_type: '_OTHER' }], ['fault', { error_type: '-32603' }]]) {
+
+    test(`call with result ${how}: its duration is counted with its error type`,
+         async () => {
+        const tool = `tool-${next++}`;
+        const labels = { mcp_method_name: 'tools/call', gen_ai_tool_name: tool,
+                         ...error, ...MODERN_LABEL };
+
+        for (let i = 0; i < 3; i++) {
+            const before = await durations('/first', labels);
+
+            await modern().request('tools/call', { name: tool,
+                                                   arguments: { how } });
+            await measured('/first', labels, before, 1);
+        }
+    });
+}
+
+
+test('backend that does not run: the duration of a call is counted as a failure',
+     async () => {
+    const labels = { mcp_method_name: 'tools/call', gen_ai_tool_name: 'tool-1',
+                     ...MODERN_LABEL };
+    const { error, result } = await modern('dead').response('tools/call',
+                                                            { name: 'tool-1' });
+
+    assert.equal(await durations('/dead', labels), null);
+    labels.error_type = result?.isError ? 'tool_error' : String(error.code);
+    await measured('/dead', labels, null, 1);
+});
+
+
+test('requests without a backend: their durations are counted by method',
+     async () => {
+    const modernLabels = (method, error) => ({ mcp_method_name: method, ...error,
+                                               ...MODERN_LABEL });
+    const cases = [
+        ['tools/list', {}, modernLabels('tools/list')],
+        ['server/discover', {}, modernLabels('server/discover')],
+        ['no/such', {}, modernLabels('_OTHER', { error_type: '-32601' })],
+        ['tools/call', { name: 'nothing' },
+         modernLabels('tools/call', { error_type: '-32602' })],
+    ];
+
+    for (const [method, params, labels] of cases) {
+        const before = await durations('/first', labels);
+
+        await modern().request(method, params);
+        await modern().request(method, params);
+        await measured('/first', labels, before, 2);
+    }
+
+    const old = { mcp_protocol_version: '2025-11-25' };
+    const methods = ['initialize', 'ping', 'notifications/initialized'];
+    const before = await Promise.all(methods.map((method) =>
+        durations('/first', { mcp_method_name: method, ...old })));
+    const client = await session('first');
+
+    await client.post({ id: 3, method: 'ping' });
+    await client.post({ method: 'notifications/initialized' });
+
+    for (const [i, method] of methods.entries()) {
+        await measured('/first', { mcp_method_name: method, ...old }, before[i],
+                       1);
+    }
+});
+
+
+test('call that becomes a stream: its duration is counted with its response',
+     async () => {
+    const tool = `tool-${next++}`;
+    const labels = { mcp_method_name: 'tools/call', gen_ai_tool_name: tool,
+                     ...MODERN_LABEL };
+    const answer = await modern().request('tools/call', {
+        name: tool, arguments: { gate: tool } });
+
+    assert.match(answer.headers['content-type'], /event-stream/);
+    assert.equal(await durations('/first', labels), null);
+    gates.get(tool)();
+    await answer.ended;
+    await measured('/first', labels, null, 1);
+});
+
+
 test('50 tools, 70 active calls: the status lists the calls in pages of 64',
      async () => {
     const { tools, endpoints: all, server: name, zone } = await json();
@@ -487,9 +640,11 @@ for (const file of ['prometheus/alerts.yml', 'grafana/mcp.json']) {
         const text = await fs.readFile(`${root}/examples/${file}`, 'utf8');
         const known = new Set([...(await metrics())
             .matchAll(/^(mcp_\w+)/gm)].map(([, name]) => name));
+        const labels = ['mcp_method_name', 'mcp_protocol_version'];
         const named = new Set([...text.matchAll(/\bmcp_\w+/g)]
             .map(([name]) => name)
-            .filter((name) => !/^mcp_(cluster|upstream)/.test(name)));
+            .filter((name) => !/^mcp_(cluster|upstream)/.test(name)
+                              && !labels.includes(name)));
 
         assert.ok(named.size > 5);
         assert.deepEqual([...named].filter((name) => !known.has(name)), []);

@@ -21,7 +21,7 @@
 #include "store/mcp_store_node.h"
 
 
-#define CLUSTER_ZONE  (256 * 1024)
+#define CLUSTER_ZONE  (261 * 1024)
 
 #define GOOD_HELLO                                                            \
     "*4\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n"

@@ -26,7 +26,7 @@
 #endif
 
 #ifndef DRIVER_ZONE
-#define DRIVER_ZONE   (512 * 1024)
+#define DRIVER_ZONE   (517 * 1024)
 #endif
 
 #define DRIVER_BREQS   128

@@ -119,6 +119,33 @@ stream(unsigned id, unsigned events, mcp_stream_state_e state,
 }
 
 
+/* Counts durations: for a tool, a prompt, the other requests of an endpoint,
+ * and requests for which the table has no room. */
+static void
+count_durations(const uint32_t rows[6])
+{
+    size_t  i;
+
+    const mcp_duration_key_t  keys[] = {
+        { rows[0], MCP_METHOD_TOOLS_CALL, MCP_REVISION_2026_07_28,
+          MCP_ERROR_TYPE_NONE },
+        { rows[0], MCP_METHOD_TOOLS_CALL, MCP_REVISION_2026_07_28,
+          MCP_ERROR_TYPE_TOOL },
+        { rows[1], MCP_METHOD_PROMPTS_GET, MCP_REVISION_2025_11_25,
+          mcp_error_type_of_code(-32603) },
+        { rows[4], MCP_METHOD_UNKNOWN, MCP_REVISION_NONE,
+          mcp_error_type_of_code(-32601) },
+        { MCP_CALL_STATS_OTHER, MCP_METHOD_UNKNOWN, MCP_REVISION_NONE,
+          MCP_ERROR_TYPE_OTHER }
+    };
+
+    for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        mcp_store_duration_count(&d.store[0], &keys[i], 100,
+                                 109 + i * 1000);
+    }
+}
+
+
 /* Fills the call statistics: two endpoints, each kind of row, each outcome,
  * and each form of a failure. */
 static uint32_t
@@ -147,6 +174,8 @@ count_calls(void)
             }
         }
     }
+
+    count_durations(rows);
 
     failed(rows[0], MCP_OUTCOME_FAULT, MCP_REASON_BACKEND_TIMEOUT,
            "broken JSON at byte 0: \"Warning\"");

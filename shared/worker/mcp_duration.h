@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Durations of the requests and notifications of clients, from the time when
+ * the message was received until its response is ready.
+ *
+ * A request that begins a call is counted by the call, when its result is
+ * known. All others are counted here: a request with a local response or an
+ * error, a notification, and a request whose response is the stream of another
+ * call or a stream without a call. Of such a stream, only the time until it
+ * begins is counted; for a request that joins a call, the time until its
+ * response.
+ */
+
+
+#ifndef MCP_DURATION_H_INCLUDED
+#define MCP_DURATION_H_INCLUDED
+
+
+#include "rpc/mcp_error_type.h"
+#include "worker/mcp_worker_internal.h"
+
+
+/* Counts the message of an exchange, unless it was counted, its call counts it,
+ * or it is neither a request nor a notification. */
+void mcp_duration_answered(mcp_exchange_t *x, mcp_error_type_e error);
+
+/* Counts the message of an exchange whose response is a stream that begins now.
+ * Does nothing for requests for results: a joined reader waits for its
+ * response, and all others read a call that is counted itself. */
+void mcp_duration_opened(mcp_exchange_t *x);
+
+/* Counts one message of the exchange's batch that begins no call. name is that
+ * of a tool or prompt, and may be empty. */
+void mcp_duration_part(mcp_exchange_t *x, const mcp_method_t *method,
+    mcp_str_t name, mcp_error_type_e error);
+
+
+#endif /* MCP_DURATION_H_INCLUDED */
