@@ -15,6 +15,7 @@
 #include "call/mcp_upstream_status.h"
 #include "rpc/mcp_id.h"
 #include "rpc/mcp_revision_filter.h"
+#include "worker/mcp_call_stats.h"
 #include "worker/mcp_resume_hooks.h"
 #include "worker/mcp_notification.h"
 
@@ -226,6 +227,11 @@ mcp_backend_request_listed(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     if (req->method->list_kind == MCP_LIST_TOOLS && req->cached.len == 0) {
         mcp_upstream_param_learn(req, msg->body);
+
+        if (req->call->endpoint->catalog == NULL) {
+            mcp_call_stats_list(req->call->worker, req->call->endpoint,
+                                msg->body);
+        }
     }
 }
 

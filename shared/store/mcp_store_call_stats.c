@@ -184,8 +184,62 @@ mcp_call_stats_make(mcp_store_head_t *head, uint32_t n,
 
 
 int
-mcp_store_call_stats_row(mcp_store_t *store, const mcp_call_stats_item_t *item,
-    uint32_t *row)
+mcp_store_call_stats_same(mcp_store_t *store, uint32_t row, uint32_t other)
+{
+    const mcp_store_call_stats_t  *rows;
+
+    rows = mcp_store_call_stats_all(store->head);
+
+    return memcmp(rows[row].endpoint, rows[other].endpoint,
+                  MCP_CALL_STATS_ENDPOINT)
+           == 0;
+}
+
+
+int
+mcp_store_call_stats_is_tool(mcp_store_t *store, uint32_t row, mcp_str_t name)
+{
+    const mcp_store_call_stats_t  *stats;
+
+    stats = &mcp_store_call_stats_all(store->head)[row];
+
+    return stats->kind == MCP_CALL_STATS_KIND_TOOL
+           && name.len < MCP_CALL_STATS_NAME && name.len > 0
+           && memcmp(stats->name, name.data, name.len) == 0
+           && stats->name[name.len] == '\0';
+}
+
+
+/* Returns 1 if an item that is not configured may take another row. */
+static int
+mcp_call_stats_may_list(mcp_store_head_t *head, uint32_t n,
+    const mcp_call_stats_item_t *item)
+{
+    char                           text[MCP_CALL_STATS_ENDPOINT];
+    uint32_t                       i, listed;
+    const mcp_store_call_stats_t  *rows;
+
+    if (n >= head->max_call_stats / 2) {
+        return 0;
+    }
+
+    rows = mcp_store_call_stats_all(head);
+    mcp_call_stats_label(text, sizeof(text), item->endpoint, item->catalog_key);
+
+    for (listed = 0, i = 1; i < n; i++) {
+        listed += rows[i].kind == item->kind
+                  && memcmp(rows[i].endpoint, text, sizeof(text)) == 0;
+    }
+
+    return listed < MCP_CALL_STATS_LISTED;
+}
+
+
+/* Finds the row of an item, or takes one; listed is 1 for an item that is not
+ * configured. */
+static int
+mcp_call_stats_take(mcp_store_t *store, const mcp_call_stats_item_t *item,
+    int listed, uint32_t *row)
 {
     int                      rc;
     uint32_t                 i, n;
@@ -218,7 +272,10 @@ mcp_store_call_stats_row(mcp_store_t *store, const mcp_call_stats_item_t *item,
         }
     }
 
-    if (i == n && n == op.head->max_call_stats) {
+    if (i == n
+        && (n == op.head->max_call_stats
+            || (listed && !mcp_call_stats_may_list(op.head, n, item))))
+    {
         rc = MCP_ERR_FULL;
 
     } else {
@@ -232,6 +289,22 @@ mcp_store_call_stats_row(mcp_store_t *store, const mcp_call_stats_item_t *item,
     mcp_store_leave(&op);
 
     return rc;
+}
+
+
+int
+mcp_store_call_stats_row(mcp_store_t *store, const mcp_call_stats_item_t *item,
+    uint32_t *row)
+{
+    return mcp_call_stats_take(store, item, 0, row);
+}
+
+
+int
+mcp_store_call_stats_listed(mcp_store_t *store,
+    const mcp_call_stats_item_t *item, uint32_t *row)
+{
+    return mcp_call_stats_take(store, item, 1, row);
 }
 
 

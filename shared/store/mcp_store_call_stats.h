@@ -52,6 +52,8 @@ mcp_outcome_e mcp_outcome_of(const mcp_stream_info_t *info);
 #define MCP_CALL_STATS_OTHER  0
 
 #define MCP_CALL_STATS_ROWS_MAX   1024
+#define MCP_CALL_STATS_LISTED     128  /* maximum number of tools of an endpoint
+                                          without a catalog that have rows */
 #define MCP_CALL_STATS_BUCKETS    15   /* durations; the last bucket is for
                                           those above all bounds */
 #define MCP_CALL_STATS_ENDPOINT   96   /* bytes of text, including the NUL */
@@ -194,6 +196,22 @@ void mcp_call_stats_label(char *out, size_t size, mcp_str_t text,
  */
 int mcp_store_call_stats_row(mcp_store_t *store,
     const mcp_call_stats_item_t *item, uint32_t *row);
+
+/*
+ * Does the same for an item that is not configured: a tool from the list of an
+ * MCP server. Takes a row only if fewer than MCP_CALL_STATS_LISTED items of
+ * this kind and endpoint have rows, and fewer than half of all rows are taken.
+ */
+int mcp_store_call_stats_listed(mcp_store_t *store,
+    const mcp_call_stats_item_t *item, uint32_t *row);
+
+/* Returns 1 if a row is that of the kind TOOL with this name. */
+int mcp_store_call_stats_is_tool(mcp_store_t *store, uint32_t row,
+    mcp_str_t name);
+
+/* Returns 1 if two rows belong to the same endpoint. */
+int mcp_store_call_stats_same(mcp_store_t *store, uint32_t row,
+    uint32_t other);
 
 /* Counts a request that ended with an outcome after "ms" milliseconds. */
 void mcp_store_call_stats_count(mcp_store_t *store, uint32_t row,

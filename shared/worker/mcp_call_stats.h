@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The rows of the call statistics. A worker looks up the rows of the catalog
- * items of its configuration when it starts. */
+/*
+ * The rows of the call statistics. A worker looks up the rows of the catalog
+ * items of its configuration when it starts. The tools of an MCP server without
+ * a catalog get rows when a worker receives a list with them; the other workers
+ * find these rows in the zone.
+ */
 
 
 #ifndef MCP_CALL_STATS_H_INCLUDED
@@ -25,6 +29,12 @@ uint32_t mcp_call_stats_find(mcp_worker_t *worker,
 /* Returns the row for all requests of an endpoint that have no other row. */
 uint32_t mcp_call_stats_other(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint);
+
+/* Takes rows for the tools in a result of tools/list, an object of valid JSON,
+ * of an MCP server of an endpoint without a catalog. Tools beyond
+ * MCP_CALL_STATS_LISTED are counted in the common row. */
+void mcp_call_stats_list(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
+    mcp_str_t result);
 
 /* Counts a request that was rejected before a backend got it. */
 void mcp_call_stats_refused(mcp_exchange_t *x, mcp_fault_e fault);

@@ -8,6 +8,7 @@ import { describe, test } from 'node:test';
 import { Fixture } from './lib/fixture.mjs';
 import { Modern } from './lib/modern.mjs';
 import { recording, withSessions } from './lib/upstream.mjs';
+import { request } from './lib/wire.mjs';
 
 const KINDS = [['tools/list', 'tools'], ['prompts/list', 'prompts'],
                ['resources/list', 'resources'],
@@ -25,11 +26,12 @@ const described = (call) => (call.body.method === 'initialize'
 // Starts a server before an upstream of its own, whose replies number the
 // requests: the list of the second request has the tool "t2".
 
-async function started(form, cacheScope, { location, lists, check, http } = {}) {
+async function started(form, cacheScope, { location, lists, check, http,
+                                            workers = 1 } = {}) {
     const upstream = form === 'session' ? await withSessions()
                                         : await recording();
     const server = await Fixture.use({
-        without: ['mcp_catalog', 'mcp_route', 'mcp_server'], workers: 1,
+        without: ['mcp_catalog', 'mcp_route', 'mcp_server'], workers,
         location: { mcp_task_after: 'off', mcp_backend: 'it', ...location },
         backends: { it: { http: upstream.port, upstream: form, lists,
                           check } },
@@ -405,5 +407,68 @@ describe('server that is down', () => {
 
         upstream.list = ({ res }) => { res.socket.destroy(); };
         assert.equal(await names(await server.session()), -32603);
+    });
+});
+
+
+// Returns the numbers of successful calls by tool in the metrics: those of
+// mcp_tool_calls_total, and those of the histogram, where calls of a tool
+// without a row have no name.
+
+async function counted(server) {
+    const text = await (await request(server.port, {
+        method: 'GET', path: '/status?format=prometheus' })).text();
+    const pick = (pattern) => Object.fromEntries([...text.matchAll(pattern)]
+        .map(([, tool, n]) => [tool ?? '', Number(n)]).filter(([, n]) => n));
+
+    return [
+        pick(/^mcp_tool_calls_total\{.*kind="tool",tool="([^"]*)",result="ok"\} (\d+)$/gm),
+        pick(/^mcp_server_operation_duration_seconds_count\{[^}]*mcp_method_name="tools\/call"(?:,gen_ai_tool_name="([^"]*)")?,mcp_protocol_version="[^"]*"\} (\d+)$/gm),
+    ];
+}
+
+describe('metrics of tools', () => {
+    for (const form of ['modern', 'session']) {
+        test(`${form}: a tool has a row from the first list with it on, other names share one`,
+             async () => {
+            const { server } = await started(form, 'private', { workers: 2 });
+            const client = form === 'session' ? await server.session()
+                                              : new Modern(server);
+            const call = (name) => client.response('tools/call', { name });
+
+            await call('t1');
+            assert.deepEqual(await counted(server), [{}, { '': 1 }]);
+            assert.deepEqual(await names(client), ['t1']);
+
+            // any process may get a call
+
+            for (let i = 0; i < 8; i++) {
+                await call('t1');
+            }
+
+            await call('t2');
+            assert.deepEqual(await counted(server),
+                             [{ t1: 8 }, { '': 2, 't1': 8 }]);
+        });
+    }
+
+    test('list with 200 tools: 128 have rows', async () => {
+        const { server, upstream } = await started('modern', 'private');
+        const client = new Modern(server);
+
+        upstream.list = () => scoped('private', { tools: Array.from(
+            { length: 200 }, (_, i) => ({ name: `tool-${i}`, inputSchema })) });
+        assert.equal((await names(client)).length, 200);
+        assert.equal((await names(client)).length, 200);
+
+        for (const i of [0, 127, 128, 199]) {
+            await client.response('tools/call', { name: `tool-${i}` });
+        }
+
+        assert.deepEqual(await counted(server),
+                         [{ 'tool-0': 1, 'tool-127': 1 },
+                          { '': 2, 'tool-0': 1, 'tool-127': 1 }]);
+        assert.match(await server.log(),
+                     /no row of call statistics left for the tool "tool-128"/);
     });
 });

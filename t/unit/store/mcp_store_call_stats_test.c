@@ -59,6 +59,49 @@ TEST(test_rows)
 }
 
 
+/* Tools from lists take at most half of the rows; configured items take the
+ * rest. */
+TEST(test_listed)
+{
+    int                    rc;
+    char                   name[16];
+    uint32_t               i, row, max;
+    mcp_call_stats_item_t  item;
+
+    (void) row_of(S0, MCP_CALL_STATS_KIND_OTHER, "", MCP_OK);
+    max = S0->head->max_call_stats;
+
+    item.catalog_key = place;
+    item.endpoint = mcp_str("localhost/mcp");
+    item.kind = MCP_CALL_STATS_KIND_TOOL;
+    rc = MCP_OK;
+
+    for (i = 0; rc == MCP_OK; i++) {
+        (void) snprintf(name, sizeof(name), "t%u", i);
+        item.name = test_str(name);
+        rc = mcp_store_call_stats_listed(S1, &item, &row);
+    }
+
+    assert_int_equal(rc, MCP_ERR_FULL);
+    assert_int_equal(row, MCP_CALL_STATS_OTHER);
+    assert_int_equal(i, max / 2 - 2 + 1);
+    assert_int_equal(mcp_store_call_stats_rows(S0), max / 2);
+
+    /* a tool that has a row keeps it */
+
+    item.name = mcp_str("t1");
+    assert_ok(mcp_store_call_stats_listed(S0, &item, &row));
+    assert_true(mcp_store_call_stats_is_tool(S0, row, mcp_str("t1")));
+    assert_false(mcp_store_call_stats_is_tool(S0, row, mcp_str("t")));
+    assert_false(mcp_store_call_stats_is_tool(S0, row, mcp_str("t11")));
+    assert_true(mcp_store_call_stats_same(S0, row, 1));
+    assert_false(mcp_store_call_stats_same(S0, row, MCP_CALL_STATS_OTHER));
+
+    assert_int_not_equal(row_of(S0, MCP_CALL_STATS_KIND_PROMPT, "p", MCP_OK),
+                         MCP_CALL_STATS_OTHER);
+}
+
+
 /* Names contain only characters that pages and metrics can show. Different
  * items have different names. */
 TEST(test_names)

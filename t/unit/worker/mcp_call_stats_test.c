@@ -6,6 +6,7 @@
 
 #include "rpc/mcp_reason.h"
 #include "store/mcp_store_call_stats.h"
+#include "worker/mcp_call_stats.h"
 
 
 #define CATALOG  "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":"            \
@@ -141,6 +142,54 @@ TEST(test_kinds)
                      .results[MCP_OUTCOME_OK], 1);
     client_close(&d, &a);
     quiet();
+}
+
+
+/* An endpoint without a catalog and without a catalog key: its requests have a
+ * row by its identity, and its listed tools have rows in all processes. */
+TEST(test_listed)
+{
+    uint32_t             row;
+    mcp_worker_t        *w0, *w1;
+    mcp_endpoint_t       endpoint;
+    const mcp_method_t  *method;
+
+    w0 = d.process[0].worker;
+    w1 = d.process[1].worker;
+    method = mcp_method(MCP_METHOD_TOOLS_CALL);
+
+    memset(&endpoint, 0, sizeof(endpoint));
+    endpoint.identity = mcp_str("/other");
+
+    row = mcp_call_stats_other(w0, &endpoint);
+    assert_int_not_equal(row, MCP_CALL_STATS_OTHER);
+    assert_int_equal(mcp_call_stats_other(w1, &endpoint), row);
+    assert_int_equal(mcp_call_stats_find(w0, &endpoint, method,
+                                         mcp_str("t")), row);
+
+    mcp_call_stats_list(w0, &endpoint,
+                        mcp_str("{\"tools\":[{\"name\":\"\\u0074\"},5,"
+                                "{\"name\":\"a\\nb\"},{\"name\":\"\"},"
+                                "{\"name\":7},{\"name\":\"u\"}]}"));
+    mcp_call_stats_list(w1, &endpoint, mcp_str("{\"tools\":{}}"));
+
+    row = mcp_call_stats_find(w1, &endpoint, method, mcp_str("t"));
+    assert_true(mcp_store_call_stats_is_tool(&d.process[0].store, row,
+                                             mcp_str("t")));
+    assert_int_equal(mcp_call_stats_find(w0, &endpoint, method, mcp_str("t")),
+                     row);
+    row = mcp_call_stats_find(w1, &endpoint, method, mcp_str("u"));
+    assert_true(mcp_store_call_stats_is_tool(&d.process[0].store, row,
+                                             mcp_str("u")));
+
+    row = mcp_call_stats_other(w1, &endpoint);
+    assert_int_equal(mcp_call_stats_find(w1, &endpoint, method,
+                                         mcp_str("a\nb")), row);
+    assert_int_equal(mcp_call_stats_find(w1, &endpoint, method,
+                                         mcp_str("v")), row);
+    assert_int_equal(mcp_call_stats_find(w1, &endpoint,
+                                         mcp_method(MCP_METHOD_PROMPTS_GET),
+                                         mcp_str("t")), row);
 }
 
 
