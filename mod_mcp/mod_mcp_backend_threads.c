@@ -9,6 +9,11 @@
  * threads of the module, at most MCPThreads.  Some threads of the MPM never
  * run backend requests: they are reserved for requests without a backend,
  * because clients need them to resume their streams.
+ *
+ * A stream of an MCP server (MCP_BACKEND_REQUEST_LISTEN) needs a thread as long
+ * as calls that may get requests on it.  So such streams have at most half of
+ * the module's threads, and responses to these requests
+ * (MCP_BACKEND_REQUEST_RESPONSE) are the first ones in the queue.
  */
 
 #include "mod_mcp_backend_threads.h"
@@ -158,6 +163,7 @@ static mod_mcp_backend_request_t *request_create(mcp_backend_request_t *breq,
     req->snapshot = snapshot;
     req->id = apr_pstrmemdup(p, id.data, id.len);
     req->bare = breq->bare;
+    req->kind = breq->kind;
     req->http_method = breq->http_method;
     set_target(req, mcp_setup_target(snapshot->dir->setup, breq->target));
 
@@ -442,19 +448,34 @@ static int lend_limit(void)
     return n < 4 ? n : n - (n / 8 > 2 ? n / 8 : 2);
 }
 
-static int may_lend(mod_mcp_client_t *client)
+static int may_lend(mod_mcp_client_t *client,
+    const mod_mcp_backend_request_t *req)
 {
-    return client && mod_mcp_client_attended(client) && client->req == NULL
+    return client && req->kind != MCP_BACKEND_REQUEST_LISTEN
+           && mod_mcp_client_attended(client) && client->req == NULL
            && mod_mcp_connection_can_lend(client) && lent < lend_limit();
 }
 
 static void enqueue(mod_mcp_backend_request_t *req)
 {
-    req->next = NULL;
+    mod_mcp_backend_request_t **link = queue_tail;
+
+    if (req->kind == MCP_BACKEND_REQUEST_RESPONSE) {
+        link = &queue_head;
+
+        while (*link && (*link)->kind == MCP_BACKEND_REQUEST_RESPONSE) {
+            link = &(*link)->next;
+        }
+    }
+
+    req->next = *link;
     req->queued = 1;
-    *queue_tail = req;
-    queue_tail = &req->next;
+    *link = req;
     queued++;
+
+    if (req->next == NULL) {
+        queue_tail = &req->next;
+    }
 }
 
 static void dequeue(mod_mcp_backend_request_t *req)
@@ -545,8 +566,8 @@ static void lend(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
 }
 
 /*
- * Returns the number of backend requests in a list, and adds to *own the number
- * of those whose call belongs to "tenant".
+ * Returns the number of backend requests in a list except streams, and adds to
+ * *own the number of those whose call belongs to "tenant".
  */
 static int count_runs(const mod_mcp_backend_request_t *req,
     const unsigned char *tenant, int *own)
@@ -554,6 +575,10 @@ static int count_runs(const mod_mcp_backend_request_t *req,
     int n = 0;
 
     for ( ; req; req = req->next) {
+        if (req->kind == MCP_BACKEND_REQUEST_LISTEN) {
+            continue;
+        }
+
         n++;
         *own += req->tenant && memcmp(req->tenant, tenant, MCP_DIGEST_LEN) == 0;
     }
@@ -581,6 +606,35 @@ static int exceeds_share(const mcp_backend_request_t *breq)
            && 2 * (own + 1) > lend_limit() + thread_limit() - (all - own);
 }
 
+/* Returns the number of streams in a list. */
+static int count_streams(const mod_mcp_backend_request_t *req)
+{
+    int n = 0;
+
+    for ( ; req; req = req->next) {
+        n += req->kind == MCP_BACKEND_REQUEST_LISTEN;
+    }
+
+    return n;
+}
+
+/* Returns the reason why a stream cannot have a thread, or NULL. */
+static const char *exceeds_streams(const mcp_backend_request_t *breq)
+{
+    if (breq->kind != MCP_BACKEND_REQUEST_LISTEN) {
+        return NULL;
+    }
+
+    if (single) {
+        return "the MPM has no threads";
+    }
+
+    return count_streams(running) + count_streams(queue_head)
+           < thread_limit() / 2
+           ? NULL : "such streams have half of the threads of a process: raise "
+                    "MCPThreads";
+}
+
 void mod_mcp_backend_threads_prepare(mcp_backend_request_t *breq,
     mod_mcp_client_t *client)
 {
@@ -593,6 +647,7 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
     mod_mcp_client_t *client)
 {
     mod_mcp_backend_request_t *req;
+    const char *detail;
 
     breq->glue = NULL;
 
@@ -611,13 +666,20 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
         return;
     }
 
+    detail = exceeds_streams(breq);
+
+    if (detail) {
+        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED, detail);
+        return;
+    }
+
     req = prepare_request(breq, client);
 
     if (req == NULL) {
         return;
     }
 
-    if (may_lend(client)) {
+    if (may_lend(client, req)) {
         lend(client, req);
         return;
     }

@@ -390,6 +390,14 @@ static int capture_bucket(mod_mcp_backend_request_t *req, apr_bucket *b)
         }
     }
 
+    /* mod_proxy_http flushes the head of a stream that has no event yet.  The
+     * core has no use for the head of another response without its body. */
+
+    else if (APR_BUCKET_IS_FLUSH(b) && req->phase == MOD_MCP_SILENT
+             && req->kind == MCP_BACKEND_REQUEST_LISTEN) {
+        wanted = pass_output(req, "", 0);
+    }
+
     apr_bucket_delete(b);
 
     return wanted;

@@ -29,8 +29,9 @@ struct mod_mcp_backend_request_t {
                                            request; NULL on a backend thread */
     const char *id;                     /* id of the call, for logs */
     const char *target;                 /* URI of the backend */
-    int bare;                           /* bare and http_method: copies of the
-                                           members of breq */
+    int bare;                           /* bare, kind and http_method: copies of
+                                           the members of breq */
+    mcp_backend_request_kind_e kind;
     mcp_backend_request_method_e http_method;
     const char *line;                   /* request line with that URI */
     const char *body;

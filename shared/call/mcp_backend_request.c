@@ -585,7 +585,7 @@ mcp_backend_request_invoke_again(mcp_request_t *req)
 void
 mcp_backend_request_retry_after(mcp_backend_request_t *breq, mcp_str_t value)
 {
-    if (breq->is_response) {
+    if (breq->kind != MCP_BACKEND_REQUEST_CALL) {
         return;
     }
 
@@ -597,7 +597,7 @@ void
 mcp_backend_request_head(mcp_backend_request_t *breq, int status,
     mcp_str_t content_type)
 {
-    if (breq->is_response) {
+    if (breq->kind == MCP_BACKEND_REQUEST_RESPONSE) {
         mcp_upstream_post_head(breq, status);
         return;
     }
@@ -625,7 +625,7 @@ mcp_backend_request_data(mcp_backend_request_t *breq, const char *data,
     req = mcp_backend_request_request(breq);
 
     if (req->call->phase == MCP_CALL_OVER || breq->aborted
-        || breq->is_response)
+        || breq->kind == MCP_BACKEND_REQUEST_RESPONSE)
     {
         return len;
     }
@@ -657,7 +657,7 @@ mcp_backend_request_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     mcp_call_t     *call;
     mcp_request_t  *req;
 
-    if (breq->is_response) {
+    if (breq->kind == MCP_BACKEND_REQUEST_RESPONSE) {
         mcp_upstream_post_end(breq, fault, detail);
         return;
     }

@@ -219,7 +219,7 @@ mcp_backend_request_session(mcp_backend_request_t *breq, mcp_str_t value)
 
     session = breq->call->requests[breq->request].session;
 
-    if (session == NULL || breq->is_response
+    if (session == NULL || breq->kind != MCP_BACKEND_REQUEST_CALL
         || session->step != MCP_UPSTREAM_STEP_OPEN)
     {
         return;

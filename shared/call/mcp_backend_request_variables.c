@@ -98,7 +98,8 @@ mcp_backend_request_is_last(const mcp_backend_request_t *breq)
 
     req = &breq->call->requests[breq->request];
 
-    return !breq->is_response && mcp_upstream_session_was_call(req)
+    return breq->kind == MCP_BACKEND_REQUEST_CALL
+           && mcp_upstream_session_was_call(req)
            && (req->outcome != MCP_OUTCOME_NONE
                || req->state == MCP_REQUEST_DETACHED);
 }
@@ -115,7 +116,7 @@ mcp_backend_request_arguments(const mcp_backend_request_t *breq)
     req = &breq->call->requests[breq->request];
     mcp_json_iter_init(&iter, req->params);
 
-    while (!breq->is_response && req->params.len
+    while (breq->kind == MCP_BACKEND_REQUEST_CALL && req->params.len
            && mcp_json_iter_next(&iter, &key, &value))
     {
         if (mcp_str_eq(key, mcp_str("\"arguments\""))) {

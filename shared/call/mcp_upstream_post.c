@@ -45,7 +45,7 @@ mcp_upstream_post_get(mcp_call_t *call)
 
     if (post) {
         post->breq.call = call;
-        post->breq.is_response = 1;
+        post->breq.kind = MCP_BACKEND_REQUEST_RESPONSE;
         post->breq.rebuilt = 1;
         post->breq.queued.action.breq = &post->breq;
         post->breq.queued.taken = mcp_upstream_post_taken;

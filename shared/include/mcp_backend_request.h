@@ -18,11 +18,28 @@
 #include "mcp_worker.h"
 
 
+/* What a backend request is for. */
+typedef enum {
+    MCP_BACKEND_REQUEST_CALL = 0,      /* a request of the call, or what it
+                                          needs before or after it */
+    MCP_BACKEND_REQUEST_RESPONSE,      /* the response to a request of an MCP
+                                          server. It takes little time, and a
+                                          running backend request waits for it:
+                                          to be started before others. Its own
+                                          response does not matter. */
+    MCP_BACKEND_REQUEST_LISTEN         /* a stream of an MCP server, which lasts
+                                          as long as some calls. They continue
+                                          without it if the glue ends it at
+                                          once. */
+} mcp_backend_request_kind_e;
+
+
 /* The HTTP method of a backend request. All but POST have no body, and are sent
  * only to MCP servers. */
 typedef enum {
     MCP_BACKEND_REQUEST_POST = 0,
-    MCP_BACKEND_REQUEST_GET,           /* resumes the stream of a call */
+    MCP_BACKEND_REQUEST_GET,           /* resumes the stream of a call, or opens
+                                          a stream */
     MCP_BACKEND_REQUEST_DELETE,        /* ends a session */
     MCP_BACKEND_REQUEST_METHODS
 } mcp_backend_request_method_e;
@@ -55,9 +72,7 @@ struct mcp_backend_request_s {
                                           gets none of the client's headers but
                                           Host, neither its query nor its
                                           user */
-    unsigned             is_response:1;  /* 1: the request is the response to a
-                                            request of an MCP server; its own
-                                            response does not matter */
+    mcp_backend_request_kind_e    kind;
     mcp_backend_request_method_e  http_method;
 };
 
