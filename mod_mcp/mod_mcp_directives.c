@@ -303,7 +303,8 @@ static const char *set_option(cmd_parms *cmd, void *conf, const char *arg)
                          || option == MCP_OPTION_UPSTREAM_CHECK
                          || option == MCP_OPTION_UPSTREAM_STALE
                          || option == MCP_OPTION_UPSTREAM_SESSION
-                         || option == MCP_OPTION_UPSTREAM_LISTS)) {
+                         || option == MCP_OPTION_UPSTREAM_LISTS
+                         || option == MCP_OPTION_UPSTREAM_LISTEN)) {
         return check_upstream(cmd, dir);
     }
 

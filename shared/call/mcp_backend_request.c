@@ -11,6 +11,7 @@
 #include "call/mcp_call_request.h"
 #include "call/mcp_upstream_ask.h"
 #include "call/mcp_upstream_list.h"
+#include "call/mcp_upstream_listen.h"
 #include "call/mcp_upstream_param.h"
 #include "call/mcp_upstream_post.h"
 #include "call/mcp_upstream_resume.h"
@@ -602,6 +603,11 @@ mcp_backend_request_head(mcp_backend_request_t *breq, int status,
         return;
     }
 
+    if (breq->kind == MCP_BACKEND_REQUEST_LISTEN) {
+        mcp_upstream_listen_head(breq, status, content_type);
+        return;
+    }
+
     mcp_call_trace(breq->call,
                    "request %u: its backend answers with HTTP status %d",
                    breq->request, status);
@@ -621,6 +627,10 @@ mcp_backend_request_data(mcp_backend_request_t *breq, const char *data,
     size_t len)
 {
     mcp_request_t  *req;
+
+    if (breq->kind == MCP_BACKEND_REQUEST_LISTEN) {
+        return mcp_upstream_listen_data(breq, data, len);
+    }
 
     req = mcp_backend_request_request(breq);
 
@@ -659,6 +669,11 @@ mcp_backend_request_end(mcp_backend_request_t *breq, mcp_fault_e fault,
 
     if (breq->kind == MCP_BACKEND_REQUEST_RESPONSE) {
         mcp_upstream_post_end(breq, fault, detail);
+        return;
+    }
+
+    if (breq->kind == MCP_BACKEND_REQUEST_LISTEN) {
+        mcp_upstream_listen_end(breq, fault, detail);
         return;
     }
 

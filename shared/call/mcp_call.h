@@ -67,6 +67,7 @@ typedef struct mcp_upstream_session_s  mcp_upstream_session_t;
 typedef struct mcp_upstream_resume_s  mcp_upstream_resume_t;
 typedef struct mcp_upstream_question_s  mcp_upstream_question_t;
 typedef struct mcp_upstream_post_s  mcp_upstream_post_t;
+typedef struct mcp_upstream_listen_s  mcp_upstream_listen_t;
 typedef struct mcp_upstream_relist_s  mcp_upstream_relist_t;
 
 typedef struct mcp_request_s  mcp_request_t;
@@ -233,10 +234,12 @@ struct mcp_call_s {
     uint32_t                    cancels;    /* value of mcp_store_cancels() when
                                                the exchange began */
     unsigned                    n_breqs;    /* number of running backend
-                                               requests */
+                                               requests, and of listens */
     mcp_upstream_post_t        *posts;      /* responses to MCP servers that are
                                                on their way */
     mcp_upstream_post_t        *idle_posts; /* memory for others */
+    mcp_upstream_listen_t      *listens;    /* GET streams of MCP servers that
+                                               it has opened */
     unsigned                    n_invoked;  /* number of backend requests that
                                                the glue has started */
 

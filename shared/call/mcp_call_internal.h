@@ -17,6 +17,7 @@
  *   mcp_upstream_param.c             headers from the arguments of a tool
  *   mcp_upstream_session.c           the session at an MCP server
  *   mcp_upstream_resume.c            resuming a stream of an MCP server
+ *   mcp_upstream_listen.c            the GET stream of a session
  *   mcp_upstream_form.c              the form of an MCP server
  *   mcp_upstream_status.c            the statistics of an MCP server
  *   mcp_backend_request_incoming.c    messages from a backend

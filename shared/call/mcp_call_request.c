@@ -2,6 +2,7 @@
 
 #include "call/mcp_call_request.h"
 #include "call/mcp_upstream_ask.h"
+#include "call/mcp_upstream_listen.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_wait.h"
 #include "store/mcp_store_duration.h"
@@ -29,6 +30,7 @@ mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
     if (state == MCP_REQUEST_OVER && req->session) {
         mcp_upstream_ask_clear(req);
         mcp_upstream_wait_leave(req->session);
+        mcp_upstream_listen_leave(req->session);
         mcp_upstream_resume_leave(req);
     }
 }

@@ -3,6 +3,7 @@
 /* The deadlines of a call. */
 
 #include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_listen.h"
 #include "call/mcp_upstream_post.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_wait.h"
@@ -85,6 +86,10 @@ mcp_call_set_timer(mcp_call_t *call)
 
     if (call->posts && mcp_upstream_post_due(call) < when) {
         when = mcp_upstream_post_due(call);
+    }
+
+    if (call->listens && mcp_upstream_listen_due(call) < when) {
+        when = mcp_upstream_listen_due(call);
     }
 
     for (i = 0; i < call->n; i++) {
@@ -308,6 +313,10 @@ mcp_call_timer(void *data)
 
     if (call->posts) {
         mcp_upstream_post_timer(call, now);
+    }
+
+    if (call->listens) {
+        mcp_upstream_listen_timer(call, now);
     }
 
     for (i = 0; i < call->n; i++) {

@@ -4,6 +4,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_form.h"
+#include "call/mcp_upstream_listen.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_status.h"
 #include "call/mcp_upstream_wait.h"
@@ -283,6 +284,9 @@ mcp_upstream_session_forget(mcp_request_t *req)
 
     session = req->session;
 
+    mcp_upstream_listen_leave(session);
+    session->listened = 0;
+
     if (session->shared) {
         (void) mcp_store_text_delete(req->call->worker->store,
                               MCP_VALUE_UPSTREAM_SESSION, session->key,
@@ -319,15 +323,13 @@ mcp_upstream_session_create(mcp_request_t *req)
 }
 
 
-int
-mcp_upstream_session_begin(mcp_request_t *req, mcp_upstream_e form)
+/* Finds the session, or prepares the step that opens one. Returns the values of
+ * mcp_upstream_session_begin(). */
+static int
+mcp_upstream_session_get(mcp_request_t *req, mcp_upstream_e form)
 {
     int                      rc;
     mcp_upstream_session_t  *session;
-
-    if (mcp_upstream_session_create(req) != MCP_OK) {
-        return MCP_ERR_MEMORY;
-    }
 
     session = req->session;
     session->continues = 0;
@@ -362,6 +364,22 @@ mcp_upstream_session_begin(mcp_request_t *req, mcp_upstream_e form)
                                        : MCP_UPSTREAM_STEP_OPEN);
 
     return MCP_OK;
+}
+
+
+int
+mcp_upstream_session_begin(mcp_request_t *req, mcp_upstream_e form)
+{
+    int  rc;
+
+    if (mcp_upstream_session_create(req) != MCP_OK) {
+        return MCP_ERR_MEMORY;
+    }
+
+    rc = mcp_upstream_session_get(req, form);
+
+    return rc == MCP_OK && req->session->step == MCP_UPSTREAM_STEP_CALL
+           ? mcp_upstream_listen_begin(req) : rc;
 }
 
 

@@ -22,6 +22,9 @@
  * while another one of this process opens its session, see mcp_upstream_wait.h.
  * CLOSE follows only if no other request can use the session, CANCEL only if
  * the call was cancelled.
+ *
+ * With mcp_upstream_listen, a GET stream of the session is opened before CALL,
+ * see mcp_upstream_listen.h.
  */
 
 
@@ -89,6 +92,16 @@ struct mcp_upstream_session_s {
     mcp_upstream_session_t   *sibling; /* next one that waits for it */
     uint64_t             wait_until;   /* when it fails if it still waits, ms;
                                           0: it has not waited */
+
+    /* the GET stream of the session */
+    mcp_upstream_session_t   *listener;        /* next one in
+                                                  worker->listeners */
+    mcp_upstream_session_t  **listener_link;   /* address of the pointer to this
+                                                  one in that list; NULL: not in
+                                                  it */
+    unsigned             listened:1;   /* 1: the request has waited for the
+                                          stream, or did not have to */
+    unsigned             listen_waits:1;       /* 1: it waits for the stream */
 
     unsigned             own:1;        /* 1: no other request can use the
                                           session, so this one ends it */

@@ -107,8 +107,7 @@ mcp_upstream_wait_list(mcp_upstream_session_t *session)
 }
 
 
-/* Starts a request that has waited, or lets it fail with a fault. */
-static void
+void
 mcp_upstream_wait_start(mcp_request_t *req, mcp_fault_e fault)
 {
     if (req->call->phase == MCP_CALL_OVER) {
@@ -205,14 +204,14 @@ mcp_upstream_wait_timer(mcp_request_t *req, uint64_t now)
 int
 mcp_upstream_waits(const mcp_request_t *req)
 {
-    return req->session && req->session->opener;
+    return req->session && (req->session->opener || req->session->listen_waits);
 }
 
 
 int
 mcp_upstream_wait_timeout(mcp_request_t *req)
 {
-    if (!mcp_upstream_waits(req)) {
+    if (req->session == NULL || req->session->opener == NULL) {
         return 0;
     }
 

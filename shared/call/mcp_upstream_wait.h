@@ -53,6 +53,10 @@ void mcp_upstream_wait_release(mcp_upstream_session_t *session,
  * it are started. */
 void mcp_upstream_wait_leave(mcp_upstream_session_t *session);
 
+/* Starts a request that has waited or, if fault is not MCP_FAULT_NONE, lets it
+ * fail. Does nothing if its call is over. */
+void mcp_upstream_wait_start(mcp_request_t *req, mcp_fault_e fault);
+
 /* Called when the server has begun to respond with a success status. */
 void mcp_upstream_wait_head(mcp_request_t *req);
 
@@ -63,11 +67,11 @@ uint64_t mcp_upstream_wait_due(const mcp_request_t *req);
 /* Starts the requests that wait for req, if that is due at the time now, ms. */
 void mcp_upstream_wait_timer(mcp_request_t *req, uint64_t now);
 
-/* Returns 1 if the request waits. */
+/* Returns 1 if the request waits for a session or for its GET stream. */
 int mcp_upstream_waits(const mcp_request_t *req);
 
-/* Fails a request that waits, because its deadline has passed. Returns 1, or 0
- * if it does not wait. */
+/* Fails a request that waits for a session, because its deadline has passed.
+ * Returns 1, or 0 if it does not wait for one. */
 int mcp_upstream_wait_timeout(mcp_request_t *req);
 
 

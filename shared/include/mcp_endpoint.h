@@ -71,6 +71,7 @@ typedef struct {
     uint64_t      stale;       /* mcp_upstream_stale, ms */
     unsigned      session;     /* mcp_upstream_of_e */
     unsigned      lists;       /* mcp_upstream_lists_e */
+    unsigned      listens;     /* 1: mcp_upstream_listen is on */
 } mcp_target_t;
 
 
@@ -228,6 +229,9 @@ typedef struct {
                                                   server fails */
     unsigned              upstream_session;    /* mcp_upstream_of_e */
     unsigned              upstream_lists;      /* mcp_upstream_lists_e */
+    unsigned              upstream_listen;     /* 1: a server with sessions may
+                                                  ask on the stream of a GET
+                                                  request */
     unsigned              resume_stateless;    /* mcp_resume_stateless_e */
     uint64_t              reconnect_wait;      /* how long a call continues
                                                   without a consumer if its

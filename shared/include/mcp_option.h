@@ -104,7 +104,9 @@
     X(UPSTREAM_SESSION, upstream_session, "mcp_upstream_session",             \
       "MCPUpstreamSession", UPSTREAM_SESSION, 0, 0, 2, 0)                     \
     X(UPSTREAM_LISTS, upstream_lists, "mcp_upstream_lists",                   \
-      "MCPUpstreamLists", UPSTREAM_LISTS, 1, 0, 2, 1)
+      "MCPUpstreamLists", UPSTREAM_LISTS, 1, 0, 2, 1)                         \
+    X(UPSTREAM_LISTEN, upstream_listen, "mcp_upstream_listen",                \
+      "MCPUpstreamListen", FLAG, 0, 0, 1, 0)
 
 
 #define MCP_TIME_MAX  (INT64_MAX / 1000000)    /* such a time in nanoseconds

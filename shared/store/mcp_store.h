@@ -780,7 +780,11 @@ typedef enum {
 
     /* The form of an MCP server and its revision, by the digest of the server.
      * Written by the process that has found them out. */
-    MCP_VALUE_UPSTREAM_FORM = 'f'
+    MCP_VALUE_UPSTREAM_FORM = 'f',
+
+    /* An MCP server that has no GET stream, by the digest of the server; value
+     * 1. Written by the process that has got its response. */
+    MCP_VALUE_UPSTREAM_NO_STREAM = 'g'
 } mcp_value_e;
 
 /*

@@ -92,6 +92,11 @@ struct mcp_worker_s {
                                                           from the cache */
     struct mcp_upstream_session_s     *openings;   /* sessions at MCP servers
                                                       that are being opened */
+    struct mcp_upstream_listen_s      *listens;    /* open GET streams of such
+                                                      sessions */
+    struct mcp_upstream_session_s     *listeners;  /* sessions of the requests
+                                                      that use a GET stream, if
+                                                      there is one */
 
     mcp_handle_t                      *handles;
     uint32_t                           n_handles;

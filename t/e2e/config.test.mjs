@@ -176,7 +176,8 @@ test('settings that have an effect: no error, no warning', async () => {
                                mcp_route: `a ${nameOf('part')}` })
         + backendSection('server', { mcp_upstream: 'auto',
             mcp_upstream_check: '5s', mcp_upstream_stale: '5s',
-            mcp_upstream_session: 'call', mcp_upstream_lists: 'shared' })
+            mcp_upstream_session: 'call', mcp_upstream_lists: 'shared',
+            mcp_upstream_listen: 'on' })
         + backendSection('part', { mcp_upstream: 'auto',
             mcp_upstream_check: '5s', mcp_upstream_session: 'call' })
         + section('/good-publish', NGINX ? 'mcp_publish mcp;'
@@ -243,9 +244,9 @@ test('settings without effect: a warning for each', async (t) => {
     const others = [
         backendSection('without', { mcp_upstream_check: '5s',
             mcp_upstream_stale: '5s', mcp_upstream_session: 'call',
-            mcp_upstream_lists: 'shared' }),
+            mcp_upstream_lists: 'shared', mcp_upstream_listen: 'on' }),
         backendSection('modern', { mcp_upstream: 'modern',
-            mcp_upstream_session: 'call' }),
+            mcp_upstream_session: 'call', mcp_upstream_listen: 'on' }),
         backendSection('routed', { mcp_upstream: 'modern',
             mcp_upstream_check: '5s', mcp_upstream_stale: '5s',
             mcp_upstream_lists: 'off' }),
@@ -316,9 +317,11 @@ test('settings without effect: a warning for each', async (t) => {
         at(NGINX ? '"mcp" in .*' : '/token', 'mcp_publish_token',
            'only .* use it'),
         ...['mcp_upstream_check', 'mcp_upstream_stale', 'mcp_upstream_session',
-            'mcp_upstream_lists'].map((d) => at(nameOf('without'), d,
+            'mcp_upstream_lists', 'mcp_upstream_listen'].map((d) =>
+            at(nameOf('without'), d,
                 '"?(?:mcp_upstream|MCPUpstream)"? is off')),
-        at(nameOf('modern'), 'mcp_upstream_session', '.*is neither "session"'),
+        ...['mcp_upstream_session', 'mcp_upstream_listen'].map((d) =>
+            at(nameOf('modern'), d, '.*is neither "session"')),
         ...['mcp_upstream_check', 'mcp_upstream_stale',
             'mcp_upstream_lists'].map((d) => at(nameOf('routed'), d, 'no endpoint without')),
         at(nameOf('passes'), 'mcp_pass_cookie', 'only .* use it'),

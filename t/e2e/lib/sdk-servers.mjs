@@ -116,6 +116,16 @@ function older() {
         return text(`answered ${content.value}`);
     });
 
+    // asks without naming the call
+
+    server.registerTool('askAside', { inputSchema: {} }, async () => {
+        const { content } = await server.server.elicitInput({
+            message: 'value?', requestedSchema: { type: 'object',
+                properties: { value: { type: 'string' } } } });
+
+        return text(`answered ${content.value}`);
+    });
+
     server.registerPrompt('greet', { argsSchema: { who: z.string() } },
         ({ who }) => ({ messages: [{ role: 'user',
             content: { type: 'text', text: `hello ${who}` } }] }));

@@ -61,9 +61,9 @@ function apacheName(name) {
  *   section(name, backend)   returns the location of a backend:
  *                            { fastcgi: socket or port, keep, script,
  *                            upstream }, or
- *                            { http: socket or port, upstream, check, lists:
- *                            values of mcp_upstream, mcp_upstream_check and
- *                            mcp_upstream_lists, if it is an MCP server }
+ *                            { http: socket or port, upstream, check, lists,
+ *                            listen: values of mcp_upstream and of
+ *                            mcp_upstream_..., if it is an MCP server }
  *   worker                   sets X-Worker to the process that answers
  *   sndbuf(bytes)            returns { listen, http }, which set the send
  *                            buffer of client sockets
@@ -103,7 +103,7 @@ const nginx = {
     },
 
     section(name, { fastcgi, http, keep, script, upstream, check = '1m',
-                    lists = 'public' }) {
+                    lists = 'public', listen = 'off' }) {
         if (upstream && fastcgi) {
             return {
                 server: `
@@ -124,6 +124,7 @@ const nginx = {
                         mcp_upstream ${upstream};
                         mcp_upstream_check ${check};
                         mcp_upstream_lists ${lists};
+                        ${listen === 'on' ? 'mcp_upstream_listen on;' : ''}
                         include ${root}/examples/mcp_upstream_params;
                         rewrite ^ /mcp? break;
                         proxy_buffering off;
@@ -189,7 +190,7 @@ const apache = {
             .map(([, name, n]) => [name, Number(n)])) }),
 
     section(name, { fastcgi, http, keep, script = '/', upstream,
-                    check = '1m', lists = 'public' }) {
+                    check = '1m', lists = 'public', listen = 'off' }) {
         if (upstream && fastcgi) {
             return {
                 server: `
@@ -208,6 +209,7 @@ const apache = {
                         MCPUpstream ${upstream}
                         MCPUpstreamCheck ${check}
                         MCPUpstreamLists ${lists}
+                        ${listen === 'on' ? 'MCPUpstreamListen on' : ''}
                         Include ${root}/examples/mcp_upstream.conf
                         ProxyPass "http://127.0.0.1:${http}/mcp" retry=0
                     </Location>`,

@@ -15,11 +15,12 @@ setup_targets(void **state)
 {
     setup(state);
 
-    targets[0] = (mcp_target_t) { mcp_str("@a"), MCP_UPSTREAM_MODERN, 0, 0, 0,
-                                  0 };
-    targets[1] = (mcp_target_t) { mcp_str("@b"), MCP_UPSTREAM_OFF, 0, 0, 0, 0 };
-    targets[2] = (mcp_target_t) { mcp_str("@c"), MCP_UPSTREAM_SESSION, 0, 0,
-                                  0, 0 };
+    targets[0] = (mcp_target_t) { .name = mcp_str("@a"),
+                                  .upstream = MCP_UPSTREAM_MODERN };
+    targets[1] = (mcp_target_t) { .name = mcp_str("@b"),
+                                  .upstream = MCP_UPSTREAM_OFF };
+    targets[2] = (mcp_target_t) { .name = mcp_str("@c"),
+                                  .upstream = MCP_UPSTREAM_SESSION };
     d.endpoint.targets = targets;
     d.endpoint.n_targets = 3;
     d.endpoint.catalog_key[0] = 1;

@@ -1,0 +1,968 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <stdio.h>
+
+#include "call/mcp_upstream_listen.h"
+
+#include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_ask.h"
+#include "call/mcp_upstream_list.h"
+#include "call/mcp_upstream_post.h"
+#include "call/mcp_upstream_wait.h"
+#include "mcp_http.h"
+#include "worker/mcp_notification.h"
+
+
+/* JSON-RPC error for a question that belongs to none of several requests. */
+#define MCP_UPSTREAM_LISTEN_FAILED  (-32000)
+
+
+static mcp_upstream_listen_t *
+mcp_upstream_listen_of(mcp_backend_request_t *breq)
+{
+    /* breq is the first member */
+
+    return (mcp_upstream_listen_t *) (void *) breq;
+}
+
+
+static void
+mcp_upstream_listen_set_state(mcp_upstream_listen_t *listen,
+    mcp_upstream_listen_e state)
+{
+    static const char *const  names[] = {
+        [MCP_UPSTREAM_LISTEN_OPENING] = "is requested",
+        [MCP_UPSTREAM_LISTEN_OPEN] = "is open",
+        [MCP_UPSTREAM_LISTEN_PAUSE] = "will be opened again",
+        [MCP_UPSTREAM_LISTEN_OVER] = "is over"
+    };
+
+    mcp_call_trace(listen->breq.call, "GET stream of its MCP server %s",
+                   names[state]);
+
+    listen->state = state;
+}
+
+
+/* --- requests and their stream --- */
+
+/* Returns 1 if a stream is that of the session of a request. */
+static int
+mcp_upstream_listen_is_of(const mcp_upstream_listen_t *listen,
+    const mcp_upstream_session_t *session)
+{
+    return memcmp(listen->key, session->key, MCP_DIGEST_LEN) == 0
+           && listen->len == session->len
+           && memcmp(listen->id, session->id, listen->len) == 0;
+}
+
+
+/* Returns the stream of a session in this process, or NULL. */
+static mcp_upstream_listen_t *
+mcp_upstream_listen_find(const mcp_upstream_session_t *session)
+{
+    mcp_upstream_listen_t  *listen;
+
+    for (listen = session->req->call->worker->listens; listen;
+         listen = listen->next)
+    {
+        if (listen->state != MCP_UPSTREAM_LISTEN_OVER
+            && mcp_upstream_listen_is_of(listen, session))
+        {
+            break;
+        }
+    }
+
+    return listen;
+}
+
+
+/* Returns the first request that uses a stream after the session "after", or
+ * the first of all if that is NULL. Returns NULL if there is none. */
+static mcp_request_t *
+mcp_upstream_listen_user(const mcp_upstream_listen_t *listen,
+    const mcp_upstream_session_t *after)
+{
+    mcp_upstream_session_t  *session;
+
+    session = after ? after->listener : listen->breq.call->worker->listeners;
+
+    for ( ; session; session = session->listener) {
+        if (mcp_upstream_listen_is_of(listen, session)) {
+            return session->req;
+        }
+    }
+
+    return NULL;
+}
+
+
+static void
+mcp_upstream_listen_join(mcp_upstream_session_t *session)
+{
+    mcp_upstream_session_t  **first;
+
+    first = &session->req->call->worker->listeners;
+
+    session->listener = *first;
+    session->listener_link = first;
+
+    if (session->listener) {
+        session->listener->listener_link = &session->listener;
+    }
+
+    *first = session;
+}
+
+
+/* Starts the requests that wait for a stream. */
+static void
+mcp_upstream_listen_release(mcp_upstream_listen_t *listen)
+{
+    mcp_request_t  *req;
+
+    req = mcp_upstream_listen_user(listen, NULL);
+
+    while (req) {
+        if (!req->session->listen_waits) {
+            req = mcp_upstream_listen_user(listen, req->session);
+            continue;
+        }
+
+        req->session->listen_waits = 0;
+        req->session->wait_until = 0;
+        mcp_worker_unqueue(req->call->worker, &req->breq.queued);
+
+        /* the request may end here, and others with it */
+
+        mcp_upstream_wait_start(req, MCP_FAULT_NONE);
+        req = mcp_upstream_listen_user(listen, NULL);
+    }
+}
+
+
+/* --- servers without a stream --- */
+
+static int
+mcp_upstream_listen_key(const mcp_request_t *req,
+    unsigned char key[MCP_DIGEST_LEN])
+{
+    mcp_str_t              parts[4];
+    const mcp_endpoint_t  *endpoint;
+
+    endpoint = req->call->endpoint;
+
+    parts[0] = mcp_str("GET stream of a server");
+    parts[1] = endpoint->identity;
+    parts[2] = (mcp_str_t) { (const char *) endpoint->catalog_key,
+                             MCP_DIGEST_LEN };
+    parts[3] = mcp_endpoint_target(endpoint, req->target);
+
+    return mcp_digest(key, parts, 4);
+}
+
+
+/* Returns 1 if the server has responded to GET with HTTP 405 within
+ * mcp_upstream_check. */
+static int
+mcp_upstream_listen_is_refused(const mcp_request_t *req)
+{
+    uint32_t       value;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    return mcp_upstream_listen_key(req, key) == MCP_OK
+           && mcp_store_value_get(req->call->worker->store,
+                                  MCP_VALUE_UPSTREAM_NO_STREAM, key,
+                                  mcp_call_now(req->call), &value)
+              == MCP_OK;
+}
+
+
+static void
+mcp_upstream_listen_remember(const mcp_request_t *req)
+{
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    if (mcp_upstream_listen_key(req, key) == MCP_OK) {
+        (void) mcp_store_value_set(req->call->worker->store,
+                   MCP_VALUE_UPSTREAM_NO_STREAM, key, 1,
+                   mcp_call_now(req->call)
+                   + req->call->endpoint->targets[req->target].check, NULL);
+    }
+}
+
+
+/* --- the backend request --- */
+
+/* The request of the call that has opened the stream; it may be over. */
+static mcp_request_t *
+mcp_upstream_listen_opener(const mcp_upstream_listen_t *listen)
+{
+    return &listen->breq.call->requests[listen->breq.request];
+}
+
+
+/* Called when the glue has pulled an action for a stream. */
+static void
+mcp_upstream_listen_taken(mcp_queued_action_t *queued, mcp_action_t *action)
+{
+    mcp_backend_request_t  *breq;
+
+    (void) queued;
+
+    breq = action->breq;
+
+    if (action->type != MCP_ACT_INVOKE) {
+        return;
+    }
+
+    if (breq->aborted) {
+        action->type = MCP_ACT_NONE;
+        mcp_upstream_listen_end(breq, MCP_FAULT_BACKEND_FAILED, "aborted");
+        return;
+    }
+
+    breq->started = 1;
+    action->exchange = breq->call->x;
+}
+
+
+static void
+mcp_upstream_listen_queue(mcp_upstream_listen_t *listen, mcp_action_e type)
+{
+    mcp_worker_t  *worker;
+
+    worker = listen->breq.call->worker;
+
+    mcp_worker_unqueue(worker, &listen->breq.queued);
+    listen->breq.queued.action.type = type;
+    mcp_worker_queue(worker, &listen->breq.queued);
+}
+
+
+/* Creates a decoder that reads requests and notifications, and ignores
+ * responses: no request has the JSON-RPC id "GET". Returns NULL when out of
+ * memory. */
+static mcp_backend_t *
+mcp_upstream_listen_decoder(mcp_upstream_listen_t *listen)
+{
+    mcp_call_t     *call;
+    mcp_backend_t  *backend;
+
+    call = listen->breq.call;
+
+    backend = mcp_backend_create(&call->worker->env->mem, MCP_WANT_PLAIN,
+                                 mcp_null_str, call->endpoint->max_message,
+                                 call->endpoint->max_depth);
+    if (backend == NULL) {
+        return NULL;
+    }
+
+    mcp_backend_set_server(backend);
+    mcp_backend_set_asks(backend);
+
+    if (mcp_backend_set_resumes(backend,
+                                (mcp_str_t) { listen->last, listen->last_len },
+                                mcp_str("\"GET\""))
+        != MCP_OK)
+    {
+        mcp_backend_free(backend);
+        return NULL;
+    }
+
+    return backend;
+}
+
+
+/* Sends GET. Returns MCP_OK or MCP_ERR_MEMORY. */
+static int
+mcp_upstream_listen_start(mcp_upstream_listen_t *listen)
+{
+    mcp_call_t             *call;
+    mcp_backend_request_t  *breq;
+
+    call = listen->breq.call;
+    breq = &listen->breq;
+
+    mcp_backend_free(listen->backend);
+    listen->backend = mcp_upstream_listen_decoder(listen);
+
+    if (listen->backend == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    breq->started = 0;
+    breq->aborted = 0;
+    breq->glue = NULL;
+    mcp_variable_put(&breq->variables, MCP_VARIABLE_UPSTREAM_LAST_EVENT_ID,
+                     (mcp_str_t) { listen->last, listen->last_len });
+
+    listen->active = 1;
+    listen->busy = 0;
+    listen->held = 0;
+    listen->starved = 0;
+    listen->hold = 0;
+    listen->at = mcp_call_now(call) + MCP_UPSTREAM_LISTEN_WAIT;
+    mcp_upstream_listen_set_state(listen, MCP_UPSTREAM_LISTEN_OPENING);
+
+    mcp_upstream_listen_queue(listen, MCP_ACT_INVOKE);
+    mcp_call_set_timer(call);
+
+    return MCP_OK;
+}
+
+
+static void
+mcp_upstream_listen_add(mcp_upstream_listen_t *listen)
+{
+    mcp_upstream_listen_t  **first;
+
+    first = &listen->breq.call->worker->listens;
+
+    listen->next = *first;
+    listen->link = first;
+
+    if (listen->next) {
+        listen->next->link = &listen->next;
+    }
+
+    *first = listen;
+
+    listen->sibling = listen->breq.call->listens;
+    listen->breq.call->listens = listen;
+    listen->breq.call->n_breqs++;
+}
+
+
+/* Removes a stream whose backend request has ended, without freeing its
+ * call. */
+static void
+mcp_upstream_listen_remove(mcp_upstream_listen_t *listen)
+{
+    mcp_upstream_listen_t  **link;
+
+    *listen->link = listen->next;
+
+    if (listen->next) {
+        listen->next->link = listen->link;
+    }
+
+    for (link = &listen->breq.call->listens; *link != listen;
+         link = &(*link)->sibling)
+    {
+        /* the loop ends, because the stream is in the list */
+    }
+
+    *link = listen->sibling;
+
+    mcp_backend_free(listen->backend);
+    listen->backend = NULL;
+    listen->breq.call->n_breqs--;
+}
+
+
+static void
+mcp_upstream_listen_free(mcp_upstream_listen_t *listen)
+{
+    mcp_call_t  *call;
+
+    call = listen->breq.call;
+
+    call->refs++;
+    mcp_upstream_listen_remove(listen);
+    mcp_call_check_end(call);
+    mcp_call_release(call);
+}
+
+
+static void
+mcp_upstream_listen_abort(mcp_upstream_listen_t *listen)
+{
+    if (!listen->active || listen->breq.aborted) {
+        return;
+    }
+
+    listen->breq.aborted = 1;
+
+    /* the glue pulls INVOKE first if it has not done so yet */
+
+    if (listen->breq.started) {
+        mcp_upstream_listen_queue(listen, MCP_ACT_ABORT);
+    }
+}
+
+
+/* Ends a stream. It is freed later, because its call may be about to end. */
+static void
+mcp_upstream_listen_stop(mcp_upstream_listen_t *listen)
+{
+    if (listen->state == MCP_UPSTREAM_LISTEN_OVER) {
+        return;
+    }
+
+    mcp_upstream_listen_set_state(listen, MCP_UPSTREAM_LISTEN_OVER);
+    listen->held = 0;
+    listen->at = listen->active ? 0 : mcp_call_now(listen->breq.call);
+    mcp_upstream_listen_abort(listen);
+    mcp_call_set_timer(listen->breq.call);
+}
+
+
+/* Ends a stream and logs the reason. Requests that wait for it are sent without
+ * one. */
+static void
+mcp_upstream_listen_fail(mcp_upstream_listen_t *listen, mcp_log_level_e level,
+    const char *why)
+{
+    mcp_call_log(listen->breq.call, level,
+                 "continues without the GET stream of its MCP server", why);
+    mcp_upstream_listen_stop(listen);
+    mcp_upstream_listen_release(listen);
+}
+
+
+/* Creates the stream for the session of a request. Returns NULL when out of
+ * memory. */
+static mcp_upstream_listen_t *
+mcp_upstream_listen_create(mcp_request_t *req)
+{
+    mcp_variables_t         *variables;
+    mcp_upstream_listen_t   *listen;
+    mcp_upstream_session_t  *session;
+
+    session = req->session;
+
+    listen = mcp_arena_calloc(&req->call->arena, sizeof(mcp_upstream_listen_t));
+    if (listen == NULL) {
+        return NULL;
+    }
+
+    memcpy(listen->key, session->key, MCP_DIGEST_LEN);
+    memcpy(listen->id, session->id, session->len);
+    listen->len = session->len;
+
+    listen->breq.call = req->call;
+    listen->breq.kind = MCP_BACKEND_REQUEST_LISTEN;
+    listen->breq.http_method = MCP_BACKEND_REQUEST_GET;
+    listen->breq.request = req->breq.request;
+    listen->breq.target = req->target;
+    listen->breq.body = mcp_str("");
+    listen->breq.queued.action.breq = &listen->breq;
+    listen->breq.queued.taken = mcp_upstream_listen_taken;
+
+    variables = &listen->breq.variables;
+    *variables = req->breq.variables;
+    mcp_variable_put(variables, MCP_VARIABLE_METHOD, mcp_null_str);
+    mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_MCP_NAME, mcp_null_str);
+    mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_VERSION,
+                     session->version);
+    mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_SESSION,
+                     (mcp_str_t) { listen->id, listen->len });
+    mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_AFFINITY,
+                     (mcp_str_t) { session->affinity, MCP_STREAM_TEXT_LEN });
+
+    mcp_upstream_listen_add(listen);
+
+    if (mcp_upstream_listen_start(listen) != MCP_OK) {
+        mcp_upstream_listen_remove(listen);
+        return NULL;
+    }
+
+    return listen;
+}
+
+
+/* Returns 1 if the server may ask the client of a request on a stream. */
+static int
+mcp_upstream_listen_is_possible(const mcp_request_t *req)
+{
+    const mcp_call_t  *call;
+
+    call = req->call;
+
+    return call->endpoint->targets[req->target].listens && req->session->len
+           && req->session->declares && !call->bare && call->respond == NULL
+           && (call->client.capabilities & MCP_CLIENT_INPUT)
+           && req->method->takes_input && !call->worker->ending;
+}
+
+
+int
+mcp_upstream_listen_begin(mcp_request_t *req)
+{
+    mcp_upstream_listen_t   *listen;
+    mcp_upstream_session_t  *session;
+
+    session = req->session;
+
+    if (session->listened || !mcp_upstream_listen_is_possible(req)) {
+        return MCP_OK;
+    }
+
+    session->listened = 1;
+    mcp_upstream_listen_join(session);
+
+    listen = mcp_upstream_listen_find(session);
+
+    if (listen == NULL && !mcp_upstream_listen_is_refused(req)) {
+        listen = mcp_upstream_listen_create(req);
+
+    } else if (listen && listen->state == MCP_UPSTREAM_LISTEN_PAUSE
+               && !listen->busy
+               && mcp_upstream_listen_start(listen) != MCP_OK)
+    {
+        mcp_upstream_listen_stop(listen);
+    }
+
+    /* without a time, the server has responded, or has had enough time */
+
+    if (listen == NULL || listen->at == 0
+        || listen->state == MCP_UPSTREAM_LISTEN_OPEN
+        || listen->state == MCP_UPSTREAM_LISTEN_OVER)
+    {
+        return MCP_OK;
+    }
+
+    session->listen_waits = 1;
+    session->wait_until = UINT64_MAX;
+
+    return MCP_AGAIN;
+}
+
+
+void
+mcp_upstream_listen_leave(mcp_upstream_session_t *session)
+{
+    mcp_upstream_listen_t  *listen;
+
+    if (session->listener_link == NULL) {
+        return;
+    }
+
+    *session->listener_link = session->listener;
+
+    if (session->listener) {
+        session->listener->listener_link = session->listener_link;
+    }
+
+    session->listener_link = NULL;
+
+    if (session->listen_waits) {
+        session->listen_waits = 0;
+        mcp_worker_unqueue(session->req->call->worker,
+                           &session->req->breq.queued);
+    }
+
+    listen = mcp_upstream_listen_find(session);
+
+    if (listen && mcp_upstream_listen_user(listen, NULL) == NULL) {
+        mcp_upstream_listen_stop(listen);
+    }
+}
+
+
+/* --- messages --- */
+
+/* Processes a notification of the server. Returns MCP_OK or MCP_AGAIN. */
+static int
+mcp_upstream_listen_notification(mcp_upstream_listen_t *listen,
+    const mcp_backend_msg_t *msg)
+{
+    int             rc;
+    mcp_call_t     *call;
+    mcp_request_t  *req;
+
+    call = listen->breq.call;
+
+    if (mcp_str_eq(msg->method, mcp_str("notifications/cancelled"))) {
+        rc = MCP_OK;
+
+        for (req = mcp_upstream_listen_user(listen, NULL); req && rc == MCP_OK;
+             req = mcp_upstream_listen_user(listen, req->session))
+        {
+            rc = mcp_upstream_ask_cancelled(req, msg);
+        }
+
+        return rc;
+    }
+
+    mcp_upstream_list_changed(mcp_upstream_listen_opener(listen), msg->method);
+
+    if (!mcp_notify_broadcast(call->worker, msg->method, msg->uri.raw,
+                              msg->body))
+    {
+        mcp_call_trace(call, "dropped a notification on the GET stream of its "
+                             "MCP server: %.*s",
+                       (int) (msg->method.len > 64 ? 64 : msg->method.len),
+                       msg->method.data);
+    }
+
+    return MCP_OK;
+}
+
+
+/* Processes a request of the server. Returns MCP_OK or MCP_AGAIN. */
+static int
+mcp_upstream_listen_request(mcp_upstream_listen_t *listen,
+    const mcp_backend_msg_t *msg)
+{
+    mcp_request_t  *req;
+
+    req = mcp_upstream_listen_user(listen, NULL);
+
+    if (req == NULL) {
+        return MCP_OK;
+    }
+
+    if (mcp_upstream_listen_user(listen, req->session)
+        && !mcp_str_eq(msg->method, mcp_str("ping")))
+    {
+        mcp_upstream_post_error(req, msg->id.raw, MCP_UPSTREAM_LISTEN_FAILED,
+                                mcp_str("Several requests are running in this "
+                                        "session: send this one on the stream "
+                                        "of the request it belongs to"));
+        return MCP_OK;
+    }
+
+    /* the call must not become durable before */
+
+    return mcp_call_is_started(req->call) ? mcp_upstream_ask(req, msg)
+                                          : MCP_AGAIN;
+}
+
+
+/* Processes one message. Returns MCP_OK or MCP_AGAIN. */
+static int
+mcp_upstream_listen_message(mcp_upstream_listen_t *listen,
+    const mcp_backend_msg_t *msg)
+{
+    switch (msg->kind) {
+
+    case MCP_BACKEND_NOTIFICATION:
+        return msg->ignored ? MCP_OK
+                            : mcp_upstream_listen_notification(listen, msg);
+
+    case MCP_BACKEND_REQUEST:
+        return mcp_upstream_listen_request(listen, msg);
+
+    default:
+        mcp_upstream_listen_fail(listen, MCP_LOG_WARN,
+                                 msg->detail ? msg->detail
+                                             : "it has sent a response");
+        return MCP_OK;
+    }
+}
+
+
+/* Holds a message for a short time at first, which suffices if a call is just
+ * being started. */
+static void
+mcp_upstream_listen_hold(mcp_upstream_listen_t *listen,
+    const mcp_backend_msg_t *msg)
+{
+    listen->msg = *msg;
+    listen->held = 1;
+    listen->hold = listen->hold ? 2 * listen->hold : 1;
+
+    if (listen->hold > MCP_CALL_RETRY) {
+        listen->hold = MCP_CALL_RETRY;
+    }
+
+    listen->at = mcp_call_now(listen->breq.call) + listen->hold;
+    mcp_call_set_timer(listen->breq.call);
+}
+
+
+/* Processes the held message and those of the decoder. */
+static void
+mcp_upstream_listen_process(mcp_upstream_listen_t *listen)
+{
+    int                rc;
+    mcp_backend_msg_t  msg;
+
+    rc = MCP_OK;
+
+    if (listen->held) {
+        listen->held = 0;
+        msg = listen->msg;
+
+    } else {
+        rc = mcp_backend_read(listen->backend, &msg);
+    }
+
+    while (rc == MCP_OK) {
+
+        if (mcp_upstream_listen_message(listen, &msg) == MCP_AGAIN) {
+            mcp_upstream_listen_hold(listen, &msg);
+            return;
+        }
+
+        listen->hold = 0;
+        listen->tries = 0;
+
+        if (listen->state != MCP_UPSTREAM_LISTEN_OPEN) {
+            return;
+        }
+
+        rc = mcp_backend_read(listen->backend, &msg);
+    }
+
+    if (rc < 0) {
+        mcp_upstream_listen_fail(listen, MCP_LOG_ERROR, "no memory");
+    }
+}
+
+
+void
+mcp_upstream_listen_head(mcp_backend_request_t *breq, int status,
+    mcp_str_t content_type)
+{
+    char                    why[64];
+    mcp_upstream_listen_t  *listen;
+
+    listen = mcp_upstream_listen_of(breq);
+
+    if (listen->state != MCP_UPSTREAM_LISTEN_OPENING || breq->aborted) {
+        return;
+    }
+
+    mcp_call_trace(breq->call, "its MCP server responds to GET with HTTP "
+                               "status %d", status);
+
+    if (status == 200
+        && mcp_http_is_type(content_type, mcp_str("text/event-stream")))
+    {
+        mcp_backend_head(listen->backend, status, content_type);
+        listen->at = 0;
+        listen->busy_tries = 0;
+        listen->began = mcp_call_now(breq->call);
+        mcp_upstream_listen_set_state(listen, MCP_UPSTREAM_LISTEN_OPEN);
+        mcp_upstream_listen_release(listen);
+        return;
+    }
+
+    if (status == 409 && listen->busy_tries < MCP_UPSTREAM_LISTEN_BUSY) {
+        listen->busy = 1;
+        mcp_upstream_listen_abort(listen);
+        return;
+    }
+
+    if (status == 405) {
+        mcp_upstream_listen_remember(mcp_upstream_listen_opener(listen));
+        mcp_upstream_listen_fail(listen, MCP_LOG_INFO, "HTTP 405: the server "
+                                                       "has none");
+        return;
+    }
+
+    if (status == 200) {
+        mcp_upstream_listen_fail(listen, MCP_LOG_WARN, "the Content-Type of "
+                                 "its response is not text/event-stream");
+        return;
+    }
+
+    snprintf(why, sizeof(why), "it responded with HTTP %d", status);
+    mcp_upstream_listen_fail(listen, status == 409 ? MCP_LOG_INFO
+                                                   : MCP_LOG_WARN, why);
+}
+
+
+size_t
+mcp_upstream_listen_data(mcp_backend_request_t *breq, const char *data,
+    size_t len)
+{
+    mcp_upstream_listen_t  *listen;
+
+    listen = mcp_upstream_listen_of(breq);
+
+    if (listen->state != MCP_UPSTREAM_LISTEN_OPEN || breq->aborted) {
+        return len;
+    }
+
+    if (listen->held) {
+        listen->starved = 1;
+        return 0;
+    }
+
+    if (mcp_backend_write(listen->backend, data, len) == MCP_ERR_MEMORY) {
+        mcp_upstream_listen_fail(listen, MCP_LOG_ERROR, "no memory");
+        return len;
+    }
+
+    mcp_upstream_listen_process(listen);
+
+    return len;
+}
+
+
+/* Schedules the next GET, after the time in ms, doubled for each attempt. */
+static void
+mcp_upstream_listen_pause(mcp_upstream_listen_t *listen, uint64_t wait,
+    unsigned tries)
+{
+    wait = wait < MCP_UPSTREAM_LISTEN_LONG ? wait << tries
+                                           : MCP_UPSTREAM_LISTEN_LONG;
+
+    mcp_upstream_listen_set_state(listen, MCP_UPSTREAM_LISTEN_PAUSE);
+    listen->held = 0;
+    listen->at = mcp_call_now(listen->breq.call)
+                 + (wait < MCP_UPSTREAM_LISTEN_LONG ? wait
+                                                    : MCP_UPSTREAM_LISTEN_LONG);
+    mcp_call_set_timer(listen->breq.call);
+}
+
+
+/* The server has closed an open stream, or its connection is broken. */
+static void
+mcp_upstream_listen_closed(mcp_upstream_listen_t *listen, const char *detail)
+{
+    uint64_t   retry;
+    mcp_str_t  last;
+
+    last = mcp_backend_last_id(listen->backend, &retry);
+    listen->last_len = last.len;
+
+    if (last.len) {
+        memcpy(listen->last, last.data, last.len);
+    }
+
+    if (mcp_call_now(listen->breq.call) - listen->began
+        >= MCP_UPSTREAM_LISTEN_LASTS)
+    {
+        listen->tries = 0;
+    }
+
+    if (detail == NULL) {
+        detail = "it has closed the stream";
+    }
+
+    if (listen->tries == MCP_UPSTREAM_LISTEN_TRIES) {
+        mcp_upstream_listen_fail(listen, MCP_LOG_WARN, detail);
+        return;
+    }
+
+    mcp_call_log(listen->breq.call, MCP_LOG_INFO,
+                 "will open the GET stream of its MCP server again", detail);
+    mcp_upstream_listen_pause(listen, retry ? retry : MCP_UPSTREAM_LISTEN_AGAIN,
+                              listen->tries++);
+}
+
+
+void
+mcp_upstream_listen_end(mcp_backend_request_t *breq, mcp_fault_e fault,
+    const char *detail)
+{
+    mcp_call_t             *call;
+    mcp_upstream_listen_t  *listen;
+
+    (void) fault;
+
+    call = breq->call;
+    listen = mcp_upstream_listen_of(breq);
+
+    call->refs++;
+    mcp_worker_unqueue(call->worker, &breq->queued);
+    listen->active = 0;
+
+    if (listen->busy && listen->state == MCP_UPSTREAM_LISTEN_OPENING) {
+        mcp_upstream_listen_pause(listen, MCP_UPSTREAM_LISTEN_SOON,
+                                  listen->busy_tries++);
+
+    } else if (listen->state == MCP_UPSTREAM_LISTEN_OPEN) {
+        mcp_upstream_listen_closed(listen, detail);
+
+    } else if (listen->state != MCP_UPSTREAM_LISTEN_OVER) {
+        mcp_upstream_listen_fail(listen, MCP_LOG_WARN,
+                                 detail ? detail : "no response");
+    }
+
+    if (listen->state == MCP_UPSTREAM_LISTEN_OVER) {
+        mcp_upstream_listen_free(listen);
+    }
+
+    mcp_call_release(call);
+}
+
+
+/* --- timeouts --- */
+
+uint64_t
+mcp_upstream_listen_due(const mcp_call_t *call)
+{
+    uint64_t                      when;
+    const mcp_upstream_listen_t  *listen;
+
+    when = UINT64_MAX;
+
+    for (listen = call->listens; listen; listen = listen->sibling) {
+        if (listen->at && listen->at < when) {
+            when = listen->at;
+        }
+    }
+
+    return when;
+}
+
+
+/* Processes the held message again. If none is held after that, the glue passes
+ * rejected bytes again. */
+static void
+mcp_upstream_listen_continue(mcp_upstream_listen_t *listen)
+{
+    mcp_upstream_listen_process(listen);
+
+    if (!listen->held && listen->starved && !listen->breq.aborted) {
+        listen->starved = 0;
+        mcp_upstream_listen_queue(listen, MCP_ACT_RESUME);
+    }
+}
+
+
+static void
+mcp_upstream_listen_handle(mcp_upstream_listen_t *listen)
+{
+    listen->at = 0;
+
+    switch (listen->state) {
+
+    case MCP_UPSTREAM_LISTEN_OPENING:
+        mcp_call_log(listen->breq.call, MCP_LOG_INFO,
+                     "does not wait for the GET stream of its MCP server",
+                     "the server has not responded within 2 s");
+        mcp_upstream_listen_release(listen);
+        break;
+
+    case MCP_UPSTREAM_LISTEN_OPEN:
+        if (listen->held) {
+            mcp_upstream_listen_continue(listen);
+        }
+
+        break;
+
+    case MCP_UPSTREAM_LISTEN_PAUSE:
+        if (mcp_upstream_listen_start(listen) != MCP_OK) {
+            mcp_upstream_listen_fail(listen, MCP_LOG_ERROR, "no memory");
+        }
+
+        break;
+
+    default:
+        if (!listen->active) {
+            mcp_upstream_listen_free(listen);
+        }
+    }
+}
+
+
+void
+mcp_upstream_listen_timer(mcp_call_t *call, uint64_t now)
+{
+    mcp_upstream_listen_t  *listen, *next;
+
+    for (listen = call->listens; listen; listen = next) {
+        next = listen->sibling;
+
+        if (listen->at && now >= listen->at) {
+            mcp_upstream_listen_handle(listen);
+        }
+    }
+}

@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The GET stream of a session at an MCP server (mcp_upstream_listen): requests
+// and notifications of the server that name no request of its client.
+
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import { clients } from './lib/clients.mjs';
+import { Fixture, SERVER } from './lib/fixture.mjs';
+import { Modern } from './lib/modern.mjs';
+import { until } from './lib/redis.mjs';
+import { sdkServers } from './lib/sdk-servers.mjs';
+import { textOf } from './lib/session.mjs';
+import { done, event, withSessions } from './lib/upstream.mjs';
+
+const CAN = { elicitation: {}, roots: {} };
+const FORM = { message: 'Continue?',
+               requestedSchema: { type: 'object', properties: {} } };
+const CHANGED = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
+
+const upstream = await withSessions();
+const options = (port, { backend, ...more } = {}) => ({
+    without: ['mcp_catalog', 'mcp_route', 'mcp_server'], workers: 1,
+    location: { mcp_stream_after: '0', mcp_backend: 'sessions',
+                mcp_max_message: '64k' },
+    backends: { sessions: { http: port, upstream: 'session', listen: 'on',
+                            ...backend } },
+    ...more });
+const server = await Fixture.use(options(upstream.port));
+
+let streams, waiting;
+
+// The next GET stream that the server opens.
+
+const nextStream = () => streams.shift()
+    ?? new Promise((resolve) => { waiting.push(resolve); });
+
+function opens(call, first = '') {
+    call.res.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    call.res.flushHeaders();
+    call.res.write(first);
+    call.closed = new Promise((resolve) => { call.res.on('close', resolve); });
+
+    if (waiting.length) {
+        waiting.shift()(call);
+    } else {
+        streams.push(call);
+    }
+}
+
+// Lets the server respond to a call with the value of a function, as text,
+// which gets the call.
+
+function answers(work) {
+    upstream.answer = async (call) => ({ content: [
+        { type: 'text', text: JSON.stringify(await work(call)) ?? '' }] });
+}
+
+const valueOf = (response) => JSON.parse(textOf(response.result));
+const asked = async (stream, method, params, id = 'question') =>
+    (await upstream.ask(await stream, id, method, params)).body;
+const steps = (name) => upstream.steps.filter((step) => step === name).length;
+
+beforeEach(() => {
+    upstream.requests.length = 0;
+    upstream.steps.length = 0;
+    streams = [];
+    waiting = [];
+    upstream.resume = opens;
+});
+
+// Calls a tool, whose question is answered with `answer`.
+
+async function call(it, answer = { action: 'decline' }) {
+    return it.follow(await it.call('add'), {
+        onMessage: async ({ id, method }) => {
+            if (id !== undefined && method) {
+                await it.respond(id, answer);
+            }
+        },
+    });
+}
+
+
+describe('questions on the GET stream', () => {
+    test('client of 2025-11-25: gets it on the stream of its call', async () => {
+        const it = await server.session({ capabilities: CAN });
+
+        answers(() => asked(nextStream(), 'elicitation/create', FORM, 7));
+
+        const { response, messages } = await call(it, { action: 'accept',
+                                                        content: { a: 1 } });
+
+        assert.equal(messages.length, 1);
+        assert.deepEqual(messages[0], { jsonrpc: '2.0', id: messages[0].id,
+            method: 'elicitation/create', params: FORM });
+        assert.deepEqual(valueOf(response), { jsonrpc: '2.0', id: 7,
+            result: { action: 'accept', content: { a: 1 } } });
+        assert.deepEqual(upstream.steps.slice(-4), ['initialize',
+            'notifications/initialized', 'GET', 'tools/call']);
+
+        const [get] = upstream.requests.filter(({ body }) =>
+            body.method === 'GET');
+
+        assert.ok(upstream.sessions.has(get.headers['mcp-session-id']));
+        assert.equal(get.headers['mcp-protocol-version'], '2025-06-18');
+        assert.match(get.headers.accept, /text\/event-stream/);
+        assert.equal(get.headers['mcp-method'], undefined);
+        assert.equal(get.headers['last-event-id'], undefined);
+    });
+
+    test('client of 2026-07-28: gets it as its response', async () => {
+        const client = new Modern(server, { capabilities: CAN });
+        const params = { name: 'add', arguments: {} };
+
+        answers(() => asked(nextStream(), 'roots/list'));
+
+        const { result } = await client.response('tools/call', params);
+        const [key] = Object.keys(result.inputRequests);
+
+        assert.equal(result.resultType, 'input_required');
+
+        const response = await client.response('tools/call', { ...params,
+            requestState: result.requestState,
+            inputResponses: { [key]: { roots: [] } } });
+
+        assert.deepEqual(valueOf(response).result, { roots: [] });
+    });
+
+    test('question precedes the call: the client gets it', async () => {
+        const it = await server.session({ capabilities: CAN });
+        const answer = new Promise((resolve) => {
+            upstream.asked.set('early', resolve);
+        });
+
+        upstream.resume = (one) => opens(one, event({ jsonrpc: '2.0',
+            id: 'early', method: 'roots/list' }));
+        answers(async () => (await answer).body.result);
+
+        assert.deepEqual(valueOf((await call(it, { roots: [] })).response),
+                         { roots: [] });
+    });
+
+    test('client disconnects before it answers: resumes and answers',
+         async () => {
+        const it = await server.session({ capabilities: CAN });
+
+        answers(() => asked(nextStream(), 'elicitation/create', FORM));
+
+        const answer = await it.call('add');
+        const question = await answer.message();
+
+        answer.close();
+        assert.equal((await it.respond(question.id,
+                                       { action: 'decline' })).status, 202);
+
+        const resumed = await it.get(answer.lastId);
+
+        assert.deepEqual(valueOf(await resumed.message()).result,
+                         { action: 'decline' });
+        resumed.close();
+    });
+
+    test('ping: the server gets a result', async () => {
+        const it = await server.session({ capabilities: CAN });
+
+        answers(() => asked(nextStream(), 'ping', undefined, 3));
+
+        const { response, messages } = await call(it);
+
+        assert.equal(messages.length, 0);
+        assert.deepEqual(valueOf(response), { jsonrpc: '2.0', id: 3,
+                                              result: {} });
+    });
+
+    test('capability that the client has not declared: the server gets an error',
+         async () => {
+        const it = await server.session({ capabilities: { roots: {} } });
+
+        answers(() => asked(nextStream(), 'elicitation/create', FORM));
+        assert.equal(valueOf((await call(it)).response).error.code, -32601);
+    });
+
+    test('server cancels its question: so does the client\'s stream',
+         async () => {
+        const it = await server.session({ capabilities: CAN });
+
+        answers(async () => {
+            const stream = await nextStream();
+
+            upstream.ask(stream, 5, 'roots/list');
+            stream.res.write(event({ jsonrpc: '2.0',
+                method: 'notifications/cancelled', params: { requestId: 5 } }));
+            await asked(stream, 'ping');
+        });
+
+        const { messages } = await it.follow(await it.call('add'));
+
+        assert.deepEqual(messages[1], { jsonrpc: '2.0',
+            method: 'notifications/cancelled',
+            params: { requestId: messages[0].id } });
+    });
+
+    test('two calls of the session: the server gets an error, and one stream',
+         async () => {
+        const it = await server.session({ capabilities: CAN });
+        const both = Promise.withResolvers();
+        let n = 0, stream;
+
+        answers(async () => {
+            if (++n === 2) {
+                stream = await nextStream();
+                both.resolve(asked(stream, 'roots/list'));
+            }
+
+            return both.promise;
+        });
+
+        const responses = await Promise.all([call(it), call(it)]);
+
+        for (const { response, messages } of responses) {
+            assert.equal(messages.length, 0);
+            assert.equal(valueOf(response).error.code, -32000);
+        }
+
+        assert.equal(steps('GET'), 1);
+        await stream.closed;
+    });
+
+    test('call that opened the stream ends first: the stream continues',
+         async () => {
+        const it = await server.session({ capabilities: CAN });
+        const first = Promise.withResolvers();
+        const second = Promise.withResolvers();
+        const seen = [Promise.withResolvers(), Promise.withResolvers()];
+        let n = 0;
+
+        answers(() => {
+            seen[n].resolve();
+            return [first, second][n++].promise;
+        });
+
+        const one = call(it);
+
+        await seen[0].promise;
+
+        const two = call(it, { roots: [] });
+        const stream = await nextStream();
+
+        await seen[1].promise;
+        first.resolve('first');
+        assert.equal(valueOf((await one).response), 'first');
+        second.resolve(asked(stream, 'roots/list'));
+        assert.deepEqual(valueOf((await two).response).result, { roots: [] });
+        await stream.closed;
+        assert.equal(steps('GET'), 1);
+    });
+
+    test('server loses the session: the new one has a stream', async () => {
+        const it = await server.session({ capabilities: CAN });
+
+        answers(() => 'first');
+        await call(it);
+        await (await nextStream()).closed;
+        upstream.sessions.clear();
+        answers(() => asked(nextStream(), 'roots/list'));
+        assert.deepEqual(valueOf((await call(it, { roots: [] })).response)
+            .result, { roots: [] });
+    });
+});
+
+
+describe('life of the GET stream', () => {
+    test('call ends: the stream is closed', async () => {
+        const it = await server.session({ capabilities: CAN });
+
+        answers(() => 'done');
+        await call(it);
+        await (await nextStream()).closed;
+        await call(it);
+        await (await nextStream()).closed;
+        assert.equal(steps('GET'), 2);
+    });
+
+    test('client can answer no question, or requests a list: no stream',
+         async () => {
+        const it = await server.session();
+        const other = await server.session({ capabilities: CAN });
+
+        answers(() => 'done');
+        await call(it);
+        upstream.answer = () => ({ prompts: [] });
+        await other.response('prompts/list', {});
+        assert.equal(steps('GET'), 0);
+    });
+
+    test('server closes the stream: it is opened again after the last event',
+         async () => {
+        const it = await server.session({ capabilities: CAN });
+
+        answers(async () => {
+            const stream = await nextStream();
+
+            stream.res.end('id: e1\nretry: 10\ndata: \n\n');
+
+            const next = await nextStream();
+
+            return [next.headers['last-event-id'],
+                    await asked(next, 'roots/list')];
+        });
+
+        const [id, { result }] = valueOf((await call(it, { roots: [] }))
+            .response);
+
+        assert.equal(id, 'e1');
+        assert.deepEqual(result, { roots: [] });
+        assert.equal(steps('GET'), 2);
+    });
+
+    test('HTTP 409: the stream is requested again', async () => {
+        const it = await server.session({ capabilities: CAN });
+        let n = 0;
+
+        upstream.resume = (one) => (n++ < 2
+            ? { status: 409, error: { code: -32000, message: 'Conflict' } }
+            : opens(one));
+        answers(() => asked(nextStream(), 'roots/list'));
+        assert.deepEqual(valueOf((await call(it, { roots: [] })).response)
+            .result, { roots: [] });
+        assert.equal(n, 3);
+    });
+
+    test('client cancels its call before the server has responded to GET: '
+         + 'the call is not sent', async () => {
+        const client = new Modern(server, { capabilities: CAN });
+        const got = Promise.withResolvers();
+
+        upstream.resume = (one) => { got.resolve(one); };
+        answers(() => 'done');
+
+        const answer = await client.request('tools/call',
+            { name: 'add', arguments: {} });
+        const { res } = await got.promise;
+
+        answer.close();
+        await until(() => res.closed);
+        assert.equal(steps('tools/call'), 0);
+    });
+});
+
+
+describe('notifications on the GET stream', () => {
+    test('list_changed: the cached list is requested again, listeners get it',
+         async () => {
+        const cached = await Fixture.use(options(upstream.port, {
+            backend: { lists: 'shared' } }));
+        const it = await cached.session({ capabilities: CAN });
+        const listener = await it.get();
+        let n = 0;
+
+        upstream.answer = async ({ body }) => {
+            if (body.method === 'tools/list') {
+                return { tools: [{ name: `t${++n}`,
+                                   inputSchema: { type: 'object' } }] };
+            }
+
+            const stream = await nextStream();
+
+            stream.res.write(event(CHANGED));
+            await asked(stream, 'ping');
+
+            return { content: [] };
+        };
+
+        const names = async () => (await it.response('tools/list', {}))
+            .result.tools.map(({ name }) => name);
+
+        assert.deepEqual(await names(), ['t1']);
+        assert.deepEqual(await names(), ['t1']);
+        await call(it);
+        assert.deepEqual(await names(), ['t2']);
+        assert.equal((await listener.message()).method, CHANGED.method);
+        listener.close();
+    });
+
+    test('other notification, response without a request: dropped',
+         async () => {
+        const it = await server.session({ capabilities: CAN });
+
+        answers(async () => {
+            const stream = await nextStream();
+
+            stream.res.write(event({ jsonrpc: '2.0',
+                method: 'notifications/message',
+                params: { level: 'error', data: 'of nobody' } }));
+            stream.res.write(event({ jsonrpc: '2.0', id: 1, result: {} }));
+
+            return (await asked(stream, 'ping')).result;
+        });
+
+        const { response, messages } = await call(it);
+
+        assert.deepEqual(messages, []);
+        assert.deepEqual(valueOf(response), {});
+    });
+});
+
+
+// The server responds to GET with something else than a stream of messages:
+// the call succeeds, and the log has a reason.
+
+describe('server without a usable GET stream', () => {
+    const stream = (text) => (one) => { opens(one, text); };
+    const cases = [
+        ['HTTP 500', /it responded with HTTP 500/,
+         () => ({ status: 500, type: 'text/plain', text: 'no' })],
+        ['redirect', /it responded with HTTP 302/,
+         ({ res }) => { res.writeHead(302, { Location: '/other' }).end(); }],
+        ['other Content-Type', /Content-Type of its response is not text\/event/,
+         () => ({ type: 'text/html', text: '<p>' })],
+        ['connection closed without a response',
+         /HTTP 502|no response|closed|failed/, ({ res }) => { res.destroy(); }],
+        ['garbage', /broken JSON/, stream('data: {"garb\n\n')],
+        ['line longer than mcp_max_message', /larger than mcp_max_message/,
+         stream(`data: ${'x'.repeat(70000)}`)],
+        ['request with an invalid id', /"id" of a request/,
+         stream(event({ jsonrpc: '2.0', id: {}, method: 'ping' }))],
+    ];
+
+    for (const [name, reason, reply] of cases) {
+        test(`${name}: the call succeeds without the stream`, async () => {
+            const own = await Fixture.use(options(upstream.port));
+            const it = await own.session({ capabilities: CAN });
+            const got = Promise.withResolvers();
+
+            upstream.resume = (one) => {
+                got.resolve(one);
+                return reply(one);
+            };
+            answers(async () => {
+                const { res } = await got.promise;
+
+                await until(() => res.closed || res.destroyed
+                                  || res.writableEnded);
+                return 'done';
+            });
+
+            assert.equal(valueOf((await call(it)).response), 'done');
+
+            const line = (await own.log()).split('\n').find((one) =>
+                one.includes('continues without the GET stream'));
+
+            assert.match(line, reason);
+            assert.equal(steps('GET'), 1);
+        });
+    }
+
+    test('HTTP 405: remembered for all sessions', async () => {
+        const own = await Fixture.use(options(upstream.port, { workers: 2 }));
+
+        upstream.resume = () => ({ status: 405, type: 'text/plain', text: '' });
+        answers(() => 'done');
+
+        for (let i = 0; i < 4; i++) {
+            const it = await own.session({ capabilities: CAN });
+
+            assert.equal(valueOf((await call(it)).response), 'done');
+        }
+
+        assert.equal(steps('GET'), 1);
+        assert.equal(steps('tools/call'), 4);
+    });
+
+    test('no response to GET: the call is sent after 2 s', async () => {
+        const it = await server.session({ capabilities: CAN });
+        const got = Promise.withResolvers();
+
+        upstream.resume = (one) => { got.resolve(one); };
+        answers(async () => {
+
+            // the stream is still welcome
+
+            opens(await got.promise);
+
+            return asked(nextStream(), 'roots/list');
+        });
+
+        assert.deepEqual(valueOf((await call(it, { roots: [] })).response)
+            .result, { roots: [] });
+    });
+
+    test('Apache, half of MCPThreads have streams: further calls have none',
+         { skip: SERVER !== 'apache' }, async () => {
+        const own = await Fixture.use(options(upstream.port,
+            { http: { apache: 'MCPThreads 2' } }));
+        const its = await Promise.all([1, 2].map(() =>
+            own.session({ capabilities: CAN })));
+        const both = Promise.withResolvers();
+        let n = 0;
+
+        answers(() => {
+            if (++n === 2) {
+                both.resolve('done');
+            }
+
+            return both.promise;
+        });
+
+        await Promise.all(its.map((it) => call(it)));
+        assert.equal(steps('GET'), 1);
+        assert.match(await own.log(), /half of the threads of a process/);
+    });
+});
+
+
+// SDK 1.x sends a request that names no other one on the GET stream only, and
+// drops it if there is none.
+
+describe('server of SDK 1.32 with sessions', async () => {
+    const sdk = await sdkServers['TypeScript SDK 1.32.2 with sessions'].start();
+    const own = await Fixture.use(options(sdk, { workers: 2 }));
+
+    for (const { name, connect } of clients) {
+        test(`${name}: gets elicitInput() without relatedRequestId, twice`,
+             async () => {
+            const client = await connect({ url: own.url }, { requests: {
+                'elicitation/create': () => ({ action: 'accept',
+                                               content: { value: 'yes' } }) } });
+
+            for (let i = 0; i < 2; i++) {
+                assert.equal(textOf(await client.call('askAside', {})),
+                             'answered yes');
+            }
+
+            await client.end?.();
+        });
+    }
+});
