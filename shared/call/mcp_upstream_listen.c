@@ -673,7 +673,7 @@ mcp_upstream_listen_hold(mcp_upstream_listen_t *listen,
 }
 
 
-/* Processes the held message and those of the decoder. */
+/* Processes the held message, then the messages of the decoder. */
 static void
 mcp_upstream_listen_process(mcp_upstream_listen_t *listen)
 {

@@ -2,9 +2,9 @@
 
 /*
  * The GET stream of a session at an MCP server, with mcp_upstream_listen
- * (2025-11-25, basic/transports, "Listening for Messages from the Server"). A
- * server may send requests and notifications on it that belong to no request
- * of its client.
+ * (2025-11-25, basic/transports, "Listening for Messages from the Server"). On
+ * this stream a server may send requests and notifications that belong to no
+ * request of its client.
  *
  * The stream is opened before the client's request is sent, if the client has
  * declared that it answers questions, and serves all requests of the session in

@@ -18,10 +18,10 @@
 #include "mcp_worker.h"
 
 
-/* What a backend request is for. */
+/* The purpose of a backend request. */
 typedef enum {
-    MCP_BACKEND_REQUEST_CALL = 0,      /* a request of the call, or what it
-                                          needs before or after it */
+    MCP_BACKEND_REQUEST_CALL = 0,      /* a request of the call, or a step of
+                                          its session at an MCP server */
     MCP_BACKEND_REQUEST_RESPONSE,      /* the response to a request of an MCP
                                           server. It takes little time, and a
                                           running backend request waits for it:

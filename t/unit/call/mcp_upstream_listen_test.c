@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The GET stream of a session at an MCP server: when it is opened again, when
+ * it ends, and messages for which the client's stream has no room. */
+
+#include "upstream_cases.h"
+
+#include "call/mcp_upstream_listen.h"
+#include "call/mcp_upstream_wait.h"
+
+
+#define EVENT(text)  "data: " text "\n\n"
+
+#define ROOTS        EVENT("{\"jsonrpc\":\"2.0\",\"id\":1,"                    \
+                           "\"method\":\"roots/list\"}")
+
+
+static int
+setup_listen(void **state)
+{
+    setup_upstream(state);
+    target.listens = 1;
+
+    return 0;
+}
+
+
+/* Returns the only GET request. */
+static mcp_backend_request_t *
+get(void)
+{
+    size_t                  i;
+    mcp_backend_request_t  *found;
+
+    found = NULL;
+
+    for (i = 0; i < d.n_breqs; i++) {
+        if (d.breqs[i]->kind == MCP_BACKEND_REQUEST_LISTEN) {
+            assert_null(found);
+            found = d.breqs[i];
+        }
+    }
+
+    assert_non_null(found);
+    assert_int_equal(found->http_method, MCP_BACKEND_REQUEST_GET);
+
+    return found;
+}
+
+
+/* Calls a tool, which waits for the stream. */
+static mcp_backend_request_t *
+waits(void)
+{
+    call_tool(&a);
+    open_session();
+    assert_int_equal(d.n_breqs, 1);
+
+    return get();
+}
+
+
+/* Responds to a GET request with a stream. */
+static void
+opened(mcp_backend_request_t *breq)
+{
+    mcp_backend_request_head(breq, 200, mcp_str("text/event-stream"));
+    driver_pump(&d);
+}
+
+
+/* Returns the only request of a call. */
+static mcp_backend_request_t *
+sent(void)
+{
+    size_t                  i;
+    mcp_backend_request_t  *found;
+
+    found = NULL;
+
+    for (i = 0; i < d.n_breqs; i++) {
+        if (d.breqs[i]->kind == MCP_BACKEND_REQUEST_CALL) {
+            assert_null(found);
+            found = d.breqs[i];
+        }
+    }
+
+    assert_non_null(found);
+
+    return found;
+}
+
+
+/* Responds to a request of a call. */
+static void
+responds(mcp_backend_request_t *breq)
+{
+    size_t  i;
+
+    for (i = 0; d.breqs[i] != breq; i++) {
+        /* the loop ends, because the request runs */
+    }
+
+    d.breqs[i] = d.breqs[0];
+    d.breqs[0] = breq;
+    answer(RESULT);
+}
+
+
+TEST(last_request_ends_the_stream_is_aborted)
+{
+    opened(waits());
+    assert_int_equal(d.n_breqs, 2);
+    responds(sent());
+    assert_string_equal(a.text, ANSWER);
+    assert_int_equal(d.n_breqs, 0);
+    assert_int_equal(d.aborts, 1);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(client_cancels_a_request_that_waits_the_stream_is_aborted)
+{
+    waits();
+    client_post(&d, 0, &b, session, CANCEL7);
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &b);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(request_that_opens_the_stream_is_cancelled_another_one_gets_it)
+{
+    mcp_backend_request_t  *breq;
+
+    breq = waits();
+    client_post(&d, 0, &b, session, CALL8);
+    assert_int_equal(d.n_breqs, 1);
+    cancel(0, session, "7");
+    assert_int_equal(d.n_breqs, 1);
+    client_close(&d, &a);
+
+    opened(breq);
+    backend_send(&d, breq, ROOTS);
+    has(b.text, "roots/list");
+    responds(sent());
+    has(b.text, RESULT);
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+TEST(no_response_the_request_is_sent_after_2_s)
+{
+    waits();
+    driver_wait(&d, MCP_UPSTREAM_LISTEN_WAIT - 1);
+    assert_int_equal(d.n_breqs, 1);
+    driver_wait(&d, 1);
+    assert_int_equal(d.n_breqs, 2);
+
+    /* other requests do not wait for the same stream */
+
+    client_post(&d, 0, &b, session, CALL8);
+    assert_int_equal(d.n_breqs, 3);
+
+    while (d.n_breqs > 1) {
+        responds(d.breqs[0]->kind == MCP_BACKEND_REQUEST_CALL ? d.breqs[0]
+                                                              : d.breqs[1]);
+    }
+
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+TEST(http_409_get_is_repeated_four_times)
+{
+    size_t    i;
+    uint64_t  wait;
+
+    waits();
+    wait = MCP_UPSTREAM_LISTEN_SOON;
+
+    for (i = 0; i < MCP_UPSTREAM_LISTEN_BUSY; i++) {
+        mcp_backend_request_head(get(), 409, mcp_null_str);
+        driver_pump(&d);
+        assert_int_equal(d.n_breqs, 0);
+        driver_wait(&d, wait - 1);
+        assert_int_equal(d.n_breqs, 0);
+        driver_wait(&d, 1);
+        assert_int_equal(d.n_breqs, 1);
+        wait *= 2;
+    }
+
+    mcp_backend_request_head(get(), 409, mcp_null_str);
+    driver_pump(&d);
+    responds(sent());
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(streams_without_a_message_nine_in_a_row_are_the_last)
+{
+    size_t    i;
+    uint64_t  wait;
+
+    d.endpoint.call_timeout = 600000;
+    waits();
+    wait = MCP_UPSTREAM_LISTEN_AGAIN;
+
+    for (i = 0; i < MCP_UPSTREAM_LISTEN_TRIES; i++) {
+        opened(get());
+        backend_end(&d, get(), MCP_FAULT_NONE);
+        assert_int_equal(d.n_breqs, 1);
+        driver_wait(&d, wait - 1);
+        assert_int_equal(d.n_breqs, 1);
+        driver_wait(&d, 1);
+        assert_int_equal(d.n_breqs, 2);
+        wait = 2 * wait < MCP_UPSTREAM_LISTEN_LONG ? 2 * wait
+                                                   : MCP_UPSTREAM_LISTEN_LONG;
+    }
+
+    opened(get());
+    backend_end(&d, get(), MCP_FAULT_BACKEND_FAILED);
+    driver_wait(&d, MCP_UPSTREAM_LISTEN_LONG);
+    assert_int_equal(d.n_breqs, 1);
+    responds(sent());
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(request_ends_before_the_stream_is_opened_again_it_is_not)
+{
+    opened(waits());
+    backend_end(&d, get(), MCP_FAULT_NONE);
+    responds(sent());
+    driver_wait(&d, MCP_UPSTREAM_LISTEN_AGAIN);
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(new_request_while_the_stream_is_closed_opens_it_at_once)
+{
+    opened(waits());
+    driver_wait(&d, MCP_UPSTREAM_ALONE_TIME);
+    backend_end(&d, get(), MCP_FAULT_NONE);
+    client_post(&d, 0, &b, session, CALL8);
+    opened(get());
+    assert_int_equal(d.n_breqs, 3);
+
+    responds(d.breqs[0]->kind == MCP_BACKEND_REQUEST_CALL ? d.breqs[0]
+                                                          : d.breqs[1]);
+    responds(sent());
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+    client_close(&d, &b);
+    quiet();
+}
+
+
+TEST(clients_stream_is_full_the_question_waits_for_room)
+{
+    char                    id[MCP_EVENT_ID_MAX] = "";
+    unsigned                resumes;
+    mcp_backend_request_t  *breq, *listen;
+
+    listen = waits();
+    opened(listen);
+    breq = sent();
+    mcp_backend_request_head(breq, 200, mcp_str("text/event-stream"));
+    client_close(&d, &a);
+
+    do {
+        snprintf(line, sizeof(line), "data: " BIG(900) "\n", 0);
+    } while (backend_send(&d, breq, line));
+
+    assert_int_equal(backend_send(&d, listen, ROOTS), strlen(ROOTS));
+    resumes = d.resumes;
+    assert_int_equal(backend_send(&d, listen, ":\n\n"), 0);
+
+    (void) mcp_event_id_print(id, breq->call->id, 0);
+    client_resume(&d, 0, &b, session, id);
+    driver_wait(&d, MCP_CALL_RETRY);
+    has(b.text, "roots/list");
+    assert_true(d.resumes > resumes);
+    assert_int_equal(backend_send(&d, listen, ":\n\n"), 3);
+
+    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    client_close(&d, &b);
+    end();
+    quiet();
+}
+
+
+/* Returns the first backend request of a kind, or NULL. */
+static mcp_backend_request_t *
+first(mcp_backend_request_kind_e kind)
+{
+    size_t  i;
+
+    for (i = 0; i < d.n_breqs; i++) {
+        if (d.breqs[i]->kind == kind) {
+            return d.breqs[i];
+        }
+    }
+
+    return NULL;
+}
+
+
+TEST(memory_runs_out_the_request_ends)
+{
+    unsigned long           k;
+    mcp_backend_request_t  *breq;
+
+    for (k = 1, d.te.tm.failed = 1; d.te.tm.failed; k++) {
+        assert_in_range(k, 1, 500);
+
+        client_open(&d, session, NEW, ALL);
+        opened(waits());
+        responds(sent());
+        client_close(&d, &a);
+
+        d.te.tm.failed = 0;
+        d.te.tm.fail_at = k;
+        call_tool(&a);
+        breq = first(MCP_BACKEND_REQUEST_LISTEN);
+
+        if (breq) {
+            opened(breq);
+            backend_send(&d, breq, ROOTS);
+            driver_wait(&d, 1);
+        }
+
+        d.te.tm.fail_at = 0;
+
+        while ((breq = first(MCP_BACKEND_REQUEST_CALL)) != NULL) {
+            responds(breq);
+        }
+
+        while ((breq = first(MCP_BACKEND_REQUEST_RESPONSE)) != NULL) {
+            backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+        }
+
+        client_close(&d, &a);
+        driver_wait(&d, 100000);
+        quiet();
+    }
+
+    assert_in_range(k, 10, 500);
+}
+
+
+RUN_TESTS(setup_listen, teardown)
