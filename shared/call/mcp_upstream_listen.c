@@ -300,6 +300,7 @@ mcp_upstream_listen_start(mcp_upstream_listen_t *listen)
     listen->active = 1;
     listen->busy = 0;
     listen->held = 0;
+    listen->ended = 0;
     listen->starved = 0;
     listen->hold = 0;
     listen->at = mcp_call_now(call) + MCP_UPSTREAM_LISTEN_WAIT;
@@ -867,6 +868,9 @@ mcp_upstream_listen_end(mcp_backend_request_t *breq, mcp_fault_e fault,
         mcp_upstream_listen_pause(listen, MCP_UPSTREAM_LISTEN_SOON,
                                   listen->busy_tries++);
 
+    } else if (listen->state == MCP_UPSTREAM_LISTEN_OPEN && listen->held) {
+        listen->ended = 1;
+
     } else if (listen->state == MCP_UPSTREAM_LISTEN_OPEN) {
         mcp_upstream_listen_closed(listen, detail);
 
@@ -904,13 +908,20 @@ mcp_upstream_listen_due(const mcp_call_t *call)
 
 
 /* Processes the held message again. If none is held after that, the glue passes
- * rejected bytes again. */
+ * rejected bytes again, or a stream that has ended is opened again. */
 static void
 mcp_upstream_listen_continue(mcp_upstream_listen_t *listen)
 {
     mcp_upstream_listen_process(listen);
 
-    if (!listen->held && listen->starved && !listen->breq.aborted) {
+    if (listen->held || listen->state != MCP_UPSTREAM_LISTEN_OPEN) {
+        return;
+    }
+
+    if (listen->ended) {
+        mcp_upstream_listen_closed(listen, NULL);
+
+    } else if (listen->starved) {
         listen->starved = 0;
         mcp_upstream_listen_queue(listen, MCP_ACT_RESUME);
     }

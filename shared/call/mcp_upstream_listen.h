@@ -92,6 +92,8 @@ struct mcp_upstream_listen_s {
     unsigned                busy:1;    /* 1: the server has responded with HTTP
                                           409 */
     unsigned                held:1;    /* 1: msg has to be processed again */
+    unsigned                ended:1;   /* 1: the stream has ended, and msg is
+                                          still held */
     unsigned                starved:1; /* 1: bytes were rejected, so the glue
                                           needs a RESUME action */
 };

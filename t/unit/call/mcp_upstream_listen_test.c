@@ -268,10 +268,11 @@ TEST(new_request_while_the_stream_is_closed_opens_it_at_once)
 }
 
 
-TEST(clients_stream_is_full_the_question_waits_for_room)
+/* Calls a tool whose stream at the client is full, so that a question waits.
+ * Sets id to an event id from which the client can resume. */
+static mcp_backend_request_t *
+full(char id[MCP_EVENT_ID_MAX])
 {
-    char                    id[MCP_EVENT_ID_MAX] = "";
-    unsigned                resumes;
     mcp_backend_request_t  *breq, *listen;
 
     listen = waits();
@@ -280,22 +281,57 @@ TEST(clients_stream_is_full_the_question_waits_for_room)
     mcp_backend_request_head(breq, 200, mcp_str("text/event-stream"));
     client_close(&d, &a);
 
-    do {
-        snprintf(line, sizeof(line), "data: " BIG(900) "\n", 0);
-    } while (backend_send(&d, breq, line));
+    snprintf(line, sizeof(line), "data: " BIG(900) "\n", 0);
+
+    while (backend_send(&d, breq, line)) {
+        /* void */
+    }
 
     assert_int_equal(backend_send(&d, listen, ROOTS), strlen(ROOTS));
+    *mcp_event_id_print(id, breq->call->id, 0) = '\0';
+
+    return listen;
+}
+
+
+TEST(clients_stream_is_full_the_question_waits_for_room)
+{
+    char                    id[MCP_EVENT_ID_MAX + 1];
+    unsigned                resumes;
+    mcp_backend_request_t  *listen;
+
+    listen = full(id);
     resumes = d.resumes;
     assert_int_equal(backend_send(&d, listen, ":\n\n"), 0);
 
-    (void) mcp_event_id_print(id, breq->call->id, 0);
     client_resume(&d, 0, &b, session, id);
     driver_wait(&d, MCP_CALL_RETRY);
     has(b.text, "roots/list");
     assert_true(d.resumes > resumes);
     assert_int_equal(backend_send(&d, listen, ":\n\n"), 3);
 
-    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, sent(), MCP_FAULT_BACKEND_FAILED);
+    client_close(&d, &b);
+    end();
+    quiet();
+}
+
+
+TEST(stream_ends_while_a_question_waits_it_is_opened_again_after_it)
+{
+    char  id[MCP_EVENT_ID_MAX + 1];
+
+    backend_end(&d, full(id), MCP_FAULT_NONE);
+    driver_wait(&d, 2 * MCP_UPSTREAM_LISTEN_AGAIN);
+    assert_int_equal(d.n_breqs, 1);
+
+    client_resume(&d, 0, &b, session, id);
+    driver_wait(&d, MCP_CALL_RETRY);
+    has(b.text, "roots/list");
+    driver_wait(&d, MCP_UPSTREAM_LISTEN_AGAIN);
+    assert_int_equal(d.n_breqs, 2);
+
+    backend_end(&d, sent(), MCP_FAULT_BACKEND_FAILED);
     client_close(&d, &b);
     end();
     quiet();
