@@ -2,8 +2,8 @@
 
 /*
  * Nodes of a cluster, each with one process and without a web server, and a
- * Redis server of the test. Where redis-server is not installed the tests are
- * skipped. At the end of a file that uses start(), the tests fail if a script
+ * Redis server of the test. Where redis-server is not installed, begin() skips
+ * the test. At the end of a file that uses start(), the tests fail if a script
  * has used a key that it should have got in KEYS (cluster_keys.h).
  *
  *     begin(0, KEY1);                     starts node 0, which registers
@@ -453,6 +453,10 @@ begin(int i, const char *secret)
 
     static uint64_t  names;
 
+    if (redis <= 0) {
+        skip();
+    }
+
     process_init(&nodes[i], NULL, 0);
     nodes[i].has_inbound = 1;
     nodes[i].conf.timeout = has_inbound ? 1000 : 60000;
@@ -579,14 +583,35 @@ all_expire(int i)
 #define KEY1  "0123456789abcdef0123456789abcdef"
 #define KEY2  "fedcba9876543210fedcba9876543210"
 
-#define needs_redis()                                                         \
-    do {                                                                      \
-        (void) state;                                                         \
-                                                                              \
-        if (redis <= 0) {                                                     \
-            skip();                                                           \
-        }                                                                     \
-    } while (0)
+
+/* Ends all nodes that are running. */
+static inline void
+end_all(void)
+{
+    int  i;
+
+    for (i = 0; i < NODES; i++) {
+        if (nodes[i].cluster) {
+            end(i);
+        }
+    }
+}
+
+
+static inline int
+end_nodes(void **state)
+{
+    (void) state;
+
+    end_all();
+
+    return 0;
+}
+
+
+/* The main program of a file whose tests need Redis. start is start() or
+ * start_unchecked(). Nodes that a test leaves running are ended. */
+#define RUN_TESTS_WITH_REDIS(start)  run_tests_(NULL, end_nodes, start, stop)
 
 
 #endif /* CLUSTER_REDIS_H_INCLUDED */

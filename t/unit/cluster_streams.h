@@ -162,6 +162,16 @@ add_events(int i, char c, unsigned n)
 }
 
 
+/* Adds n events to stream c at node i, and waits until Redis has acknowledged
+ * them. */
+static inline void
+add_acked(int i, char c, unsigned n)
+{
+    add_events(i, c, n);
+    UNTIL(repl_state(i, c).acked.seq == repl_state(i, c).own.seq);
+}
+
+
 /*
  * Fills the parameters of a cluster operation by which a client resumes stream
  * c: "after" is the last event that the client has, "session" the letter of
@@ -345,16 +355,16 @@ begin_all(int n)
 }
 
 
+/* Starts n nodes, and creates stream "a" at node 0 with "events" events. Waits
+ * until Redis has the stream with all these events. */
 static inline void
-end_all(void)
+begin_replicated(int n, unsigned events)
 {
-    int  i;
-
-    for (i = 0; i < NODES; i++) {
-        if (nodes[i].cluster) {
-            end(i);
-        }
-    }
+    begin_all(n);
+    make(0, 'a');
+    add_events(0, 'a', events);
+    UNTIL(repl_state(0, 'a').created
+          && repl_state(0, 'a').acked.seq == events);
 }
 
 

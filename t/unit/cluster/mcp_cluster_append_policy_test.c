@@ -19,7 +19,7 @@
 /* Starts n nodes. Creates a stream of one event at node 0, waits until Redis
  * has its complete state, and writes the mark into field "z". */
 static void
-begin_replicated(int n)
+begin_marked(int n)
 {
     int  i;
 
@@ -30,8 +30,7 @@ begin_replicated(int n)
     }
 
     make(0, 'a');
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 1);
+    add_acked(0, 'a', 1);
     (void) about(0, "HSET", 'h', 'a', "z " MARK);
 }
 
@@ -49,9 +48,7 @@ event_alone(uint64_t seq)
 
 TEST(test_events)
 {
-    needs_redis();
-
-    begin_replicated(1);
+    begin_marked(1);
 
     add_events(0, 'a', 1);
     assert_true(event_alone(2));
@@ -76,8 +73,6 @@ TEST(test_events)
     assert_false(event_alone(105));
     assert_string_equal(about(0, "HGET", 'h', 'a', "x"), "2 1 0 0");
     all_expire(0);
-
-    end_all();
 }
 
 
@@ -88,29 +83,24 @@ TEST(test_time)
     int       i;
     uint64_t  end;
 
-    needs_redis();
-
-    begin_replicated(1);
+    begin_marked(1);
     nodes[0].conf.node_timeout = 60;
     end = real_now() + 10000;
 
     for (i = 2; strcmp(about(0, "HGET", 'h', 'a', "z"), MARK) == 0; i++) {
         assert_true(real_now() < end);
-        add_events(0, 'a', 1);
-        UNTIL(repl_state(0, 'a').acked.seq == (uint64_t) i);
+        add_acked(0, 'a', 1);
     }
 
     (void) command(0, "PEXPIRE " STREAMS " 100");
     (void) about(0, "PEXPIRE", 'e', 'a', "100");
 
     for ( ; atoi(about(0, "PTTL", 'e', 'a', "")) <= 100; i++) {
-        add_events(0, 'a', 1);
-        UNTIL(repl_state(0, 'a').acked.seq == (uint64_t) i);
+        add_acked(0, 'a', 1);
     }
 
     assert_true(atoi(command(0, "PTTL " STREAMS)) > 100);
     all_expire(0);
-    end_all();
 }
 
 
@@ -120,9 +110,7 @@ TEST(test_reader)
 {
     uint64_t  seq;
 
-    needs_redis();
-
-    begin_replicated(2);
+    begin_marked(2);
     come(1, 'a', 0, 's');
     assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
     UNTIL(repl_state(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
@@ -142,11 +130,8 @@ TEST(test_reader)
 
     come(0, 'a', 3, 's');
     assert_int_equal(read_from(0, 'a', 3, &seq), MCP_AGAIN);
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 4);
+    add_acked(0, 'a', 1);
     assert_string_equal(about(0, "HGET", 'h', 'a', "t"), "3");
-
-    end_all();
 }
 
 
@@ -154,9 +139,7 @@ TEST(test_reader)
  * removes the reader. */
 TEST(test_dead_reader)
 {
-    needs_redis();
-
-    begin_replicated(1);
+    begin_marked(1);
     (void) about(0, "HSET", 'h', 'a', "n another w 2");
     add_events(0, 'a', 1);
     assert_true(event_alone(2));
@@ -167,7 +150,6 @@ TEST(test_dead_reader)
     assert_string_equal(about(0, "HGET", 'h', 'a', "n"), "");
     assert_string_equal(command(0, "XLEN {mcp}:1:m:another"), "1");
     all_expire(0);
-    end_all();
 }
 
 
@@ -175,9 +157,7 @@ TEST(test_dead_reader)
  * state is sent. */
 TEST(test_lost)
 {
-    needs_redis();
-
-    begin_replicated(1);
+    begin_marked(1);
     add_events(0, 'a', 2);
     assert_true(event_alone(3));
 
@@ -202,8 +182,6 @@ TEST(test_lost)
     assert_false(event_alone(6));
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "6");
     all_expire(0);
-
-    end_all();
 }
 
 
@@ -213,9 +191,7 @@ TEST(test_longest)
 {
     mcp_stream_info_t  info;
 
-    needs_redis();
-
-    begin_replicated(1);
+    begin_marked(1);
     add(0, 'a', "{\"method\":\"longer\"}", -1, MCP_STATE_PROCESSING);
     assert_false(event_alone(2));
     info = info_of(0, 'a');
@@ -228,7 +204,6 @@ TEST(test_longest)
     add(0, 'a', "{\"method\":\"longer\"}", -1, MCP_STATE_PROCESSING);
     assert_false(event_alone(4));
     assert_string_equal(about(0, "HGET", 'h', 'a', "e"), "19");
-    end_all();
 }
 
 
@@ -236,15 +211,12 @@ TEST(test_longest)
  * gets no event. */
 TEST(test_fenced)
 {
-    needs_redis();
-
-    begin_replicated(1);
+    begin_marked(1);
     (void) about(0, "HSET", 'h', 'a', "o another");
     add_events(0, 'a', 1);
     UNTIL(!is_at(0, 'a'));
     assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "1");
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "1");
-    end_all();
 }
 
 
@@ -268,8 +240,7 @@ make_read(int owner, int reader, uint64_t wait)
                      MCP_OK);
     nodes[owner].worker->cluster_hooks->replicate(nodes[owner].cluster, &ref,
         0);
-    add_events(owner, 'a', 100);
-    UNTIL(repl_state(owner, 'a').acked.seq == 100);
+    add_acked(owner, 'a', 100);
 
     if (reader != owner) {
         come(reader, 'a', 0, 's');
@@ -320,18 +291,14 @@ read_slowly(int reader)
 
 TEST(test_slow_reader)
 {
-    needs_redis();
-
     read_slowly(0);
 }
 
 
 TEST(test_slow_reader_elsewhere)
 {
-    needs_redis();
-
     read_slowly(1);
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

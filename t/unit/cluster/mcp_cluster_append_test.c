@@ -11,8 +11,6 @@ TEST(test_gate)
 {
     uint64_t  seq;
 
-    needs_redis();
-
     begin_all(1);
     make(0, 'a');
     add_events(0, 'a', 3);
@@ -30,8 +28,7 @@ TEST(test_gate)
 
     make(0, 'b');
     UNTIL(repl_state(0, 'b').created);
-    add_events(0, 'b', 1);
-    UNTIL(repl_state(0, 'b').acked.seq == 1);
+    add_acked(0, 'b', 1);
     all_expire(0);
 
     /* the response ends the stream for its reader when Redis has acknowledged
@@ -44,8 +41,6 @@ TEST(test_gate)
     assert_int_equal(seq, 4);
     assert_string_equal(about(0, "HGET", 'h', 'a', "x"), "2 1 0 0");
     all_expire(0);
-
-    end_all();
 }
 
 
@@ -53,15 +48,9 @@ TEST(test_many)
 {
     uint64_t  seq;
 
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    add_events(0, 'a', 300);
-    UNTIL(repl_state(0, 'a').acked.seq == 300);
+    begin_replicated(1, 300);
     assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
     assert_int_equal(seq, 300);
-    end_all();
 }
 
 
@@ -73,16 +62,12 @@ TEST(test_late)
     char    buf[4096];
     size_t  len;
 
-    needs_redis();
-
     begin_all(1);
     kept = malloc(1 << 20);
     kept_len = 0;
     make(0, 'a');
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 1);
-    add_events(0, 'a', 100);
-    UNTIL(repl_state(0, 'a').acked.seq == 101);
+    add_acked(0, 'a', 1);
+    add_acked(0, 'a', 100);
     len = kept_len;
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     UNTIL(repl_state(0, 'a').acked.state == MCP_STATE_COMPLETED);
@@ -103,7 +88,6 @@ TEST(test_late)
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "102");
     assert_string_equal(about(0, "HGET", 'h', 'a', "x"), "2 1 0 0");
     all_expire(0);
-    end_all();
 }
 
 
@@ -112,16 +96,10 @@ TEST(test_lost)
 {
     uint64_t  seq;
 
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    add_events(0, 'a', 3);
-    UNTIL(repl_state(0, 'a').acked.seq == 3);
+    begin_replicated(1, 3);
 
     (void) command(0, "FLUSHALL");
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 4);
+    add_acked(0, 'a', 1);
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "4");
 
     /* a failover of Redis has lost the last events */
@@ -129,13 +107,11 @@ TEST(test_lost)
     (void) about(0, "XDEL", 'e', 'a', "3-0 4-0");
     (void) about(0, "HSET", 'h', 'a', "l 2");
     (void) about(0, "DEL", 'e', 'a', "");
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 5);
+    add_acked(0, 'a', 1);
     assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "5");
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
     assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
     assert_int_equal(seq, 5);
-    end_all();
 }
 
 
@@ -143,37 +119,25 @@ TEST(test_lost)
  * Redis gets both events once. */
 TEST(test_link)
 {
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 1);
+    begin_replicated(1, 1);
     add_events(0, 'a', 1);
     mcp_worker_wake(nodes[0].worker);
     assert_int_equal(nodes[0].cluster->link.n_pending, 1);
     cut_off(0);
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 3);
+    add_acked(0, 'a', 1);
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
-    end_all();
 }
 
 
 /* Another node owns the stream in Redis: this node drops its stream. */
 TEST(test_fenced)
 {
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    UNTIL(repl_state(0, 'a').created);
+    begin_replicated(1, 0);
     (void) about(0, "HSET", 'h', 'a', "o another");
     add_events(0, 'a', 1);
     UNTIL(!is_at(0, 'a'));
     assert_non_null(strstr(nodes[0].te.last, "belongs to another node"));
     assert_string_equal(about(0, "HGET", 'h', 'a', "o"), "another");
-    end_all();
 }
 
 
@@ -181,17 +145,12 @@ TEST(test_forgotten)
 {
     mcp_stream_info_t  info;
 
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    UNTIL(repl_state(0, 'a').created);
+    begin_replicated(1, 0);
     assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), "1");
     info = info_of(0, 'a');
     mcp_store_free(&nodes[0].store, &info.ref);
     UNTIL(strcmp(about(0, "EXISTS", 'h', 'a', ""), "0") == 0);
     assert_string_equal(about(0, "EXISTS", 'c', 'a', ""), "0");
-    end_all();
 }
 
 
@@ -202,8 +161,6 @@ TEST(test_reborn)
 {
     char      text[80];
     uint64_t  id;
-
-    needs_redis();
 
     begin_all(2);
     id = node_info(0).id;
@@ -219,9 +176,7 @@ TEST(test_reborn)
     assert_int_equal(node_info(0).counts[MCP_NODE_REBORN], 1);
     tick(0);
     make(0, 'b');
-    add_events(0, 'b', 1);
-    UNTIL(repl_state(0, 'b').acked.seq == 1);
-    end_all();
+    add_acked(0, 'b', 1);
 }
 
 
@@ -230,8 +185,6 @@ TEST(test_reborn)
  * its events. */
 TEST(test_foreign)
 {
-    needs_redis();
-
     begin_all(1);
     (void) about(0, "SET", 'h', 'a', "x EX 60");
     make(0, 'a');
@@ -239,7 +192,6 @@ TEST(test_foreign)
     add_events(0, 'a', 1);
     (void) about(0, "DEL", 'h', 'a', "");
     UNTIL(repl_state(0, 'a').acked.seq == 1);
-    end_all();
 }
 
 
@@ -247,10 +199,8 @@ TEST(test_foreign)
  * mcp_cluster_outage_timeout: the stream is abandoned. "kind" is the letter of
  * the key. "left" is "1" if the stream's head (key "h") stays in Redis. */
 static void
-displaced(void **state, char kind, const char *left)
+displaced(char kind, const char *left)
 {
-    needs_redis();
-
     begin_all(1);
     nodes[0].conf.outage_timeout = 50;
     make(0, 'a');
@@ -268,7 +218,7 @@ displaced(void **state, char kind, const char *left)
 
 TEST(test_displaced)
 {
-    displaced(state, 'h', "1");
+    displaced('h', "1");
 }
 
 
@@ -276,7 +226,7 @@ TEST(test_displaced)
  * removed. */
 TEST(test_displaced_events)
 {
-    displaced(state, 'e', "0");
+    displaced('e', "0");
 }
 
 
@@ -284,8 +234,6 @@ TEST(test_displaced_events)
  * Redis: the stream is not abandoned. */
 TEST(test_displaced_off)
 {
-    needs_redis();
-
     begin_all(1);
     nodes[0].conf.outage_timeout = 0;
     nodes[0].conf.sync = MCP_CLUSTER_SYNC_OFF;
@@ -294,7 +242,6 @@ TEST(test_displaced_off)
     UNTIL(nodes[0].cluster->link.n_pending == 0
           && strstr(node_info(0).error, "WRONGTYPE"));
     assert_true(is_at(0, 'a'));
-    end_all();
 }
 
 
@@ -302,26 +249,19 @@ TEST(test_displaced_off)
  * again. */
 TEST(test_full)
 {
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    UNTIL(repl_state(0, 'a').created);
+    begin_replicated(1, 0);
     assert_string_equal(command(0, "CONFIG SET maxmemory 1"), "OK");
     add_events(0, 'a', 1);
     UNTIL(strstr(node_info(0).error, "OOM"));
     assert_int_equal(repl_state(0, 'a').acked.seq, 0);
     assert_string_equal(command(0, "CONFIG SET maxmemory 0"), "OK");
     UNTIL(repl_state(0, 'a').acked.seq == 1);
-    end_all();
 }
 
 
 /* Redis has fewer replicas than configured: no event is acknowledged. */
 TEST(test_replicas)
 {
-    needs_redis();
-
     begin_all(1);
     nodes[0].conf.replicas = 1;
     nodes[0].conf.timeout = 20;
@@ -331,7 +271,6 @@ TEST(test_replicas)
     assert_int_equal(repl_state(0, 'a').acked.seq, 0);
     nodes[0].conf.replicas = 0;
     UNTIL(repl_state(0, 'a').acked.seq == 1);
-    end_all();
 }
 
 
@@ -341,19 +280,15 @@ TEST(test_half)
 {
     char  owner[40];
 
-    needs_redis();
-
     begin_all(1);
     snprintf(owner, sizeof(owner), "o %016llx",
              (unsigned long long) node_info(0).id);
     (void) about(0, "HSET", 'h', 'a', owner);
     make(0, 'a');
-    add_events(0, 'a', 2);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    add_acked(0, 'a', 2);
     assert_string_equal(node_info(0).error, "");
     all_expire(0);
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

@@ -59,8 +59,6 @@ TEST(test_batches)
 {
     uint64_t  seq;
 
-    needs_redis();
-
     begin_many(2, "{\"method\":\"x\"}");
     assert_string_equal(about(0, "HGET", 'h', 'a', "e"), "14");
     come_some();
@@ -78,7 +76,6 @@ TEST(test_batches)
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     UNTIL(read_from(1, 'a', MANY, &seq) == MCP_DONE);
     assert_int_equal(seq, MANY + 1401);
-    end_all();
 }
 
 
@@ -89,8 +86,6 @@ TEST(test_long)
     char      text[5000];
     uint64_t  seq;
 
-    needs_redis();
-
     memset(text, 'x', sizeof(text));
     memcpy(text, "{\"method\":\"", 11);
     memcpy(text + sizeof(text) - 3, "\"}", 3);
@@ -98,8 +93,7 @@ TEST(test_long)
     begin_all(2);
     make(0, 'a');
     add(0, 'a', text, -1, MCP_STATE_PROCESSING);
-    add_events(0, 'a', 600);
-    UNTIL(repl_state(0, 'a').acked.seq == 601);
+    add_acked(0, 'a', 600);
     assert_string_equal(about(0, "HGET", 'h', 'a', "e"), "4999");
 
     come(1, 'a', 0, 's');
@@ -108,7 +102,6 @@ TEST(test_long)
     UNTIL(info_of(1, 'a').last_seq == 601);
     assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
     assert_int_equal(seq, 601);
-    end_all();
 }
 
 
@@ -118,8 +111,6 @@ TEST(test_lost)
 {
     uint64_t  seq;
 
-    needs_redis();
-
     begin_many(2, "{\"method\":\"x\"}");
     come_some();
     (void) command(0, "FLUSHALL");
@@ -127,7 +118,6 @@ TEST(test_lost)
     UNTIL(info_of(1, 'a').last_seq == MANY + 1);
     (void) read_from(1, 'a', 0, &seq);
     assert_int_equal(seq, MANY + 1);
-    end_all();
 }
 
 
@@ -135,13 +125,10 @@ TEST(test_lost)
  * link. */
 TEST(test_link)
 {
-    needs_redis();
-
     begin_many(2, "{\"method\":\"x\"}");
     come_some();
     cut_off(1);
     UNTIL(info_of(1, 'a').last_seq == MANY);
-    end_all();
 }
 
 
@@ -149,8 +136,6 @@ TEST(test_link)
 TEST(test_left)
 {
     uint64_t  seq;
-
-    needs_redis();
 
     begin_many(2, "{\"method\":\"x\"}");
     come_some();
@@ -161,7 +146,6 @@ TEST(test_left)
           && info_of(0, 'a').sent_seq == seq);
     assert_in_range(info_of(1, 'a').last_seq, seq, MANY - 1);
     assert_int_equal(replication_of(1, 'a')->ranges, 0);
-    end_all();
 }
 
 
@@ -178,13 +162,8 @@ TEST(test_foreign)
     size_t    i;
     uint64_t  seq;
 
-    needs_redis();
-
     for (i = 0; i < sizeof(what) / sizeof(char *); i++) {
-        begin_all(2);
-        make(0, 'a');
-        add_events(0, 'a', 600);
-        UNTIL(repl_state(0, 'a').acked.seq == 600);
+        begin_replicated(2, 600);
         (void) about(0, "XADD", 'e', 'a', what[i]);
         (void) about(0, "HSET", 'h', 'a', "l 602");
 
@@ -198,4 +177,4 @@ TEST(test_foreign)
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

@@ -61,11 +61,7 @@ taken(int i, char c)
 
 TEST(test_post)
 {
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    UNTIL(repl_state(0, 'a').created);
+    begin_replicated(2, 0);
 
     /* an answer from another session, and an answer for a stream that does not
      * exist: ignored */
@@ -85,7 +81,6 @@ TEST(test_post)
     answer(1, 'a', 's', "\"late\"");
     run(1);
     assert_int_equal(strtol(about(0, "HGET", 'h', 'a', "i"), NULL, 10), 0);
-    end_all();
 }
 
 
@@ -95,8 +90,6 @@ TEST(test_posted)
 {
     int       i;
     uint64_t  seq;
-
-    needs_redis();
 
     begin_all(3);
     make(0, 'a');
@@ -134,7 +127,6 @@ TEST(test_posted)
     UNTIL(info_of(1, 'a').posted == 0);
     assert_string_equal(about(0, "HGET", 'h', 'a', "h"), "1");
     all_expire(0);
-    end_all();
 }
 
 
@@ -142,8 +134,6 @@ TEST(test_posted)
  * "posted" is 1 until the owner has processed the answer. */
 TEST(test_posted_here)
 {
-    needs_redis();
-
     begin_all(2);
     make(0, 'a');
     add(0, 'a', "{\"id\":1,\"method\":\"x\"}", -1,
@@ -158,7 +148,6 @@ TEST(test_posted_here)
     UNTIL(strcmp(taken(0, 'a'), "\"one\"") == 0);
     assert_string_equal(taken(0, 'a'), "");
     assert_int_equal(info_of(0, 'a').posted, 0);
-    end_all();
 }
 
 
@@ -167,11 +156,7 @@ TEST(test_posted_here)
  * an answer has died. */
 TEST(test_own)
 {
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    UNTIL(repl_state(0, 'a').created);
+    begin_replicated(2, 0);
     answer(0, 'a', 's', "\"one\"");
     UNTIL(strcmp(about(0, "HGET", 'h', 'a', "s"), "1") == 0);
     answer(1, 'a', 's', "\"two\"");
@@ -179,7 +164,6 @@ TEST(test_own)
     UNTIL(strcmp(taken(0, 'a'), "\"two\"") == 0);
     assert_string_equal(taken(0, 'a'), "");
     UNTIL(strcmp(about(0, "HGET", 'h', 'a', "h"), "2") == 0);
-    end_all();
 }
 
 
@@ -187,11 +171,7 @@ TEST(test_own)
  * them to Redis again, and the next answer gets a new number. */
 TEST(test_lost)
 {
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    UNTIL(repl_state(0, 'a').created);
+    begin_replicated(2, 0);
     answer(1, 'a', 's', "\"one\"");
     UNTIL(strcmp(taken(0, 'a'), "\"one\"") == 0);
     assert_string_equal(taken(0, 'a'), "");
@@ -205,7 +185,6 @@ TEST(test_lost)
     UNTIL(strcmp(taken(0, 'a'), "\"two\"") == 0);
     assert_string_equal(taken(0, 'a'), "");
     UNTIL(strcmp(about(0, "HGET", 'h', 'a', "h"), "2") == 0);
-    end_all();
 }
 
 
@@ -215,8 +194,6 @@ TEST(test_task)
 {
     mcp_operation_client_input_t  post;
     mcp_stream_info_t             info;
-
-    needs_redis();
 
     begin_all(2);
     make(0, 'a');
@@ -265,7 +242,6 @@ TEST(test_task)
     bring(1, &post);
     UNTIL(info_of(0, 'a').cancelled == 1);
     all_expire(0);
-    end_all();
 }
 
 
@@ -276,11 +252,7 @@ TEST(test_full)
     unsigned  i;
     char      text[200001];
 
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    UNTIL(repl_state(0, 'a').created);
+    begin_replicated(2, 0);
     memset(text, 'x', sizeof(text) - 1);
     text[0] = '"';
     text[sizeof(text) - 2] = '"';
@@ -292,8 +264,7 @@ TEST(test_full)
     }
 
     assert_string_equal(about(1, "HGET", 'h', 'a', "i"), "1000000");
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

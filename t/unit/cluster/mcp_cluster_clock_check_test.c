@@ -39,9 +39,7 @@ receive_beyond(uint64_t ms)
 {
     char  text[80];
 
-    begin_all(2);
-    make(0, 'a');
-    UNTIL(repl_state(0, 'a').created);
+    begin_replicated(2, 0);
     snprintf(text, sizeof(text), " %llu-3 s x k q", (unsigned long long) ms);
     (void) mail(1, "XADD", text);
     UNTIL(place_of(MCP_NODE_QUEUE).ms == ms);
@@ -80,14 +78,11 @@ TEST(test_lost)
 {
     uint64_t  beyond = real_now() + AHEAD;
 
-    needs_redis();
-
     receive_beyond(beyond);
     (void) mail(1, "DEL", "");
     rejoin();
     answer();
     assert_true(place_of(MCP_NODE_QUEUE).ms < beyond);
-    end_all();
 }
 
 
@@ -97,15 +92,12 @@ TEST(test_lost_anew)
 {
     uint64_t  beyond = real_now() + AHEAD;
 
-    needs_redis();
-
     receive_beyond(beyond);
     (void) mail(1, "DEL", "");
     (void) mail(1, "XADD", " * s x k q");
     rejoin();
     UNTIL(place_of(MCP_NODE_QUEUE).ms < beyond);
     answer();
-    end_all();
 }
 
 
@@ -115,15 +107,12 @@ TEST(test_there)
 {
     uint64_t  beyond = real_now() + AHEAD;
 
-    needs_redis();
-
     receive_beyond(beyond);
     rejoin();
     answer();
     assert_int_equal(place_of(MCP_NODE_QUEUE).ms, beyond);
     assert_int_equal(place_of(MCP_NODE_QUEUE).n, 4);
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

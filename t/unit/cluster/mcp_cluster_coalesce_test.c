@@ -112,8 +112,6 @@ TEST(test_joined)
 {
     mcp_stream_info_t  info;
 
-    needs_redis();
-
     begin_all(2);
     claim(0, 'a', 0);
     UNTIL(says[0] == MCP_OK);
@@ -151,7 +149,6 @@ TEST(test_joined)
     claim(1, 'c', 0);
     UNTIL(says[1] == MCP_ERR_EXISTS);
     all_expire(0);
-    end_all();
 }
 
 
@@ -162,8 +159,6 @@ TEST(test_hidden)
     mcp_stream_ref_t    ref;
     mcp_stream_info_t   info;
     mcp_stream_spec_t   spec;
-
-    needs_redis();
 
     begin_all(2);
     claim(0, 'a', 0);
@@ -183,7 +178,6 @@ TEST(test_hidden)
     goes(1, 'c');
     assert_int_equal(found(1, 0, &info), MCP_OK);
     assert_memory_equal(info.ref.id, id_of('a'), MCP_STREAM_ID_LEN);
-    end_all();
 }
 
 
@@ -192,8 +186,6 @@ TEST(test_hidden)
 TEST(test_once)
 {
     mcp_stream_info_t  info;
-
-    needs_redis();
 
     begin_all(2);
     claim(0, 'a', 1);
@@ -209,7 +201,6 @@ TEST(test_once)
 
     claim(1, 'c', 1);
     UNTIL(says[1] == MCP_OK);
-    end_all();
 }
 
 
@@ -223,8 +214,6 @@ TEST(test_question)
     static const unsigned  revisions[] = {
         MCP_REVISION_2025_11_25, MCP_REVISION_2026_07_28
     };
-
-    needs_redis();
 
     for (i = 0; i < 2; i++) {
         revision = revisions[i];
@@ -251,8 +240,6 @@ TEST(test_attended)
 {
     mcp_stream_info_t  info;
 
-    needs_redis();
-
     begin_all(2);
     claim(0, 'a', 1);
     UNTIL(says[0] == MCP_OK);
@@ -269,7 +256,6 @@ TEST(test_attended)
     mcp_store_unwatch(&nodes[1].store, &info.ref, READER, 1, real_now());
     assert_int_equal(info_of(1, 'a').sent_seq, 1);
     assert_int_equal(found(1, 1, &info), MCP_OK);
-    end_all();
 }
 
 
@@ -277,8 +263,6 @@ TEST(test_attended)
  * mirror, and the next equal call counts as the first. */
 TEST(test_gone)
 {
-    needs_redis();
-
     begin_all(2);
     claim(0, 'a', 0);
     UNTIL(says[0] == MCP_OK);
@@ -291,7 +275,6 @@ TEST(test_gone)
 
     claim(1, 'c', 0);
     UNTIL(says[1] == MCP_OK);
-    end_all();
 }
 
 
@@ -300,14 +283,11 @@ TEST(test_gone)
  * call. */
 TEST(test_emptied)
 {
-    needs_redis();
-
     begin_all(2);
     claim(0, 'a', 0);
     UNTIL(says[0] == MCP_OK);
     begins(0, 'a');
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 1);
+    add_acked(0, 'a', 1);
 
     (void) command(1, "FLUSHALL");
     claim(1, 'b', 0);
@@ -318,7 +298,6 @@ TEST(test_emptied)
     assert_int_equal(says[1], MCP_ERR_EXISTS);
     goes(1, 'b');
     assert_true(is_at(1, 'a'));
-    end_all();
 }
 
 
@@ -327,8 +306,6 @@ TEST(test_emptied)
  * the stream over. */
 TEST(test_dead)
 {
-    needs_redis();
-
     begin_all(3);
     claim(0, 'a', 0);
     UNTIL(says[0] == MCP_OK);
@@ -341,8 +318,7 @@ TEST(test_dead)
     UNTIL(!is_at(1, 'a') || info_of(1, 'a').state >= MCP_STATE_COMPLETED
           || !info_of(1, 'a').mirror
           || (is_at(2, 'a') && !info_of(2, 'a').mirror));
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

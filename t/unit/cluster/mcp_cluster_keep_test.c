@@ -31,8 +31,7 @@ begin_idle(void)
 
     for (i = 'a'; i <= 'c'; i++) {
         make(0, i);
-        add_events(0, i, 1);
-        UNTIL(repl_state(0, i).acked.seq == 1);
+        add_acked(0, i, 1);
         (void) about(0, "HSET", 'h', i, "z " MARK);
         (void) about(0, "PEXPIRE", 'h', i, "1000");
         assert_true(mcp_replication_has(nodes[0].cluster, id_of(i), &info));
@@ -73,8 +72,6 @@ TEST(test_idle)
 {
     int  i;
 
-    needs_redis();
-
     begin_idle();
     keep();
 
@@ -92,10 +89,8 @@ TEST(test_idle)
 
     /* an event is appended: it is replicated by the usual command */
 
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    add_acked(0, 'a', 1);
     assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "2");
-    end_all();
 }
 
 
@@ -104,8 +99,6 @@ TEST(test_idle)
  * other streams are only renewed. */
 TEST(test_news)
 {
-    needs_redis();
-
     begin_idle();
     (void) about(0, "DEL", 'h', 'a', "");
     (void) about(0, "HSET", 'h', 'b', "y 2_1");
@@ -124,7 +117,6 @@ TEST(test_news)
     assert_true(is_only_kept('b'));
     assert_true(is_only_kept('c'));
     UNTIL(node_info(0).counts[MCP_NODE_FENCED] == 1);
-    end_all();
 }
 
 
@@ -132,8 +124,6 @@ TEST(test_news)
  * renewed. */
 TEST(test_foreign)
 {
-    needs_redis();
-
     begin_idle();
     (void) about(0, "DEL", 'h', 'a', "");
     (void) about(0, "SET", 'h', 'a', "x");
@@ -141,7 +131,6 @@ TEST(test_foreign)
     assert_true(is_only_kept('b'));
     assert_true(is_only_kept('c'));
     UNTIL(strstr(node_info(0).error, "WRONGTYPE") != NULL);
-    end_all();
 }
 
 
@@ -150,8 +139,6 @@ TEST(test_foreign)
 TEST(test_lost)
 {
     int  i;
-
-    needs_redis();
 
     begin_idle();
     mcp_keep_all(nodes[0].cluster);
@@ -164,9 +151,7 @@ TEST(test_lost)
         UNTIL(is_kept(i));
         assert_string_not_equal(about(0, "HGET", 'h', i, "z"), MARK);
     }
-
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

@@ -14,13 +14,10 @@ TEST(test_lag)
 {
     uint64_t  since;
 
-    needs_redis();
-
     begin_all(1);
     make(0, 'a');
     make(0, 'b');
-    add_events(0, 'a', 2);
-    UNTIL(repl_state(0, 'a').acked.seq == 2 && repl_state(0, 'b').created);
+    add_acked(0, 'a', 2);
     UNTIL(node_info(0).counts[MCP_NODE_REPLICATED] == 2);
 
     kill(redis, SIGSTOP);
@@ -37,7 +34,6 @@ TEST(test_lag)
     assert_int_equal(node_info(0).lag.bytes, 0);
     assert_int_equal(node_info(0).lag.since, 0);
     assert_int_equal(node_info(0).counts[MCP_NODE_REPLICATED], 6);
-    end_all();
 }
 
 
@@ -50,11 +46,7 @@ TEST(test_progress)
     mcp_stream_info_t        info;
     mcp_store_replication_state_t  now;
 
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    UNTIL(repl_state(0, 'a').created);
+    begin_replicated(1, 0);
 
     info = info_of(0, 'a');
     copy = mcp_replication_get(nodes[0].cluster, &info.ref);
@@ -82,22 +74,18 @@ TEST(test_progress)
     now.acked.seq = now.own.seq;
     mcp_lag_check(copy, &now);
     assert_int_equal(copy->behind, 0);
-    end_all();
 }
 
 
 /* The process ends while the timer of the lag is armed. */
 TEST(test_end)
 {
-    needs_redis();
-
     begin_all(1);
     make(0, 'a');
     add_events(0, 'a', 1);
     mcp_worker_wake(nodes[0].worker);
     assert_true(mcp_timer_armed(&nodes[0].cluster->lag));
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

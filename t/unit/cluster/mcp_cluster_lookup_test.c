@@ -89,12 +89,7 @@ TEST(test_lookup)
     uint64_t           since;
     mcp_stream_info_t  info;
 
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 4);
-    UNTIL(repl_state(0, 'a').acked.seq == 4);
+    begin_replicated(2, 4);
     info = info_of(0, 'a');
     since = real_now() - 1000;
     mcp_store_unwatch(&nodes[0].store, &info.ref, HANDLE, 2, since);
@@ -140,7 +135,6 @@ TEST(test_lookup)
     assert_int_equal(found.state, MCP_STATE_FAILED);
     assert_int_equal(found.last_seq, 5);
     all_expire(0);
-    end_all();
 }
 
 
@@ -149,8 +143,6 @@ TEST(test_task)
 {
     uint64_t           expires;
     mcp_stream_info_t  info;
-
-    needs_redis();
 
     begin_all(2);
     make(0, 'a');
@@ -185,18 +177,12 @@ TEST(test_task)
     UNTIL(lookup(1, 'a', 0, '*', 'p') == MCP_OK && lookup_of.given == 1);
     assert_int_equal(found.state, MCP_STATE_INPUT_REQUIRED);
     all_expire(0);
-    end_all();
 }
 
 
 TEST(test_refused)
 {
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 1);
+    begin_replicated(2, 1);
 
     /* another session, another principal, another stream: not found */
 
@@ -222,7 +208,6 @@ TEST(test_refused)
 
     cut_off(1);
     assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_ERR_UNREACHABLE);
-    end_all();
 }
 
 
@@ -255,8 +240,6 @@ list(int i, char session, char principal)
 TEST(test_list)
 {
     mcp_stream_info_t  info;
-
-    needs_redis();
 
     begin_all(2);
     make(0, 'a');
@@ -295,15 +278,12 @@ TEST(test_list)
     (void) about(0, "SET", 'c', 'b', "x EX 60");
     assert_int_equal(list(1, 's', 'p'), MCP_ERR_UNREACHABLE);
     assert_non_null(strstr(node_info(1).error, "script list"));
-    end_all();
 }
 
 
 /* Redis is emptied: MCP_ERR_UNREACHABLE, because the streams may be lost. */
 TEST(test_emptied)
 {
-    needs_redis();
-
     begin_all(2);
     assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_OK);
     assert_int_equal(list(1, 's', 'p'), MCP_OK);
@@ -311,7 +291,6 @@ TEST(test_emptied)
     assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_ERR_UNREACHABLE);
     assert_int_equal(list(1, 's', 'p'), MCP_ERR_UNREACHABLE);
     assert_string_equal(node_info(1).error, "");
-    end_all();
 }
 
 
@@ -370,8 +349,6 @@ TEST(test_cut_off)
     char      text[64];
     uint64_t  node;
 
-    needs_redis();
-
     begin_all(2);
     make(1, 'a');
     UNTIL(repl_state(1, 'a').created);
@@ -402,7 +379,6 @@ TEST(test_cut_off)
 
     set_heartbeat(nodes[1].cluster->node, 80000);
     assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_OK);
-    end_all();
 }
 
 
@@ -463,8 +439,6 @@ TEST(test_cut_off_later)
  * been cut off for a moment only: MCP_ERR_UNREACHABLE. */
 TEST(test_young)
 {
-    needs_redis();
-
     begin_all(2);
     nodes[1].conf.node_timeout = 100000;
     set_heartbeat(nodes[0].cluster->node, 0);
@@ -474,8 +448,7 @@ TEST(test_young)
     assert_int_equal(lookup(1, 'b', 0, '*', 'p'), MCP_OK);
     created = 0;
     assert_int_equal(lookup(1, 'b', 0, '*', 'p'), MCP_OK);
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

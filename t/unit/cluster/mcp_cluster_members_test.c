@@ -20,8 +20,6 @@ reads(int i, unsigned low, unsigned high)
 
 TEST(test_layouts)
 {
-    needs_redis();
-
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
     reads(0, 1, 2);
@@ -43,10 +41,6 @@ TEST(test_layouts)
     assert_int_equal(nodes[2].cluster->state, MCP_CLUSTER_APART);
     assert_non_null(strstr(node_info(2).standalone, "reads the layouts 1 to "));
     assert_non_null(strstr(node_info(2).standalone, "this node reads 3 to 4"));
-
-    end(0);
-    end(1);
-    end(2);
 }
 
 
@@ -56,8 +50,6 @@ TEST(test_layouts)
 TEST(test_upgrade)
 {
     int  i;
-
-    needs_redis();
 
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
@@ -103,7 +95,6 @@ TEST(test_upgrade)
     assert_int_equal(node_info(2).view.layout, 2);
     assert_string_equal(node_info(2).standalone, "");
     (void) command(2, "FLUSHALL");
-    end(2);
 }
 
 
@@ -111,8 +102,6 @@ TEST(test_upgrade)
  * until Redis is emptied. */
 TEST(test_later)
 {
-    needs_redis();
-
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
     reads(0, 1, 1);
@@ -129,7 +118,6 @@ TEST(test_later)
     assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
     assert_string_equal(node_info(0).standalone, "");
     assert_string_equal(command(0, "GET {mcp}:1:layout"), "1");
-    end(0);
 }
 
 
@@ -146,8 +134,6 @@ set_ahead(int i, int64_t ms)
 
 TEST(test_clock)
 {
-    needs_redis();
-
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
     tick(0);
@@ -179,11 +165,6 @@ TEST(test_clock)
     tick(2);
     assert_int_equal(nodes[2].cluster->state, MCP_CLUSTER_MEMBER);
     assert_int_equal(mcp_cluster_clock(nodes[2].cluster), MCP_OK);
-
-    end(0);
-    end(1);
-    end(2);
-    end(3);
 }
 
 
@@ -191,8 +172,6 @@ TEST(test_clock)
  * member, because the clock of its zone is steady. */
 TEST(test_clock_later)
 {
-    needs_redis();
-
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
     tick(0);
@@ -202,8 +181,7 @@ TEST(test_clock_later)
     assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
     assert_int_equal(mcp_cluster_clock(nodes[0].cluster), MCP_OK);
     node_time -= 400000;
-    end(0);
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

@@ -13,12 +13,7 @@ TEST(test_fetch)
 {
     uint64_t  seq;
 
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 2);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    begin_replicated(2, 2);
     come(1, 'a', 1, 's');
     assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
     assert_int_equal(seq, 2);
@@ -33,7 +28,6 @@ TEST(test_fetch)
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     UNTIL(read_from(1, 'a', 1502, &seq) == MCP_DONE);
     assert_int_equal(seq, 1503);
-    end_all();
 }
 
 
@@ -42,12 +36,7 @@ TEST(test_leave)
 {
     uint64_t  seq;
 
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 2);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    begin_replicated(2, 2);
     come(1, 'a', 0, 's');
     (void) read_from(1, 'a', 0, &seq);
     leave(1, 'a', 2);
@@ -61,7 +50,6 @@ TEST(test_leave)
     assert_int_equal(read_from(1, 'a', 2, &seq), MCP_AGAIN);
     add_events(0, 'a', 3);
     UNTIL(read_from(1, 'a', 2, &seq) == MCP_AGAIN && seq == 5);
-    end_all();
 }
 
 
@@ -73,12 +61,7 @@ TEST(test_lost)
     uint64_t           seq;
     mcp_stream_info_t  info;
 
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 2);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    begin_replicated(2, 2);
     come(1, 'a', 0, 's');
     (void) read_from(1, 'a', 0, &seq);
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
@@ -94,8 +77,7 @@ TEST(test_lost)
     mcp_store_replication_end(&nodes[0].store, &info.ref);
     (void) command(0, "FLUSHALL");
     UNTIL(!is_at(1, 'a'));
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

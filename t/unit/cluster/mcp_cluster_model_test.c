@@ -798,8 +798,6 @@ TEST(test_fixed)
 {
     unsigned  i;
 
-    needs_redis();
-
     for (i = 1; i <= 6; i++) {
         play(i, i > 2, rounds_of(3000));
     }
@@ -810,11 +808,9 @@ TEST(test_fresh)
 {
     const char  *text = getenv("CLUSTER_SEED");
 
-    needs_redis();
-
     play(text ? strtoull(text, NULL, 10) : real_now(), 1,
          rounds_of(6000));
 }
 
 
-RUN_TESTS_IN_GROUP(start_unchecked, stop)
+RUN_TESTS_WITH_REDIS(start_unchecked)

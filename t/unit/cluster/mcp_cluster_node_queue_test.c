@@ -57,12 +57,7 @@ name_of(char c)
 
 TEST(test_owner)
 {
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    add_events(0, 'a', 4);
-    UNTIL(repl_state(0, 'a').acked.seq == 4);
+    begin_replicated(1, 4);
 
     take(name_of('a'), "k w w 3 a 2");
     assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_REMOTE_CONSUMER);
@@ -82,7 +77,6 @@ TEST(test_owner)
     assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_REMOTE_CONSUMER);
     take(name_of('a'), "k g w 3 a 4");
     assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_NO_SLOT);
-    end_all();
 }
 
 
@@ -95,8 +89,6 @@ TEST(test_listeners)
     mcp_stream_ref_t        ref;
     mcp_operation_stream_t  wanted;
     mcp_stream_spec_t       spec;
-
-    needs_redis();
 
     begin_all(2);
     make(0, 'a');
@@ -132,7 +124,6 @@ TEST(test_listeners)
     UNTIL(info_of(1, 'l').last_seq == 1);
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     UNTIL(info_of(1, 'l').last_seq == 2);
-    end_all();
 }
 
 
@@ -147,12 +138,7 @@ TEST(test_unexpected)
         "k e q x m x r - l 1 x -"
     };
 
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 1);
+    begin_replicated(1, 1);
 
     for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         take(name_of('a'), texts[i]);
@@ -161,9 +147,7 @@ TEST(test_unexpected)
         assert_int_equal(info_of(0, 'a').last_seq, 1);
         assert_int_equal(info_of(0, 'a').consumer_slot, 0);
     }
-
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

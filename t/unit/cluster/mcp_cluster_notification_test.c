@@ -97,8 +97,6 @@ settled(const char *before)
  * notification is received once. */
 TEST(test_replies_lost)
 {
-    needs_redis();
-
     begin_receiving();
     assert_int_equal(notify(&nodes[0], 'A'), MCP_AGAIN);
     assert_int_equal(notify(&nodes[0], 'B'), MCP_AGAIN);
@@ -111,7 +109,6 @@ TEST(test_replies_lost)
     assert_int_equal(notify(&nodes[0], 'C'), MCP_AGAIN);
     settled("ABC");
     all_expire(0);
-    end_all();
 }
 
 
@@ -119,8 +116,6 @@ TEST(test_replies_lost)
  * lost before any reply: each notification is received once. */
 TEST(test_commands_lost)
 {
-    needs_redis();
-
     begin_receiving();
     assert_int_equal(notify(&nodes[0], 'A'), MCP_AGAIN);
     deliver(0);
@@ -134,7 +129,6 @@ TEST(test_commands_lost)
     assert_int_equal(notify(&nodes[1], 'C'), MCP_AGAIN);
     UNTIL(strchr(all[0], 'C') && strchr(all[1], 'c'));
     assert_string_equal(command(0, "XLEN {mcp}:1:heard"), "4");
-    end_all();
 }
 
 
@@ -143,8 +137,6 @@ TEST(test_commands_lost)
 TEST(test_refused)
 {
     char  key[40], text[80];
-
-    needs_redis();
 
     begin_receiving();
     assert_int_equal(notify(&nodes[0], 'A'), MCP_AGAIN);
@@ -162,7 +154,6 @@ TEST(test_refused)
     assert_non_null(strstr(nodes[0].te.last, "script broadcast: "));
     assert_null(strchr(all[1], 'B'));
     assert_null(nodes[0].cluster->notifications);
-    end_all();
 }
 
 
@@ -308,4 +299,4 @@ TEST(test_end)
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

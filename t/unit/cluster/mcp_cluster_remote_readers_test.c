@@ -10,24 +10,17 @@
  * drops the reader after a while. */
 TEST(test_missed)
 {
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 1);
+    begin_replicated(2, 1);
     come(1, 'a', 0, 's');
     UNTIL(repl_state(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
     assert_int_equal(repl_state(0, 'a').reader, 2);
 
     end(1);
     (void) command(0, "FLUSHALL");
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    add_acked(0, 'a', 1);
     assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "1");
     UNTIL(repl_state(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
     assert_int_not_equal(info_of(0, 'a').unattended, 0);
-    end_all();
 }
 
 
@@ -53,16 +46,10 @@ come_unheard(int i, int other, const char *number)
  * recorded. */
 TEST(test_unheard)
 {
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 3);
-    UNTIL(repl_state(0, 'a').acked.seq == 3);
+    begin_replicated(2, 3);
     come_unheard(1, 0, "2");
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
-    end_all();
 }
 
 
@@ -73,18 +60,12 @@ TEST(test_unheard_own)
 {
     uint64_t  seq;
 
-    needs_redis();
-
-    begin_all(3);
-    make(0, 'a');
-    add_events(0, 'a', 3);
-    UNTIL(repl_state(0, 'a').acked.seq == 3);
+    begin_replicated(3, 3);
     come(1, 'a', 1, 's');
     assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
     come_unheard(0, 2, "3");
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
-    end_all();
 }
 
 
@@ -94,12 +75,7 @@ TEST(test_silent)
 {
     uint64_t  seq;
 
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 3);
-    UNTIL(repl_state(0, 'a').acked.seq == 3);
+    begin_replicated(2, 3);
     come(1, 'a', 1, 's');
     assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
@@ -115,8 +91,7 @@ TEST(test_silent)
     UNTIL(is_at(1, 'a') && info_of(1, 'a').last_seq == 4);
     assert_int_equal(read_from(1, 'a', 3, &seq), MCP_AGAIN);
     assert_int_equal(seq, 4);
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

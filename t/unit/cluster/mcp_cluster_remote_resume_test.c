@@ -59,12 +59,7 @@ TEST(test_mirror)
     uint64_t           seq;
     mcp_stream_info_t  info;
 
-    needs_redis();
-
-    begin_all(3);
-    make(0, 'a');
-    add_events(0, 'a', 4);
-    UNTIL(repl_state(0, 'a').acked.seq == 4);
+    begin_replicated(3, 4);
 
     come(1, 'a', 2, 's');
     info = info_of(1, 'a');
@@ -101,18 +96,12 @@ TEST(test_mirror)
     assert_int_equal(read_from(0, 'a', 4, &seq), MCP_AGAIN);
     UNTIL(info_of(2, 'a').consumer_slot == MCP_STORE_NO_SLOT);
     assert_int_equal(info_of(0, 'a').consumer_slot, 0);
-    end_all();
 }
 
 
 TEST(test_refused)
 {
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 1);
+    begin_replicated(2, 1);
 
     /* another session resumes the stream; the client resumes after an event
      * that does not exist; it resumes a stream that does not exist: no
@@ -133,7 +122,6 @@ TEST(test_refused)
     come(1, 'a', 0, 's');
     assert_false(is_at(1, 'a'));
     assert_non_null(strstr(node_info(1).error, "script resume"));
-    end_all();
 }
 
 
@@ -141,12 +129,7 @@ TEST(test_refused)
  * waits, unless the stream is over. */
 TEST(test_ahead)
 {
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 1);
+    begin_replicated(2, 1);
 
     assert_int_equal(comes(1, 'a', 2, 's'), MCP_AGAIN);
     assert_int_equal(comes(0, 'a', 2, 's'), MCP_OK);
@@ -156,7 +139,6 @@ TEST(test_ahead)
 
     assert_int_equal(comes(1, 'a', 3, 's'), MCP_OK);
     assert_false(is_at(1, 'a'));
-    end_all();
 }
 
 
@@ -166,8 +148,6 @@ TEST(test_over)
 {
     uint64_t           seq;
     mcp_stream_info_t  info;
-
-    needs_redis();
 
     begin_all(2);
     make(0, 'a');
@@ -183,7 +163,6 @@ TEST(test_over)
     assert_int_equal(info_of(0, 'a').mirror, 1);
     assert_int_equal(read_from(0, 'a', 1, &seq), MCP_DONE);
     assert_int_equal(seq, 3);
-    end_all();
 }
 
 
@@ -191,15 +170,9 @@ TEST(test_over)
  * yet: MCP_ERR_UNREACHABLE. */
 TEST(test_taken_over)
 {
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 2);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    begin_replicated(2, 2);
     (void) about(1, "HSET", 'h', 'a', own(1));
     assert_int_equal(comes(1, 'a', 1, 's'), MCP_ERR_UNREACHABLE);
-    end_all();
 }
 
 
@@ -209,12 +182,7 @@ TEST(test_lost)
 {
     uint64_t  seq;
 
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 1);
+    begin_replicated(2, 1);
     ask_for(1, 'a', 0, 's');
     cut_off(1);
     assert_false(is_at(1, 'a'));
@@ -231,7 +199,6 @@ TEST(test_lost)
     cut_off(1);
     UNTIL(info_of(1, 'a').last_seq == 901
           || strcmp(about(0, "HGET", 'h', 'a', "n"), "") == 0);
-    end_all();
 }
 
 
@@ -241,12 +208,7 @@ TEST(test_generation)
 {
     mcp_operation_stream_t  stream;
 
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 2);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    begin_replicated(2, 2);
 
     describe(&stream, 'a', 1, 's');
     stream.has_generation = 1;
@@ -269,7 +231,6 @@ TEST(test_generation)
 
     come(0, 'a', 1, 's');
     assert_int_equal(info_of(0, 'a').generation, 4);
-    end_all();
 }
 
 
@@ -279,12 +240,7 @@ TEST(test_drops)
 {
     mcp_operation_stream_t  stream;
 
-    needs_redis();
-
-    begin_all(3);
-    make(0, 'a');
-    add_events(0, 'a', 4);
-    UNTIL(repl_state(0, 'a').acked.seq == 4);
+    begin_replicated(3, 4);
     come(1, 'a', 0, 's');
     assert_int_equal(info_of(1, 'a').first_seq, 1);
 
@@ -300,10 +256,8 @@ TEST(test_drops)
     /* the owner's next command does not change the first event that Redis
      * keeps */
 
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 5);
+    add_acked(0, 'a', 1);
     assert_string_equal(about(0, "HGET", 'h', 'a', "f"), "4");
-    end_all();
 }
 
 
@@ -313,11 +267,7 @@ TEST(test_overtaken)
 {
     mcp_stream_info_t  info;
 
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    UNTIL(repl_state(0, 'a').created);
+    begin_replicated(1, 0);
     assert_int_equal(comes(0, 'a', 0, 's'), MCP_OK);
 
     info = info_of(0, 'a');
@@ -326,7 +276,6 @@ TEST(test_overtaken)
                      MCP_OK);
     assert_int_equal(comes(0, 'a', 0, 's'), MCP_ERR_DENIED);
     assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_REMOTE_CONSUMER);
-    end_all();
 }
 
 
@@ -373,12 +322,7 @@ asks(const char *text)
  * may have lost the event. */
 TEST(test_never_given)
 {
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 2);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    begin_replicated(2, 2);
 
     assert_int_equal(comes(1, 'a', 5, 's'), MCP_AGAIN);
     UNTIL(strcmp(asked(), "5 no") == 0);
@@ -396,8 +340,7 @@ TEST(test_never_given)
      * queried again */
 
     assert_int_equal(comes(1, 'a', 3, 's'), MCP_AGAIN);
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 3);
+    add_acked(0, 'a', 1);
     assert_int_equal(comes(1, 'a', 4, 's'), MCP_AGAIN);
     assert_string_equal(asked(), "4");
 
@@ -407,7 +350,6 @@ TEST(test_never_given)
     asks("4 1 no");
     assert_int_equal(comes(1, 'a', 4, 's'), MCP_AGAIN);
     assert_string_equal(asked(), "4");
-    end_all();
 }
 
 
@@ -420,12 +362,7 @@ TEST(test_given_meanwhile)
     process_t         *p = &nodes[0];
     mcp_stream_info_t  info;
 
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 2);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    begin_replicated(2, 2);
     (void) mcp_stream_id_print(name, id_of('a'));
 
     /* if "whole" is 0, the owner renews this stream by a separate command, not
@@ -464,7 +401,6 @@ TEST(test_given_meanwhile)
     UNTIL(repl_state(0, 'a').acked.seq == 3);
     assert_int_equal(comes(1, 'a', 3, 's'), MCP_OK);
     assert_true(is_at(1, 'a'));
-    end_all();
 }
 
 
@@ -476,12 +412,7 @@ TEST(test_part)
 
     static const char  kinds[] = { 'c', 'e' };
 
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 2);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    begin_replicated(2, 2);
 
     for (i = 0; i < 2; i++) {
         (void) about(0, "DEL", kinds[i], 'a', "");
@@ -491,8 +422,6 @@ TEST(test_part)
         UNTIL(strcmp(about(0, "EXISTS", 'h', 'a', ""), "1") == 0);
         assert_string_equal(about(0, "EXISTS", kinds[i], 'a', ""), "1");
     }
-
-    end_all();
 }
 
 
@@ -501,13 +430,10 @@ TEST(test_part)
  * result that the stream does not exist. */
 TEST(test_emptied)
 {
-    needs_redis();
-
     begin_all(2);
     assert_int_equal(comes(1, 'b', 1, 's'), MCP_OK);
     make(0, 'a');
-    add_events(0, 'a', 2);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    add_acked(0, 'a', 2);
 
     (void) command(1, "FLUSHALL");
     assert_int_equal(comes(1, 'a', 1, 's'), MCP_ERR_UNREACHABLE);
@@ -524,7 +450,6 @@ TEST(test_emptied)
     UNTIL(comes(1, 'b', 1, 's') != MCP_ERR_UNREACHABLE);
     assert_int_equal(answered, MCP_OK);
     assert_false(is_at(1, 'b'));
-    end_all();
 }
 
 
@@ -533,8 +458,6 @@ TEST(test_emptied)
  * exist. A node that was never a member detects no loss. */
 TEST(test_replaced)
 {
-    needs_redis();
-
     begin_all(1);
     begin(1, KEY1);
     assert_int_equal(comes(1, 'b', 1, 's'), MCP_OK);
@@ -544,7 +467,6 @@ TEST(test_replaced)
     rerun(1);
     assert_int_equal(comes(1, 'b', 1, 's'), MCP_ERR_UNREACHABLE);
     assert_int_equal(comes(0, 'b', 1, 's'), MCP_ERR_UNREACHABLE);
-    end_all();
 }
 
 
@@ -554,12 +476,7 @@ TEST(test_own_left)
 {
     uint64_t  seq;
 
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 3);
-    UNTIL(repl_state(0, 'a').acked.seq == 3);
+    begin_replicated(2, 3);
     come(1, 'a', 1, 's');
     assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
@@ -567,8 +484,7 @@ TEST(test_own_left)
     come(0, 'a', 3, 's');
     UNTIL(info_of(1, 'a').consumer_slot == MCP_STORE_NO_SLOT);
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

@@ -131,8 +131,6 @@ TEST(test_none)
     unsigned  waits;
     uint64_t  begun;
 
-    needs_redis();
-
     begin_all(1);
     make_streams(0);
     begun = real_now();
@@ -152,7 +150,6 @@ TEST(test_none)
 
     nodes[0].conf.replicas = 0;
     UNTIL(n_safe(0) == STREAMS);
-    end_all();
 }
 
 
@@ -161,8 +158,6 @@ TEST(test_none)
 TEST(test_all)
 {
     int  fd;
-
-    needs_redis();
 
     begin_all(1);
     fd = be_replica();
@@ -173,10 +168,8 @@ TEST(test_all)
 
     /* an event that is appended later is acknowledged, too */
 
-    add_events(0, 'A', 1);
-    UNTIL(repl_state(0, 'A').acked.seq == 2);
+    add_acked(0, 'A', 1);
     close(fd);
-    end_all();
 }
 
 
@@ -185,8 +178,6 @@ TEST(test_all)
 TEST(test_link)
 {
     int  fd;
-
-    needs_redis();
 
     begin_all(1);
     make_streams(0);
@@ -197,7 +188,6 @@ TEST(test_link)
     fd = be_replica();
     UNTIL(n_safe(0) == STREAMS);
     close(fd);
-    end_all();
 }
 
 
@@ -207,8 +197,6 @@ TEST(test_link)
 TEST(test_gone)
 {
     mcp_stream_info_t  info;
-
-    needs_redis();
 
     begin_all(1);
     make(0, 'a');
@@ -230,19 +218,15 @@ TEST(test_gone)
     UNTIL(repl_state(0, 'a').created);
     assert_int_equal(repl_state(0, 'a').acked.seq, 0);
     UNTIL(n_replications(0) == 1);
-    end_all();
 }
 
 
 /* The process ends while streams wait for a replica. */
 TEST(test_end)
 {
-    needs_redis();
-
     begin_all(1);
     make_streams(0);
     UNTIL(nodes[0].cluster->ack_waiters);
-    end_all();
 }
 
 
@@ -250,8 +234,6 @@ TEST(test_end)
  * acknowledged. */
 TEST(test_not_allowed)
 {
-    needs_redis();
-
     begin_all(1);
     make(0, 'A');
     UNTIL(repl_state(0, 'A').created);
@@ -263,8 +245,7 @@ TEST(test_not_allowed)
     assert_string_equal(command(0, "ACL SETUSER default +@all"), "OK");
     nodes[0].conf.replicas = 0;
     UNTIL(repl_state(0, 'A').acked.seq == 1);
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

@@ -10,8 +10,6 @@ TEST(test_life)
     char               text[64];
     mcp_stream_info_t  info;
 
-    needs_redis();
-
     begin_all(2);
     make(0, 'a');
     make(0, 'b');
@@ -36,21 +34,15 @@ TEST(test_life)
     snprintf(text, sizeof(text), "SCARD {mcp}:1:o:%016llx",
              (unsigned long long) node_info(0).id);
     assert_string_equal(command(0, text), "1");
-    end_all();
 }
 
 
 /* The keys of a stream in Redis are renewed at intervals. */
 TEST(test_refresh)
 {
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    UNTIL(repl_state(0, 'a').created);
+    begin_replicated(1, 0);
     (void) about(0, "PEXPIRE", 'h', 'a', "5000");
     UNTIL(strtol(about(0, "PTTL", 'h', 'a', ""), NULL, 10) > 50000);
-    end_all();
 }
 
 
@@ -60,11 +52,7 @@ TEST(test_standalone)
 {
     uint64_t  seq;
 
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    UNTIL(repl_state(0, 'a').created);
+    begin_replicated(1, 0);
 
     /* Redis is emptied, and the only member is a node that has another signing
      * key than node 0 */
@@ -79,7 +67,6 @@ TEST(test_standalone)
     assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_APART);
     assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
     assert_int_equal(seq, 1);
-    end_all();
 }
 
 
@@ -90,11 +77,7 @@ TEST(test_freed)
     mcp_stream_info_t   info;
     mcp_replication_t  *copy;
 
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    UNTIL(repl_state(0, 'a').created);
+    begin_replicated(1, 0);
     info = info_of(0, 'a');
     copy = mcp_replication_get(nodes[0].cluster, &info.ref);
     assert_int_equal(copy->phase, MCP_REPLICATION_IDLE);
@@ -110,22 +93,18 @@ TEST(test_freed)
 
     UNTIL(n_replications(0) == 0
           && strcmp(about(0, "EXISTS", 'h', 'a', ""), "0") == 0);
-    end_all();
 }
 
 
 /* The process ends while a command is pending: its replications are freed. */
 TEST(test_end)
 {
-    needs_redis();
-
     begin_all(1);
     make(0, 'a');
     add_events(0, 'a', 1);
     mcp_worker_wake(nodes[0].worker);
     assert_int_equal(nodes[0].cluster->link.n_pending, 1);
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

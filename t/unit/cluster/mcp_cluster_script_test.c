@@ -12,8 +12,6 @@ TEST(test_join)
     char             text[256];
     mcp_node_info_t  f;
 
-    needs_redis();
-
     begin(0, KEY1);
     assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
     f = node_info(0);
@@ -48,9 +46,6 @@ TEST(test_join)
 
     assert_int_equal(nodes[0].cluster->n_heartbeats, 1);
     assert_int_equal(nodes[0].cluster->heartbeats[0].node_timeout, 500);
-
-    end(0);
-    end(1);
 }
 
 
@@ -58,8 +53,6 @@ TEST(test_join)
  * accepted when the other node does not live any more. */
 TEST(test_keys)
 {
-    needs_redis();
-
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
     tick(0);
@@ -81,9 +74,6 @@ TEST(test_keys)
     tick(1);
     assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_MEMBER);
     assert_string_equal(node_info(1).standalone, "");
-
-    end(0);
-    end(1);
 }
 
 
@@ -92,8 +82,6 @@ TEST(test_dead)
 {
     char      text[256];
     uint64_t  id;
-
-    needs_redis();
 
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
@@ -108,8 +96,6 @@ TEST(test_dead)
     assert_true(nodes[0].cluster->node == node_info(0).id);
     assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
     assert_non_null(strstr(nodes[0].te.last, "joined as node"));
-
-    end(0);
 }
 
 
@@ -118,8 +104,6 @@ TEST(test_dead)
  * type: an error, until the key is deleted. */
 TEST(test_lost)
 {
-    needs_redis();
-
     begin(0, KEY1);
 
     (void) command(0, "FLUSHALL");
@@ -142,8 +126,6 @@ TEST(test_lost)
     tick(0);
     assert_string_equal(command(0, "ZCARD {mcp}:1:nodes"), "1");
     all_expire(0);
-
-    end(0);
 }
 
 
@@ -151,8 +133,6 @@ TEST(test_lost)
  * user with the rules that the documentation names: the login succeeds. */
 TEST(test_users)
 {
-    needs_redis();
-
     begin(0, KEY1);
     (void) command(0, "ACL SETUSER mcp on >secret ~{mcp}:* +@all -@admin "
                       "-@dangerous +info +role");
@@ -182,9 +162,6 @@ TEST(test_users)
     /* this node has no signing key, so it has none in common with node 0 */
 
     assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_APART);
-
-    end(0);
-    end(1);
 }
 
 
@@ -266,8 +243,6 @@ tell(int i, mcp_broadcast_e purpose, char c, uint64_t good)
  * all broadcasts that Redis still has. */
 TEST(test_broadcast)
 {
-    needs_redis();
-
     has_inbound = 1;
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
@@ -319,9 +294,7 @@ TEST(test_broadcast)
     assert_non_null(strstr(node_info(0).error, "script broadcast: "));
 
     has_inbound = 0;
-    end(0);
-    end(1);
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

@@ -84,8 +84,6 @@ TEST(test_refused)
     mcp_stream_info_t        info;
     mcp_store_replication_state_t  out;
 
-    needs_redis();
-
     begin_all(2);
     make_of(0, 'a', 2);
     make_of(1, 'b', 2);
@@ -116,7 +114,6 @@ TEST(test_refused)
     free_stream(1, 'd');
     UNTIL(quota(0, 's', 2) == MCP_OK);
     all_expire(0);
-    end_all();
 }
 
 
@@ -124,8 +121,6 @@ TEST(test_refused)
  * that, but none for the next call. */
 TEST(test_told)
 {
-    needs_redis();
-
     n_updates = 0;
     begin_all(2);
     make_of(0, 'a', 4);
@@ -153,8 +148,6 @@ TEST(test_told)
  * it again, even if the session has reached its limit in the meantime. */
 TEST(test_lost)
 {
-    needs_redis();
-
     begin_all(1);
     make_of(0, 'a', 1);
     UNTIL(repl_state(0, 'a').created);
@@ -166,20 +159,16 @@ TEST(test_lost)
     tick(0);
     make_of(0, 'b', 2);
     UNTIL(repl_state(0, 'b').created);
-    add_events(0, 'a', 1);
-    UNTIL(repl_state(0, 'a').acked.seq == 1);
+    add_acked(0, 'a', 1);
     assert_int_equal(posted(0, 'a'), 0);
     assert_int_equal(quota(0, 's', 2), MCP_ERR_LIMIT);
     n_updates = 0;
-    end_all();
 }
 
 
 /* Redis replies with an error or is unreachable: no call is rejected. */
 TEST(test_unreachable)
 {
-    needs_redis();
-
     begin_all(1);
     make_of(0, 'a', 1);
     UNTIL(repl_state(0, 'a').created);
@@ -189,8 +178,7 @@ TEST(test_unreachable)
     cut_off(0);
     assert_int_equal(quota(0, 's', 1), MCP_OK);
     n_updates = 0;
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

@@ -12,8 +12,6 @@ TEST(test_takeover_script)
     char      text[160];
     uint64_t  seq;
 
-    needs_redis();
-
     begin_all(3);
     make(0, 'a');
     add_events(0, 'a', 300);
@@ -55,7 +53,6 @@ TEST(test_takeover_script)
     UNTIL(strcmp(command(successor, "ZCARD {mcp}:1:nodes"), "2") == 0);
     assert_string_equal(about(successor, "HGET", 'h', 'a', "l"), "301");
     all_expire(successor);
-    end_all();
 }
 
 
@@ -70,8 +67,6 @@ TEST(test_slow_reader)
     mcp_stream_info_t  info;
     mcp_stream_spec_t  spec;
 
-    needs_redis();
-
     /* The stream has eight events, but a mirror accepts only four. The owner's
      * client was sent the first four. */
 
@@ -82,11 +77,9 @@ TEST(test_slow_reader)
     assert_int_equal(mcp_store_create(&nodes[0].store, &spec, real_now(), &ref),
                      MCP_OK);
     nodes[0].worker->cluster_hooks->replicate(nodes[0].cluster, &ref, 0);
-    add_events(0, 'a', 4);
-    UNTIL(repl_state(0, 'a').acked.seq == 4);
+    add_acked(0, 'a', 4);
     assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
-    add_events(0, 'a', 4);
-    UNTIL(repl_state(0, 'a').acked.seq == 8);
+    add_acked(0, 'a', 4);
     leave(0, 'a', 4);
 
     /* the client has received no event, and resumes at node 1 from the
@@ -103,7 +96,6 @@ TEST(test_slow_reader)
     assert_int_equal(read_from(1, 'a', 0, &seq), MCP_DONE);
     assert_int_equal(seq, 9);
     assert_int_equal(node_info(1).counts[MCP_NODE_DROPPED], 0);
-    end_all();
 }
 
 
@@ -113,12 +105,7 @@ TEST(test_displaced)
 {
     mcp_stream_info_t  info;
 
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 300);
-    UNTIL(repl_state(0, 'a').acked.seq == 300);
+    begin_replicated(2, 300);
     end(0);
 
     while (find(1, 'a', &info) != MCP_OK
@@ -133,7 +120,6 @@ TEST(test_displaced)
     UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
     assert_int_equal(info_of(1, 'a').last_seq, 301);
     assert_int_equal(node_info(1).counts[MCP_NODE_DROPPED], 0);
-    end_all();
 }
 
 
@@ -143,12 +129,7 @@ TEST(test_reply_lost)
 {
     process_t  *p = &nodes[1];
 
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 3);
-    UNTIL(repl_state(0, 'a').acked.seq == 3);
+    begin_replicated(2, 3);
     begin(2, KEY1);
     end(0);
 
@@ -173,18 +154,15 @@ TEST(test_reply_lost)
     UNTIL(p->cluster->settled);
     assert_string_equal(about(1, "HEXISTS", 'h', 'a', "j"), "0");
     all_expire(1);
-    end_all();
 }
 
 
 /* A key of stream "f" has a wrong type; "kind" is the letter of the key. The
  * streams from "a" to "last" end with an error nevertheless. */
 static void
-foreign(void **state, char kind, char last)
+foreign(char kind, char last)
 {
     char  c;
-
-    needs_redis();
 
     begin_all(2);
 
@@ -215,13 +193,13 @@ foreign(void **state, char kind, char last)
 
 TEST(test_foreign_head)
 {
-    foreign(state, 'h', 'e');
+    foreign('h', 'e');
 }
 
 
 TEST(test_foreign_topics)
 {
-    foreign(state, 't', 'f');
+    foreign('t', 'f');
 }
 
 
@@ -246,12 +224,7 @@ TEST(test_half)
     mcp_operation_stream_t  stream;
     mcp_stream_info_t       info;
 
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 3);
-    UNTIL(repl_state(0, 'a').acked.seq == 3);
+    begin_replicated(2, 3);
     end(0);
 
     while (!is_at(1, 'a')) {
@@ -290,7 +263,6 @@ TEST(test_half)
     assert_int_equal(read_from(1, 'a', 3, &seq), MCP_DONE);
     assert_int_equal(seq, 4);
     all_expire(1);
-    end_all();
 }
 
 
@@ -298,21 +270,15 @@ TEST(test_half)
  * registers again: its stream is taken over. */
 TEST(test_unknown)
 {
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    UNTIL(repl_state(0, 'a').created);
+    begin_replicated(2, 0);
     mcp_timer_del(&nodes[0].worker->timers, &nodes[0].cluster->heartbeat);
     (void) command(1, "FLUSHALL");
-    add_events(0, 'a', 2);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    add_acked(0, 'a', 2);
     end(0);
 
     UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
     UNTIL(strcmp(command(1, "ZCARD {mcp}:1:nodes"), "1") == 0);
     all_expire(1);
-    end_all();
 }
 
 
@@ -322,12 +288,7 @@ TEST(test_back)
 {
     char  text[32];
 
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 2);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    begin_replicated(2, 2);
 
     /* node 0 does not run until node 1 has taken its stream over and ended
      * it */
@@ -347,7 +308,6 @@ TEST(test_back)
     assert_string_equal(about(1, "HGET", 'h', 'b', "o"), text);
     UNTIL(nodes[0].cluster->state == MCP_CLUSTER_MEMBER
           && node_info(1).view.n_members == 2);
-    end_all();
 }
 
 
@@ -356,12 +316,7 @@ TEST(test_back)
  * replicated again. */
 TEST(test_back_late)
 {
-    needs_redis();
-
-    begin_all(2);
-    make(0, 'a');
-    add_events(0, 'a', 2);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    begin_replicated(2, 2);
 
     while (!is_at(1, 'a') || info_of(1, 'a').state != MCP_STATE_FAILED) {
         carry(1);
@@ -380,8 +335,7 @@ TEST(test_back_late)
     UNTIL(nodes[0].cluster->state == MCP_CLUSTER_MEMBER
           && node_info(1).view.n_members == 2);
     assert_string_equal(about(1, "EXISTS", 'h', 'a', ""), "0");
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

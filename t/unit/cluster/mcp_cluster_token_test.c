@@ -103,8 +103,6 @@ say_token(int i, mcp_operation_token_e what, char c, uint32_t number)
 
 TEST(test_taken)
 {
-    needs_redis();
-
     begin_all(2);
     assert_int_equal(take(0, 'a'), MCP_OK);
     assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
@@ -135,14 +133,11 @@ TEST(test_taken)
     assert_true(value == 4000000000);
     say_token(0, MCP_OPERATION_TOKEN_DROP, 'a', 0);
     assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
-    end_all();
 }
 
 
 TEST(test_given_back)
 {
-    needs_redis();
-
     begin_all(2);
     assert_int_equal(take(0, 'a'), MCP_OK);
     say_token(0, MCP_OPERATION_TOKEN_GIVE, 'a', 0);
@@ -156,7 +151,6 @@ TEST(test_given_back)
     assert_int_equal(take_for(1, 'b', NULL), MCP_OK);
     run(1);
     assert_int_equal(take(0, 'b'), MCP_OK);
-    end_all();
 }
 
 
@@ -165,8 +159,6 @@ TEST(test_given_back)
 TEST(test_dead)
 {
     char  text[128];
-
-    needs_redis();
 
     begin_all(2);
     assert_int_equal(take(0, 'a'), MCP_OK);
@@ -186,7 +178,6 @@ TEST(test_dead)
     assert_int_equal(take(0, 'c'), MCP_ERR_UNREACHABLE);
     UNTIL(node_info(0).counts[MCP_NODE_REBORN] == 1);
     assert_int_equal(take(1, 'c'), MCP_OK);
-    end_all();
 }
 
 
@@ -194,15 +185,12 @@ TEST(test_dead)
  * stream itself. */
 TEST(test_stream)
 {
-    needs_redis();
-
     begin_all(1);
     assert_int_equal(take(0, 'a'), MCP_OK);
     make(0, 'a');
     add_events(0, 'a', 1);
     say_token(0, MCP_OPERATION_TOKEN_SET, 'a', 7);
     assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "1");
-    end_all();
 }
 
 
@@ -211,8 +199,6 @@ TEST(test_stream)
 TEST(test_set_later)
 {
     mcp_operation_spec_t  spec;
-
-    needs_redis();
 
     begin_all(2);
     assert_int_equal(take(0, 'a'), MCP_OK);
@@ -242,14 +228,11 @@ TEST(test_set_later)
     UNTIL(nodes[0].cluster->n_updates == 0);
     cut_off(0);
     tell_token(0, MCP_OPERATION_TOKEN_SET, 'd', 9);
-    end_all();
 }
 
 
 TEST(test_unreachable)
 {
-    needs_redis();
-
     begin_all(1);
     (void) command(0, "SET {mcp}:1:v:aaaaaaaaaaaaaaaa x EX 60");
     assert_int_equal(take(0, 'a'), MCP_ERR_UNREACHABLE);
@@ -260,7 +243,6 @@ TEST(test_unreachable)
     nodes[0].conf.sync = MCP_CLUSTER_SYNC_OFF;
     assert_int_equal(take(0, 'b'), MCP_OK);
     say_token(0, MCP_OPERATION_TOKEN_DROP, 'b', 0);
-    end_all();
 }
 
 
@@ -268,16 +250,13 @@ TEST(test_unreachable)
  * was used. */
 TEST(test_emptied)
 {
-    needs_redis();
-
     begin_all(2);
     assert_int_equal(take(0, 'a'), MCP_OK);
     (void) command(0, "FLUSHALL");
     assert_int_equal(take(1, 'a'), MCP_ERR_UNREACHABLE);
     assert_int_equal(take(1, 'b'), MCP_ERR_UNREACHABLE);
     assert_string_equal(node_info(1).error, "");
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)

@@ -227,8 +227,6 @@ TEST(test_listen)
     uint64_t           seq;
     mcp_stream_info_t  info;
 
-    needs_redis();
-
     begin_listening(3);
     assert_int_equal(come_listening(0), MCP_ERR_NOT_FOUND);
     assert_int_equal(subscribe(0, 1), MCP_ERR_NOT_FOUND);
@@ -283,7 +281,6 @@ TEST(test_listen)
     mcp_store_free(&nodes[0].store, &info.ref);
     UNTIL(!is_at(1, 'a'));
     assert_string_equal(command(0, "KEYS *:t:*"), "");
-    end_all();
 }
 
 
@@ -293,8 +290,6 @@ TEST(test_subscribe)
 {
     int       i;
     uint64_t  n;
-
-    needs_redis();
 
     begin_listening(3);
     listen_at(0);
@@ -315,8 +310,6 @@ TEST(test_subscribe)
         assert_string_equal(about(1, "SCARD", 't', 'a', ""), "1");
         settled(0, i % 3);
     }
-
-    end_all();
 }
 
 
@@ -324,8 +317,6 @@ TEST(test_subscribe)
  * Redis first becomes its owner, and the second node gets a mirror. */
 TEST(test_race)
 {
-    needs_redis();
-
     begin_listening(2);
     listen_at(0);
     listen_at(1);
@@ -334,7 +325,6 @@ TEST(test_race)
     assert_int_equal(info_of(0, 'a').mirror + info_of(1, 'a').mirror, 1);
     changed(0);
     UNTIL(last(0) == 1);
-    end_all();
 }
 
 
@@ -344,8 +334,6 @@ TEST(test_killed)
 {
     int       successor;
     uint64_t  seq;
-
-    needs_redis();
 
     begin_listening(3);
     listen_at(0);
@@ -378,7 +366,6 @@ TEST(test_killed)
     assert_int_equal(read_from(2, 'a', 2, &seq), MCP_AGAIN);
     assert_int_equal(seq, 4);
     all_expire(1);
-    end_all();
 }
 
 
@@ -467,8 +454,6 @@ TEST(test_successor)
 {
     unsigned  on;
 
-    needs_redis();
-
     for (on = 0; on < 2; on++) {
 
         /* the topics change at another node */
@@ -496,8 +481,6 @@ TEST(test_successor_reads)
     ssize_t   n;
     unsigned  on;
 
-    needs_redis();
-
     for (on = 0; on < 2; on++) {
         leave_to_successor(!on);
 
@@ -522,8 +505,6 @@ TEST(test_replayed)
     mcp_replication_t  *copy;
     mcp_stream_info_t   info;
 
-    needs_redis();
-
     begin_listening(2);
     listen_at(0);
     assert_int_equal(come_listening(0), MCP_OK);
@@ -546,15 +527,12 @@ TEST(test_replayed)
     mcp_topic_replay(copy);
     cut_off(0);
     assert_non_null(nodes[0].cluster->replays);
-    end_all();
 }
 
 
 /* Redis is emptied: the owner replicates the stream and its topics again. */
 TEST(test_emptied)
 {
-    needs_redis();
-
     begin_listening(2);
     listen_at(0);
     assert_int_equal(come_listening(0), MCP_OK);
@@ -565,7 +543,6 @@ TEST(test_emptied)
     UNTIL(strcmp(about(0, "SCARD", 't', 'a', ""), "2") == 0);
     assert_int_equal(come_listening(1), MCP_OK);
     UNTIL(last(1) == 1);
-    end_all();
 }
 
 
@@ -577,8 +554,6 @@ TEST(test_slow)
     uint64_t           seq;
     mcp_cursor_t       cursor;
     mcp_stream_info_t  info;
-
-    needs_redis();
 
     begin_listening(2);
     listen_at(0);
@@ -600,7 +575,6 @@ TEST(test_slow)
     come(1, 'a', 2, 's');
     assert_int_equal(info_of(1, 'a').first_seq, 151);
     assert_int_equal(read_from(1, 'a', 2, &seq), MCP_ERR_PURGED);
-    end_all();
 }
 
 
@@ -608,8 +582,6 @@ TEST(test_slow)
  * mcp_cluster_sync is off. */
 TEST(test_unreachable)
 {
-    needs_redis();
-
     begin_listening(1);
     cut_off(0);
     assert_int_equal(come_listening(0), MCP_ERR_UNREACHABLE);
@@ -624,7 +596,6 @@ TEST(test_unreachable)
     listen_at(0);
     changed(0);
     assert_int_equal(last(0), 1);
-    end_all();
 }
 
 
@@ -632,15 +603,12 @@ TEST(test_unreachable)
  * of expiry nevertheless. */
 TEST(test_foreign)
 {
-    needs_redis();
-
     begin_listening(1);
     (void) about(0, "SET", 't', 'a', "x EX 600");
     listen_at(0);
     UNTIL(strstr(node_info(0).error, "script append"));
     all_expire(0);
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start_unchecked, stop)
+RUN_TESTS_WITH_REDIS(start_unchecked)

@@ -61,8 +61,6 @@ TEST(test_room)
 {
     char  c;
 
-    needs_redis();
-
     begin_all(1);
     fill_window(0);
 
@@ -95,7 +93,6 @@ TEST(test_room)
     UNTIL(repl_state(0, 'a').acked.seq == 1 && repl_state(0, 'b').created
           && repl_state(0, 'c').created && repl_state(0, 'd').created);
     assert_int_equal(n_replications(0), 4);
-    end_all();
 }
 
 
@@ -104,8 +101,6 @@ TEST(test_room)
 TEST(test_generation)
 {
     mcp_link_t  *link;
-
-    needs_redis();
 
     begin_all(1);
     link = &nodes[0].cluster->link;
@@ -131,7 +126,6 @@ TEST(test_generation)
     assert_int_equal(n_waiting(0), 0);
     assert_int_equal(link->n_pending, 2);
     UNTIL(repl_state(0, 'a').created && repl_state(0, 'b').created);
-    end_all();
 }
 
 
@@ -167,8 +161,6 @@ TEST(test_wanted)
     int          first, second;
     mcp_link_t  *link;
 
-    needs_redis();
-
     begin_all(1);
     link = &nodes[0].cluster->link;
     fill_window(0);
@@ -184,7 +176,6 @@ TEST(test_wanted)
     wants(0, 'a', &first);
     assert_int_equal(n_waiting(0), 0);
     UNTIL(first == MCP_OK && second == MCP_OK);
-    end_all();
 }
 
 
@@ -195,11 +186,7 @@ TEST(test_forget)
     mcp_replication_t  *copy;
     mcp_stream_info_t   info;
 
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    UNTIL(repl_state(0, 'a').created);
+    begin_replicated(1, 0);
     info = info_of(0, 'a');
     copy = mcp_replication_get(nodes[0].cluster, &info.ref);
     fill_window(0);
@@ -210,15 +197,12 @@ TEST(test_forget)
     assert_int_equal(n_replications(0), 0);
     run(0);
     assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), "0");
-    end_all();
 }
 
 
 /* The node is rejected and serves alone: no stream waits for room any more. */
 TEST(test_room_alone)
 {
-    needs_redis();
-
     begin_all(1);
     fill_window(0);
     make(0, 'a');
@@ -228,7 +212,6 @@ TEST(test_room_alone)
     mcp_replication_standalone(nodes[0].cluster);
     assert_null(nodes[0].cluster->waiting);
     UNTIL(n_replications(0) == 0);
-    end_all();
 }
 
 
@@ -238,8 +221,6 @@ TEST(test_copied)
 {
     mcp_link_t  *link;
 
-    needs_redis();
-
     begin_all(1);
     link = &nodes[0].cluster->link;
     make(0, 'a');
@@ -248,15 +229,12 @@ TEST(test_copied)
     assert_int_equal(link->copied, mcp_link_bytes(link));
     UNTIL(repl_state(0, 'a').created);
     assert_int_equal(link->copied, 0);
-    end_all();
 }
 
 
 /* The link is lost: the waiting streams are sent on the next link. */
 TEST(test_room_lost)
 {
-    needs_redis();
-
     begin_all(1);
     fill_window(0);
     make(0, 'a');
@@ -272,7 +250,6 @@ TEST(test_room_lost)
     make(0, 'c');
     mcp_worker_wake(nodes[0].worker);
     assert_int_equal(n_waiting(0), 1);
-    end_all();
 }
 
 
@@ -283,8 +260,7 @@ static void
 made_anew(int i, char c)
 {
     make(i, c);
-    add_events(i, c, 1);
-    UNTIL(repl_state(i, c).acked.seq == 1);
+    add_acked(i, c, 1);
     assert_string_equal(about(i, "HGET", 'h', c, "l"), "1");
     assert_string_equal(about(i, "XLEN", 'e', c, ""), "1");
 }
@@ -294,8 +270,6 @@ made_anew(int i, char c)
  * later. */
 TEST(test_forget_unreachable)
 {
-    needs_redis();
-
     begin_all(1);
     make(0, 'a');
     make(0, 'b');
@@ -311,7 +285,6 @@ TEST(test_forget_unreachable)
     made_anew(0, 'a');
     UNTIL(n_replications(0) == 1);
     assert_string_equal(about(0, "EXISTS", 'h', 'b', ""), "0");
-    end_all();
 }
 
 
@@ -319,12 +292,7 @@ TEST(test_forget_unreachable)
  * once. */
 TEST(test_forget_waiting)
 {
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    add_events(0, 'a', 3);
-    UNTIL(repl_state(0, 'a').acked.seq == 3);
+    begin_replicated(1, 3);
     fill_window(0);
     add_events(0, 'a', 1);
     mcp_worker_wake(nodes[0].worker);
@@ -334,7 +302,6 @@ TEST(test_forget_waiting)
     assert_int_equal(n_waiting(0), 0);
     assert_int_equal(n_replications(0), 0);
     made_anew(0, 'a');
-    end_all();
 }
 
 
@@ -342,19 +309,13 @@ TEST(test_forget_waiting)
  * the next stream with that id. */
 TEST(test_forget_sending)
 {
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    add_events(0, 'a', 3);
-    UNTIL(repl_state(0, 'a').acked.seq == 3);
+    begin_replicated(1, 3);
     add_events(0, 'a', 1);
     mcp_worker_wake(nodes[0].worker);
     assert_int_equal(nodes[0].cluster->link.n_pending, 1);
     lose(0, 'a');
     mcp_worker_wake(nodes[0].worker);
     made_anew(0, 'a');
-    end_all();
 }
 
 
@@ -364,8 +325,6 @@ TEST(test_over)
 {
     mcp_replication_t  *copy;
     mcp_stream_info_t   info;
-
-    needs_redis();
 
     begin_all(1);
     make(0, 'a');
@@ -379,7 +338,6 @@ TEST(test_over)
     UNTIL(n_replications(0) == 0);
     run(0);
     assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), "1");
-    end_all();
 }
 
 
@@ -387,12 +345,7 @@ TEST(test_over)
  * Redis. */
 TEST(test_over_lost)
 {
-    needs_redis();
-
-    begin_all(1);
-    make(0, 'a');
-    add_events(0, 'a', 2);
-    UNTIL(repl_state(0, 'a').acked.seq == 2);
+    begin_replicated(1, 2);
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     mcp_worker_wake(nodes[0].worker);
     cut_off(0);
@@ -401,7 +354,6 @@ TEST(test_over_lost)
     UNTIL(nodes[0].cluster->state == MCP_CLUSTER_MEMBER
           && n_replications(0) == 0);
     assert_string_equal(about(0, "EXISTS", 'h', 'a', ""), "0");
-    end_all();
 }
 
 
@@ -409,8 +361,6 @@ TEST(test_over_lost)
  * sent. */
 TEST(test_room_busy)
 {
-    needs_redis();
-
     begin_all(1);
     fill_window(0);
     make(0, 'a');
@@ -419,8 +369,7 @@ TEST(test_room_busy)
     assert_int_equal(n_waiting(0), 2);
     mcp_replication_continue(nodes[0].cluster);
     assert_int_equal(n_waiting(0), 1);
-    end_all();
 }
 
 
-RUN_TESTS_IN_GROUP(start, stop)
+RUN_TESTS_WITH_REDIS(start)
