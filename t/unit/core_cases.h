@@ -80,11 +80,28 @@ setup(void **state)
 }
 
 
+/* Checks that no backend request, call or consumer is left. */
+static inline void
+quiet(void)
+{
+    assert_int_equal(d.n_breqs, 0);
+    assert_int_equal(d.process[0].worker->calls, 0);
+    assert_int_equal(d.process[1].worker->calls, 0);
+    assert_int_equal(d.process[0].worker->consumers, 0);
+    assert_int_equal(d.process[1].worker->consumers, 0);
+}
+
+
+/* Closes the clients that the test has left open, checks that no call is left,
+ * and destroys the driver. */
 static inline int
 teardown(void **state)
 {
     (void) state;
 
+    client_close(&d, &a);
+    client_close(&d, &b);
+    quiet();
     driver_destroy(&d);
 
     return 0;
@@ -151,18 +168,6 @@ quoted(const char *text, const char *before, char *out, size_t size)
     }
 
     snprintf(out, size, "%.*s", (int) strcspn(last, "\""), last);
-}
-
-
-/* Checks that no backend request, call or consumer is left. */
-static inline void
-quiet(void)
-{
-    assert_int_equal(d.n_breqs, 0);
-    assert_int_equal(d.process[0].worker->calls, 0);
-    assert_int_equal(d.process[1].worker->calls, 0);
-    assert_int_equal(d.process[0].worker->consumers, 0);
-    assert_int_equal(d.process[1].worker->consumers, 0);
 }
 
 

@@ -76,12 +76,11 @@ task_setup(void **state)
 static inline int
 task_teardown(void **state)
 {
-    (void) state;
-
+    client_close(&d, &a);
+    client_close(&d, &b);
     mcp_catalog_free(task_tools);
-    driver_destroy(&d);
 
-    return 0;
+    return teardown(state);
 }
 
 

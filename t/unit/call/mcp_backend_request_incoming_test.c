@@ -43,8 +43,6 @@ TEST(test_progress_tokens)
         has(a.text, ANSWER);
         client_close(&d, &a);
     }
-
-    quiet();
 }
 
 
@@ -82,8 +80,6 @@ TEST(test_log_level)
 
         client_close(&d, &a);
     }
-
-    quiet();
 }
 
 
@@ -101,9 +97,6 @@ TEST(test_broadcast)
     assert_int_equal(a.status, 0);
     end_with_result(breq);
     assert_string_equal(a.text, ANSWER);
-    client_close(&d, &a);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -136,7 +129,6 @@ TEST(test_backend_failures)
     has(a.text, "-32603");
     client_close(&d, &a);
     assert_int_equal(stats().counter[MCP_COUNT_CALLS_FAILED], 4);
-    quiet();
 }
 
 
@@ -166,8 +158,6 @@ TEST(test_oversized)
     assert_int_equal(count(a.text, line), 2);
     end_with_result(breq);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -201,8 +191,6 @@ TEST(test_output)
     assert_string_equal(a.text, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":"
                                 "{\"tools\":[{\"name\":\"a\"},"
                                 "{ \"name\":\"b\"}]}}");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -231,7 +219,6 @@ TEST(test_debug)
     client_post(&d, 0, &a, session,
                 REQUEST("7", "tools/call", "{\"name\":\"nothing\"}"));
     has_not(a.text, "\"data\"");
-    client_close(&d, &a);
 }
 
 

@@ -115,8 +115,6 @@ TEST(test_elsewhere)
     assert_int_equal(cluster.topic.subscribe, 0);
     answer(MCP_OK);
     has(b.text, "\"result\":{}");
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -144,7 +142,6 @@ TEST(test_late)
     answer(MCP_ERR_NOT_FOUND);
     client_close(&d, &b);
     assert_int_equal(stats().listeners, 0);
-    quiet();
 }
 
 
@@ -188,7 +185,6 @@ TEST(test_nowhere)
     assert_int_equal(cluster.asked, 2);
     client_close(&d, &b);
     end_session(0, session);
-    quiet();
 }
 
 
@@ -209,7 +205,6 @@ TEST(test_unreachable)
     assert_int_equal(stats().subscriptions, 3);
     client_close(&d, &a);
     end_session(0, session);
-    quiet();
 }
 
 

@@ -60,8 +60,6 @@ TEST(test_back_pressure)
     }
 
     has(p, ANSWER);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -247,7 +245,6 @@ TEST(test_again_before_start)
     assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "\"inputResponses\":{\"r\":{\"roots\":[]}}");
     backend_json(&d, RESULT);
-    quiet();
 }
 
 
@@ -307,7 +304,6 @@ TEST(test_retained)
     assert_non_null(memmem(body.data, body.len, "tools/call", 10));
     mcp_call_release(retained);
     driver_pump(&d);
-    quiet();
 }
 
 
@@ -331,8 +327,6 @@ TEST(test_refused)
                                                     ended */
     driver_pump(&d);
     assert_int_equal(a.status, 429);
-    client_close(&d, &a);
-    quiet();
 }
 
 

@@ -60,8 +60,6 @@ TEST(test_calls)
         assert_string_equal(a.text, body);
         client_close(&d, &a);
     }
-
-    quiet();
 }
 
 
@@ -131,7 +129,6 @@ TEST(test_declared_variable)
     backend_json(&d, RESULT);
     client_close(&d, &a);
     round_can = EVERYTHING;
-    quiet();
 }
 
 

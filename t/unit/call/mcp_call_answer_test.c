@@ -22,7 +22,6 @@ TEST(test_fast_path)
     assert_int_equal(d.forgets, 0);
     client_close(&d, &a);
     assert_int_equal(d.forgets, 1);
-    quiet();
 }
 
 
@@ -48,8 +47,6 @@ TEST(test_one_answer)
     assert_int_equal(count(a.text, "\"id\":7"), 1);
     assert_int_equal(count(a.text, "\"id\":8"), 1);
     assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 

@@ -119,7 +119,6 @@ TEST(test_cancelled)
 
     assert_int_equal(counted(MCP_COUNT_CALLS_CANCELLED), 2);
     assert_int_equal(counted(MCP_COUNT_ERRORS), 0);
-    quiet();
 }
 
 
@@ -160,7 +159,6 @@ TEST(test_expired)
     client_close(&d, &a);
     driver_wait(&d, 10);
     assert_int_equal(counted(MCP_COUNT_CALLS_EXPIRED), 3);
-    quiet();
 }
 
 
@@ -179,8 +177,6 @@ TEST(test_left)
     mcp_exchange_last(a.x);
     variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "tool_error");
     variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "stream");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -278,7 +274,6 @@ TEST(test_told)
     end_with(d.breqs[0], TOOL_ERROR);
     client_close(&d, &a);
     assert_string_equal(d.te.last, "");
-    quiet();
 }
 
 

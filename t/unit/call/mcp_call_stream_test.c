@@ -24,8 +24,6 @@ TEST(test_stream)
     assert_int_equal(a.ended, 1);
 
     backend_end(&d, breq, MCP_FAULT_NONE);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -49,7 +47,6 @@ TEST(test_kept_answers)
     client_close(&d, &a);
     driver_killed(&d, 0, 1);
     assert_int_equal(stats().counter[MCP_COUNT_EVENTS], 2);
-    quiet();
 }
 
 
@@ -102,8 +99,6 @@ TEST(test_full_store)
     client_post(&d, 1, &b, session, CALL);
     backend_json(&d, RESULT);
     assert_string_equal(b.text, ANSWER);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -137,7 +132,6 @@ TEST(test_full_later)
     client_close(&d, &b);
     client_close(&d, &a);
     cancel(1, session, "7");
-    quiet();
 }
 
 
@@ -171,8 +165,6 @@ TEST(test_full_left)
     client_close(&d, &a);
 
     end_with_result(d.breqs[0]);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -225,8 +217,6 @@ TEST(test_full_of_own)
     end_with_result(breq);
     has(a.text, ANSWER);
     assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -268,8 +258,6 @@ TEST(test_too_many_streams)
     client_close(&d, &b);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 

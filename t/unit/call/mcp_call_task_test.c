@@ -85,7 +85,6 @@ TEST(test_status)
     assert_true(stats().used < 32 * 1024);
     end_with_result(breq);
     task_is(0, "\"status\":\"completed\",\"createdAt\"");
-    quiet();
 }
 
 
@@ -154,7 +153,6 @@ TEST(test_ends)
     driver_killed(&d, 0, 1);
     task_is(1, "\"status\":\"failed\"");
     task_is(0, "\"error\":{\"code\":-32603,\"message\":\"Call lost");
-    quiet();
 }
 
 
@@ -178,7 +176,6 @@ TEST(test_no_room)
     task_is(1, "\"statusMessage\":\"3\"");
     end_with_result(breq);
     task_is(1, "\"status\":\"completed\"");
-    quiet();
 }
 
 

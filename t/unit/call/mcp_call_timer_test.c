@@ -19,8 +19,6 @@ TEST(test_stream_after)
     backend_json(&d, RESULT);
     has(a.text, ".1\ndata: " ANSWER "\n\n");
     assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -124,7 +122,6 @@ TEST(test_max_wait)
     assert_int_equal(stats().counter[MCP_COUNT_CALLS_EXPIRED], 1);
     client_resume(&d, 1, &a, session, id);
     assert_int_equal(a.status, 404);
-    client_close(&d, &a);
 }
 
 
@@ -169,8 +166,6 @@ TEST(test_max_wait_moment)
 
     assert_int_equal(d.aborts, 1);
     assert_int_equal(b.status, 404);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -197,7 +192,6 @@ TEST(test_max_wait_reader_dies)
     assert_int_equal(d.aborts, 1);
     assert_int_equal(stats().streams, 0);
     assert_int_equal(stats().counter[MCP_COUNT_CALLS_EXPIRED], 1);
-    quiet();
 }
 
 
@@ -228,8 +222,6 @@ TEST(test_timeout)
 
     assert_int_equal(count(a.text, PROGRESS(1)), 30);
     has(a.text, "Backend timed out");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -251,8 +243,6 @@ TEST(test_timeout_without_room)
     mcp_store_free(&d.process[1].store, &ref);
     driver_wait(&d, 2000);
     has(a.text, "Backend timed out");
-    client_close(&d, &a);
-    quiet();
 }
 
 

@@ -57,7 +57,6 @@ TEST(test_cancel)
     has(a.text, ANSWER);
     client_close(&d, &a);
     assert_int_equal(stats().counter[MCP_COUNT_CALLS_CANCELLED], 3);
-    quiet();
 }
 
 
@@ -185,7 +184,6 @@ TEST(test_cancel_young)
     has(a.text, ANSWER);
     client_close(&d, &a);
     d.endpoint.stream_after = 1000;
-    quiet();
 }
 
 

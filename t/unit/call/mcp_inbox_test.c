@@ -125,8 +125,6 @@ TEST(test_limit)
     has(a.text, "too many streams");
     assert_int_equal(a.ended, 1);
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -152,8 +150,6 @@ TEST(test_publish_held)
 
     end_with_result(breq);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -185,7 +181,6 @@ TEST(test_publish_no_room)
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
     driver_wait(&d, 6000);
-    quiet();
 }
 
 
@@ -228,8 +223,6 @@ TEST(test_publish_between_rounds)
     has(d.last_body, "\"inputResponses\":{\"r\":{\"roots\":[]}}");
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -256,8 +249,6 @@ TEST(test_answer_between_rounds)
     has(a.text, "\"id\":8,\"result\"");
     assert_int_equal(count(a.text, ANSWER), 1);
     assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 

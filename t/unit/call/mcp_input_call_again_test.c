@@ -50,8 +50,6 @@ TEST(test_pauses)
     has(a.text, "\"code\":-32603");
     has(a.text, "timed out");
     has(d.te.last, "again and again, but without a question");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -72,8 +70,6 @@ TEST(test_goes_on)
     paused(250);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -128,7 +124,6 @@ TEST(test_given_up)
     client_close(&d, &a);
     backend_json(&d, EMPTY);
     driver_wait(&d, 61000);
-    quiet();
 }
 
 
@@ -161,8 +156,6 @@ TEST(test_slow_end)
     assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 

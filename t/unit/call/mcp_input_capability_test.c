@@ -136,8 +136,6 @@ TEST(test_who_can)
                      "\"k\":{\"method\":\"elicitation/create\","
                      "\"params\":{}}},\"requestState\":\"s\"}");
     has(a.text, "-32603");
-    client_close(&d, &a);
-    quiet();
 }
 
 

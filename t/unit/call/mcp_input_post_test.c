@@ -44,8 +44,6 @@ TEST(test_no_room)
     has(d.last_body, "\"inputResponses\":{\"a\":{\"roots\":[]");
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -93,7 +91,6 @@ TEST(test_no_memory_for_it)
     }
 
     assert_in_range(lost, 1, k);
-    quiet();
 }
 
 
@@ -129,8 +126,6 @@ TEST(test_at_once)
     assert_int_equal(a.ended, 1);
     has(a.text, ANSWER);
     has(a.text, "\"id\":8,\"result\":" RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 

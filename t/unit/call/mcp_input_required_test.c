@@ -61,8 +61,6 @@ TEST(test_goes_out)
     answered("{}", ROUND(STATE("s")), 200);
     has(a.text, "\"requestState\":\"");
     has_not(a.text, "inputRequests");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -142,8 +140,6 @@ TEST(test_stream)
                 "-32021,");
     has(a.text, "{\"requiredCapabilities\":{\"elicitation\":{}}}");
     assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -176,8 +172,6 @@ TEST(test_faults)
     answered(EVERYTHING, "{\"content\":[],\"resultType\":\"comp\\u006cete\"}",
              200);
     has(a.text, "\"result\":{");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -244,7 +238,6 @@ TEST(test_too_long)
     has(d.te.last, "\"requestState\" of the backend is too long");
     client_close(&d, &a);
     free(answer);
-    quiet();
 }
 
 

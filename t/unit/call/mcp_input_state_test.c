@@ -81,8 +81,6 @@ TEST(test_rounds)
         state_of(&a, sealed, sizeof(sealed));
         client_close(&d, &a);
     }
-
-    quiet();
 }
 
 
@@ -119,8 +117,6 @@ TEST(test_other_requests)
     has(d.last_body, "\"params\":{\"requestState\":\"s\",\"arguments\":"
                      "{\"\\u0061\":1.0},\"name\":\"ec\\u0068o\",\"_meta\"");
     backend_json(&d, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -176,7 +172,6 @@ TEST(test_foreign)
     d.endpoint.keys = keys;
     d.endpoint.targets = NULL;
     round_principal = NULL;
-    quiet();
 }
 
 
@@ -194,8 +189,6 @@ TEST(test_expires)
     driver_wait(&d, 1000);
     modern_call(0, &a, more);
     has(a.text, REFUSED);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -245,8 +238,6 @@ TEST(test_shapes)
     client_close(&d, &a);
     modern(0, &a, "tools/list", NULL, "\"inputResponses\":{}");
     has(a.text, "-32602");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -260,7 +251,6 @@ TEST(test_session)
     ask(session, REQUEST("8", "tools/call",
                          "{\"name\":\"echo\",\"inputResponses\":{}}"), 200,
         "are not allowed in this revision");
-    quiet();
 }
 
 

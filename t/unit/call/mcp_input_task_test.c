@@ -64,7 +64,6 @@ TEST(test_parts)
     backend_json(&d, RESULT);
     task_is(0, "\"status\":\"completed\"");
     task_does(0, "tasks/update", RESPONSES("\"k#2\":{\"action\":\"accept\"}"));
-    quiet();
 }
 
 
@@ -84,7 +83,6 @@ TEST(test_before)
     task_is(1, "\"status\":\"input_required\"");
     task_does(1, "tasks/cancel", "");
     task_is(1, "\"status\":\"cancelled\"");
-    quiet();
 }
 
 
@@ -118,7 +116,6 @@ TEST(test_refused)
     strcat(line, "}}\n");
     asks(breq, line);
     task_is(1, "\"error\":{\"code\":-32603,");
-    quiet();
 }
 
 
@@ -150,7 +147,6 @@ TEST(test_many)
     task_is(0, "\"status\":\"working\"");
     has(d.last_body, "\"k31\":{\"action\":\"31\"}");
     backend_json(&d, RESULT);
-    quiet();
 }
 
 
@@ -163,7 +159,6 @@ TEST(test_late)
     driver_wait(&d, 1100);
     task_is(1, "\"status\":\"completed\"");
     task_is(1, "The client did not answer the request for input in time");
-    quiet();
 }
 
 
@@ -179,7 +174,6 @@ TEST(test_again)
     has(d.last_body, "\"requestState\":\"later\"");
     backend_json(&d, RESULT);
     task_is(1, "\"status\":\"completed\"");
-    quiet();
 }
 
 
@@ -207,7 +201,6 @@ TEST(test_progress)
     task_does(1, "tasks/update", RESPONSES("\"k#1\":{},\"r#1\":{}"));
     backend_json(&d, RESULT);
     task_is(1, "\"status\":\"completed\"");
-    quiet();
 }
 
 

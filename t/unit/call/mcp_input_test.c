@@ -59,8 +59,6 @@ TEST(test_round)
     has(a.text, ANSWER);
     assert_int_equal(a.ended, 1);
     assert_int_equal(stats().counter[MCP_COUNT_INPUTS], 2);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -115,8 +113,6 @@ TEST(test_rounds)
     assert_int_equal(questions(a.text), 25);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -169,8 +165,6 @@ TEST(test_bodies)
                 "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\"}");
     backend_json(&d, ASK_ONE("k", "roots/list", "s"));
     has(a.text, "-32603");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -245,8 +239,6 @@ TEST(test_answers)
     has(a.text, ANSWER);
     reply(0, session, id, "\"result\":{}");
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -281,8 +273,6 @@ TEST(test_error_and_timeout)
     backend_json(&d, ASK);
     driver_wait(&d, 21000);
     has(a.text, "-32603");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -337,8 +327,6 @@ TEST(test_resumed)
     backend_json(&d, RESULT);
     client_resume(&d, 1, &a, session, last);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -405,8 +393,6 @@ TEST(test_held)
     has(d.last_body, "{\"a\":{\"first\":1},\"b\":{\"second\":2}}");
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -437,8 +423,6 @@ TEST(test_batch)
     has(a.text, ANSWER);
     assert_int_equal(a.ended, 1);
     assert_int_equal(questions(a.text), 2);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -487,8 +471,6 @@ TEST(test_overtaken)
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
     assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 

@@ -72,8 +72,6 @@ TEST(test_settled_by_result)
     has(a.text, settled(id));
     assert_true(strstr(a.text, COMPLETE) < strstr(a.text, ANSWER));
     assert_int_equal(count(a.text, COMPLETE), 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -207,8 +205,6 @@ TEST(test_other_notifications)
     backend_send(&d, breq, NOTE(COMPLETE, "{}") "\n");
     has(a.text, NOTE(COMPLETE, "{}"));
     end_with_result(breq);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -235,8 +231,6 @@ TEST(test_no_room)
     has(a.text, settled(second));
     has(a.text, ANSWER);
     assert_int_equal(count(a.text, COMPLETE), 2);
-    client_close(&d, &a);
-    quiet();
 }
 
 

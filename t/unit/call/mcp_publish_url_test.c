@@ -23,8 +23,6 @@ TEST(test_no_publish_url)
     assert_true(d.breqs[0]->variables.value[MCP_VARIABLE_PUBLISH_URL].data[11]
                 != '/');
     backend_json(&d, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 

@@ -79,7 +79,6 @@ TEST(list_is_fresh_until_the_end_of_check)
     has(a.text, "\"two\"");
     client_close(&d, &a);
     cached("\"two\"");
-    quiet();
 }
 
 
@@ -101,8 +100,6 @@ TEST(server_fails_the_old_list_is_used_for_a_second)
     sends("tools/list");
     answer(PAGE("two"));
     has(a.text, "\"two\"");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -116,8 +113,6 @@ TEST(server_is_silent_the_old_list_is_used_after_ten_seconds)
     assert_null(strstr(a.text, "\"one\""));
     driver_wait(&d, 1);
     has(a.text, "\"one\"");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -140,8 +135,6 @@ TEST(client_leaves_while_the_server_is_asked_others_ask_later)
     sends("tools/list");
     answer(PAGE("two"));
     has(a.text, "\"two\"");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -152,8 +145,6 @@ TEST(server_fails_for_longer_than_stale_the_client_gets_the_fault)
     list(&a);
     backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     has(a.text, "-32603");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -173,8 +164,6 @@ TEST(server_refuses_credentials_the_client_gets_the_fault)
     sends("tools/list");
     answer(PAGE("two"));
     has(a.text, "\"two\"");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -189,8 +178,6 @@ TEST(list_with_a_resume_token_is_not_stored)
     sends("tools/list");
     answer(PAGE("two"));
     has(a.text, "\"two\"");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -210,7 +197,6 @@ TEST(list_changes_before_an_older_response_it_is_not_stored)
     has(a.text, "\"two\"");
     client_close(&d, &a);
     cached("\"two\"");
-    quiet();
 }
 
 
@@ -223,7 +209,6 @@ TEST(list_is_invalid_it_is_not_stored)
 
     fill_cache();
     cached("\"one\"");
-    quiet();
 }
 
 
@@ -234,8 +219,6 @@ TEST(list_of_another_process_is_not_used)
     sends("tools/list");
     answer(PAGE("two"));
     has(a.text, "\"two\"");
-    client_close(&d, &a);
-    quiet();
 }
 
 

@@ -91,7 +91,6 @@ TEST(server_gives_a_time_get_follows_after_it)
     has(a.text, RESULT);
     client_close(&d, &a);
     assert_int_equal(d.n_breqs, 0);
-    quiet();
 }
 
 
@@ -106,7 +105,6 @@ TEST(server_gives_no_time_get_follows_after_a_second)
     client_post(&d, 0, &b, session, CANCEL7);
     client_close(&d, &b);
     end();
-    quiet();
 }
 
 
@@ -118,8 +116,6 @@ TEST(server_gives_a_long_time_get_follows_after_30_s)
     break_off("");
     resumed(MCP_UPSTREAM_RESUME_LONG, "e1");
     begin_stream(response_event(d.breqs[0]));
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -137,8 +133,6 @@ TEST(get_brings_nothing_the_time_doubles_until_the_call_fails)
 
     has(a.text, "-32603");
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -157,8 +151,6 @@ TEST(get_brings_an_event_or_lasts_the_time_is_the_first_one_again)
     resumed(100, "e2");
     begin_stream(response_event(d.breqs[0]));
     has(a.text, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -174,8 +166,6 @@ TEST(call_timeout_passes_between_two_streams_the_call_is_cancelled)
     backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
     driver_wait(&d, 10000);
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -188,8 +178,6 @@ TEST(call_timeout_passes_during_get_it_counts_from_the_beginning)
     has(a.text, "timed out");
     sends("notifications/cancelled");
     backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -203,8 +191,6 @@ TEST(server_refuses_get_the_fault_is_that_of_the_first_stream)
     backend_end(&d, breq, MCP_FAULT_NONE);
     has(a.text, "Backend sent an invalid response");
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -220,8 +206,6 @@ TEST(server_does_not_know_the_session_of_get_the_call_is_not_sent_again)
     backend_end(&d, breq, MCP_FAULT_NONE);
     has(a.text, "Backend sent an invalid response");
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -236,8 +220,6 @@ TEST(process_ends_at_once_the_stream_is_not_resumed)
     backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     driver_wait(&d, 1000);
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 

@@ -45,7 +45,6 @@ TEST(client_each_has_its_own_session)
 
     two_clients(MCP_UPSTREAM_OF_CLIENT, keys);
     assert_memory_not_equal(keys[0], keys[1], MCP_STREAM_TEXT_LEN);
-    quiet();
 }
 
 
@@ -61,8 +60,6 @@ TEST(principal_both_use_one_session_and_delete_does_not_end_it)
     client_send(&d, 0, &a, "DELETE", "");
     assert_int_equal(a.status, 204);
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -83,8 +80,6 @@ TEST(call_each_has_its_own_session_that_ends_with_it)
         client_close(&d, &a);
         end();
     }
-
-    quiet();
 }
 
 
@@ -114,8 +109,6 @@ TEST(text_of_another_version_in_the_zone_a_new_session_replaces_it)
     call_tool(&a);
     sends("tools/call");
     answer(RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -127,7 +120,6 @@ TEST(session_of_one_client_declares_its_capabilities)
     client_close(&d, &a);
     open_session();
     end();
-    quiet();
 }
 
 
@@ -140,7 +132,6 @@ TEST(session_of_a_principal_declares_no_capabilities)
     client_close(&d, &a);
     open_session();
     end();
-    quiet();
 }
 
 

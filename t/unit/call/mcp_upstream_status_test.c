@@ -130,7 +130,6 @@ TEST(session_opened_and_used_state_is_init_then_hit)
     assert_int_equal(row()->opened, 1);
     assert_int_equal(row()->refused, 0);
     assert_int_equal(row()->revision, MCP_REVISION_2025_06_18);
-    quiet();
 }
 
 
@@ -157,8 +156,6 @@ TEST(session_lost_state_is_again)
     call_tool(&a);
     state_is("hit");
     answer(RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -179,7 +176,6 @@ TEST(call_without_session_state_is_init_each_time)
 
     assert_int_equal(row()->opened, 2);
     assert_int_equal(row()->sessions, 0);
-    quiet();
 }
 
 
@@ -192,7 +188,6 @@ TEST(server_names_itself)
     assert_string_equal(row()->version, "7");
     client_close(&d, &a);
     end();
-    quiet();
 }
 
 
@@ -229,7 +224,6 @@ TEST(initialize_fails_it_is_counted)
     }
 
     assert_int_equal(row()->opened, 0);
-    quiet();
 }
 
 
@@ -242,8 +236,6 @@ TEST(server_refuses_initialize_it_is_up)
     failed(MCP_UPSTREAM_UP, MCP_REASON_UPSTREAM_SESSION,
            "the MCP server refused initialize");
     assert_int_equal(row()->refused, 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -255,8 +247,6 @@ TEST(initialize_times_out_it_is_counted)
     failed(MCP_UPSTREAM_DOWN, MCP_REASON_BACKEND_TIMEOUT,
            "the MCP server sent no response in time");
     assert_int_equal(row()->refused, 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -273,7 +263,6 @@ TEST(call_fails_server_is_down_until_it_responds)
     call_ok();
     assert_int_equal(row()->up, MCP_UPSTREAM_UP);
     assert_int_equal(row()->reason, MCP_REASON_BACKEND_FAILED);
-    quiet();
 }
 
 
@@ -285,8 +274,6 @@ TEST(invalid_response_server_is_down)
     backend_answer(&d, d.breqs[0], "{\"jsonrpc\":\"2.0\"");
     assert_int_equal(row()->up, MCP_UPSTREAM_DOWN);
     assert_int_equal(row()->reason, MCP_REASON_BACKEND_OUTPUT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -299,8 +286,6 @@ TEST(json_rpc_error_server_is_up)
                                    "{\"code\":-32602,\"message\":\"no\"}}");
     assert_int_equal(row()->up, MCP_UPSTREAM_UP);
     assert_int_equal(row()->failed_at, 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -316,8 +301,6 @@ TEST(delete_is_refused_server_stays_up)
     assert_int_equal(a.status, 204);
     assert_int_equal(row()->up, MCP_UPSTREAM_UP);
     assert_int_equal(row()->failed_at, 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 

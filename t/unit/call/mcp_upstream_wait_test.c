@@ -30,7 +30,6 @@ TEST(two_requests_without_session_one_opens_it)
     client_close(&d, &a);
     client_close(&d, &b);
     end();
-    quiet();
 }
 
 
@@ -50,7 +49,6 @@ TEST(server_begins_to_respond_others_are_sent)
     client_close(&d, &a);
     client_close(&d, &b);
     end();
-    quiet();
 }
 
 
@@ -70,7 +68,6 @@ TEST(server_is_silent_others_are_sent_after_a_second)
     client_close(&d, &a);
     client_close(&d, &b);
     end();
-    quiet();
 }
 
 
@@ -83,10 +80,6 @@ TEST(session_does_not_open_all_requests_fail)
 
     has(a.text, "Backend timed out");
     has(b.text, "Backend timed out");
-
-    client_close(&d, &a);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -118,7 +111,6 @@ TEST(request_waits_for_two_others_it_fails_after_10_s_in_all)
     client_close(&d, &b);
     client_close(&d, &clients[0]);
     client_close(&d, &clients[1]);
-    quiet();
 }
 
 
@@ -148,7 +140,6 @@ TEST(too_many_requests_wait_the_next_one_fails)
 
     end();
     driver_wait(&d, 120000);
-    quiet();
 }
 
 
@@ -173,7 +164,6 @@ TEST(client_of_waiting_request_disconnects_it_can_resume)
     client_close(&d, &a);
     client_close(&d, &b);
     end();
-    quiet();
 }
 
 
@@ -195,7 +185,6 @@ TEST(waiting_request_cancelled_batch_gets_the_others)
     client_close(&d, &a);
     client_close(&d, &b);
     end();
-    quiet();
 }
 
 
@@ -233,8 +222,6 @@ TEST(session_ends_after_the_call_the_call_is_the_last_request_for_the_log)
     assert_false(mcp_backend_request_is_last(breq));
 
     mcp_call_release(call);
-    client_close(&d, &a);
-    quiet();
 }
 
 

@@ -33,8 +33,6 @@ TEST(test_batch_mix)
                 "\"result\":" RESULT "},{");
     has(a.text, "-32600");
     assert_int_equal(a.text[a.len - 1], ']');
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -54,8 +52,6 @@ TEST(test_batch_streams)
     end_with_result(breq);
     has(a.text, ".3\ndata: " ANSWER "\n\n");
     assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -108,8 +104,6 @@ TEST(test_batch_cancel)
     cancel(1, old, "7");
     assert_int_equal(a.ended, 1);
     has_not(a.text, "data:");
-    client_close(&d, &a);
-    quiet();
 }
 
 

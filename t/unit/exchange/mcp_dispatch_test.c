@@ -151,7 +151,6 @@ TEST(test_answers)
 
     assert_int_equal(stats().streams, 0);
     assert_int_equal(stats().counter[MCP_COUNT_CALLS], 0);
-    quiet();
 }
 
 
@@ -220,9 +219,6 @@ TEST(test_progress_tokens)
     variable_is(&d.breqs[0]->variables, MCP_VARIABLE_REQUEST_ID, "8");
     backend_answer(&d, d.breqs[0], RESULT);
     has(a.text, "[" BAD_TOKEN ",{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":");
-    client_close(&d, &a);
-
-    quiet();
 }
 
 
@@ -287,7 +283,6 @@ TEST(test_batches)
     }
 
     assert_int_equal(stats().streams, 0);
-    quiet();
 }
 
 

@@ -166,7 +166,6 @@ TEST(test_asked)
     assert_string_equal(client_answer_header(&a,
                                              "Access-Control-Allow-Headers"),
                         FIXED);
-    client_close(&d, &a);
 }
 
 

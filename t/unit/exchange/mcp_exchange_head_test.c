@@ -220,8 +220,6 @@ TEST(test_http)
 
         client_close(&d, &a);
     }
-
-    quiet();
 }
 
 
@@ -256,7 +254,6 @@ TEST(test_many_lines)
     a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
     assert_int_equal(mcp_exchange_head(a.x, &head), MCP_OK);
     assert_int_equal(mcp_exchange_response(a.x)->status, 406);
-    client_close(&d, &a);
 }
 
 

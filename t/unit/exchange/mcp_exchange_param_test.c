@@ -217,7 +217,7 @@ TEST(test_cases)
             assert_str_is(detail, cases[i].detail);
         }
 
-        mcp_exchange_free(a.x);
+        client_close(&d, &a);
 
         /* a tool without declared headers, and an unknown tool: no check */
 
@@ -227,7 +227,7 @@ TEST(test_cases)
         assert_int_equal(mcp_exchange_param_check(
                              a.x, mcp_str("v"),
                              &(mcp_json_value_t) { 0 }, &detail), MCP_OK);
-        mcp_exchange_free(a.x);
+        client_close(&d, &a);
     }
 
     /* no catalog: the schemas are unknown, so there is no check */
@@ -236,7 +236,7 @@ TEST(test_cases)
     a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
     assert_int_equal(check("t", NULL, 0, "{\"region\":\"eu\"}", &detail),
                      MCP_OK);
-    mcp_exchange_free(a.x);
+    client_close(&d, &a);
 }
 
 
@@ -259,7 +259,7 @@ TEST(test_limits)
     a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
     assert_int_equal(check("t", headers, MCP_CATALOG_HEADERS_MAX,
                            "{\"region\":\"y\"}", &detail), MCP_OK);
-    mcp_exchange_free(a.x);
+    client_close(&d, &a);
 
     a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
     assert_int_equal(check("t", headers, MCP_CATALOG_HEADERS_MAX + 1,
@@ -268,7 +268,7 @@ TEST(test_limits)
     assert_int_equal(mcp_exchange_param_check(
                          a.x, mcp_str("u"), &(mcp_json_value_t) { 0 }, &detail),
                      MCP_OK);
-    mcp_exchange_free(a.x);
+    client_close(&d, &a);
 
     size = MCP_TOOL_PARAMS_SIZE - sizeof("Mcp-Param-X") + 1;
     big = malloc(size + 1);
@@ -281,7 +281,7 @@ TEST(test_limits)
         a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
         assert_int_equal(check("t", headers, 1, NULL, &detail),
                          i == 0 ? MCP_OK : MCP_ERR_SYNTAX);
-        mcp_exchange_free(a.x);
+        client_close(&d, &a);
     }
 
     free(big);
@@ -310,7 +310,7 @@ TEST(test_memory)
                    &detail);
 
         d.te.tm.fail_at = 0;
-        mcp_exchange_free(a.x);
+        client_close(&d, &a);
 
         if (rc == MCP_ERR_SYNTAX) {
             break;
@@ -375,7 +375,6 @@ TEST(test_call)
     assert_int_equal(d.n_breqs, 1);
     backend_answer(&d, d.breqs[0], RESULT);
     assert_int_equal(a.status, 200);
-    client_close(&d, &a);
 }
 
 

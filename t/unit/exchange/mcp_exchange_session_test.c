@@ -37,7 +37,6 @@ TEST(test_session_ends)
     client_close(&d, &a);
 
     ask(other, PING, 200, PONG);
-    quiet();
 }
 
 
@@ -89,7 +88,6 @@ TEST(test_session_ends_over_quota)
 
     assert_int_equal(stats().counter[MCP_COUNT_REJECTED_LIMIT], 0);
     assert_int_equal(stats().values, 1);
-    quiet();
 }
 
 
@@ -124,7 +122,6 @@ TEST(test_principal)
     a.principal = "ada";
     client_send(&d, 0, &a, "POST", PING);
     assert_int_equal(a.status, 404);
-    client_close(&d, &a);
 }
 
 

@@ -125,8 +125,6 @@ TEST(test_lasts_without_backend)
     publish(0, &b, path, RESULT);
     assert_int_equal(a.ended, 1);
     assert_int_equal(mcp_exchange_lasts(a.x), 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -140,8 +138,6 @@ TEST(test_gone_early)
 
     a.x = mcp_exchange_create_publish(d.process[0].worker, &d.endpoint,
                                       mcp_null_str, 0, &a);
-    client_close(&d, &a);
-    quiet();
 }
 
 

@@ -77,7 +77,6 @@ TEST(test_initialize)
     assert_int_equal(a.rc, MCP_ERR_MEMORY);
     client_close(&d, &a);
     d.te.random_rc = MCP_OK;
-    quiet();
 }
 
 

@@ -40,7 +40,6 @@ TEST(test_both)
     backend_json(&d, RESULT);
     sent(&a);
     driver_wait(&d, 60001);
-    quiet();
 }
 
 
@@ -72,7 +71,6 @@ TEST(test_messages)
     has(b.text, JOINED_ANSWER("2"));
     sent(&b);
     driver_wait(&d, 60001);
-    quiet();
 }
 
 
@@ -110,7 +108,6 @@ TEST(test_lost)
     sent(&a);
     sent(&b);
     driver_wait(&d, 60001);
-    quiet();
 }
 
 
@@ -206,8 +203,6 @@ TEST(test_waits)
     driver_wait(&d, 0);
     assert_int_equal(d.aborts, 1);
     modern_call(1, &b, "");
-    client_close(&d, &b);
-    client_close(&d, &a);
 }
 
 
@@ -251,7 +246,6 @@ TEST(test_not_called)
     has(b.text, "\"id\":2,\"result\":" RESULT);
     sent(&b);
     driver_wait(&d, 60001);
-    quiet();
 }
 
 
@@ -287,7 +281,6 @@ TEST(test_no_response)
     client_close(&d, &a);
     driver_killed(&d, 0, 1);
     has(b.text, "\"id\":4,\"error\":{\"code\":-32603");
-    client_close(&d, &b);
 }
 
 

@@ -44,8 +44,6 @@ TEST(test_honoured)
         has(a.text, expected);
         client_close(&d, &a);
     }
-
-    quiet();
 }
 
 
@@ -74,8 +72,6 @@ TEST(test_wrong)
         has(a.text, expected);
         client_close(&d, &a);
     }
-
-    quiet();
 }
 
 

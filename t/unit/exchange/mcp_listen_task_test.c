@@ -167,7 +167,6 @@ TEST(test_status)
     has(l.text, "\"status\":\"failed\"");
     same(1);
     client_close(&d, &l);
-    quiet();
 }
 
 
@@ -219,7 +218,6 @@ TEST(test_refused)
     listens(0, "\"taskIds\":[\"x\"]");
     has(l.text, "\"notifications\":{}}}");
     client_close(&d, &l);
-    quiet();
 }
 
 
@@ -247,7 +245,6 @@ TEST(test_several)
     has(l.text, task_id);
     driver_wait(&d, TTL);
     client_close(&d, &l);
-    quiet();
 }
 
 

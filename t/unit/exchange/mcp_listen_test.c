@@ -174,7 +174,6 @@ TEST(test_filters)
 
     client_post(&d, 0, &a, session, LISTEN("1", "{}"));
     assert_true(a.status != 200 || strstr(a.text, "\"error\"") != NULL);
-    client_close(&d, &a);
 }
 
 

@@ -136,8 +136,6 @@ TEST(test_lists)
 
     driver_values[0] = "1";
     has(answer_to(NULL, "tools/list", "\"x\":1"), "admin_b");
-
-    client_close(&d, &a);
 }
 
 
@@ -169,8 +167,6 @@ TEST(test_pages)
     text = answer_to(NULL, "prompts/list", "\"x\":1");
     has(text, "[{\"name\":\"p\"}]");
     has_not(text, "nextCursor");
-
-    client_close(&d, &a);
 }
 
 
@@ -240,7 +236,6 @@ TEST(test_hidden)
     backend_json(&d, "{\"contents\":[],\"cacheScope\":\"public\"}");
     has(a.text, "\"cacheScope\":\"private\"");
     has_not(a.text, "public");
-    client_close(&d, &a);
 }
 
 
@@ -257,7 +252,6 @@ TEST(test_no_rule)
     has(a.text, "echo");
     has(answer_to(NULL, "prompts/list", "\"x\":1"), "\"prompts\":[]");
     has(answer_to("pay", "tools/call", "\"name\":\"pay\""), "Unknown tool");
-    client_close(&d, &a);
 }
 
 
@@ -342,7 +336,6 @@ TEST(test_listen)
     assert_int_equal(a.status, 403);
     assert_string_equal(client_answer_header(&a, "WWW-Authenticate"),
                         "Bearer error=\"insufficient_scope\", scope=\"s o\"");
-    client_close(&d, &a);
 }
 
 

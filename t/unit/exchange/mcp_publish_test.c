@@ -97,7 +97,6 @@ TEST(test_detached)
     publish(1, &b, path, PROGRESS(3));
     assert_int_equal(b.status, 404);
     has(b.text, "-32004");
-    quiet();
 }
 
 
@@ -154,7 +153,6 @@ TEST(test_while_running)
     assert_int_equal(count(a.text, ANSWER), 1);
     client_close(&d, &a);
     backend_end(&d, breq, MCP_FAULT_NONE);
-    quiet();
 }
 
 
@@ -182,8 +180,6 @@ TEST(test_input)
     assert_true(d.breqs[0]->variables.value[MCP_VARIABLE_PUBLISH_URL].len > 0);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -192,8 +188,6 @@ TEST(test_times_out)
     detached(0);
     driver_wait(&d, 31000);
     has(a.text, "Backend timed out");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -438,8 +432,6 @@ TEST(test_subscribers)
 
     client_resume(&d, 0, &a, session, NULL);
     has(a.text, CHANGED);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -500,8 +492,6 @@ TEST(test_batch)
     publish(0, &b, url + 16, RESULT);
     has(a.text, ANSWER);
     assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 

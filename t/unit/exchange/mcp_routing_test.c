@@ -83,7 +83,6 @@ TEST(test_offers)
                 REQUEST("7", "resources/read", "{\"uri\":\"test://t/1\"}"));
     backend_json(&d, "{\"contents\":[]}");
     assert_int_equal(a.status, 200);
-    client_close(&d, &a);
 }
 
 
@@ -125,8 +124,6 @@ TEST(test_no_catalog)
     for (i = 0; i < ITEMS(all); i++) {
         ask(session, all[i], 200, "-32601");
     }
-
-    quiet();
 }
 
 

@@ -183,7 +183,6 @@ TEST(test_entrance)
     }
 
     assert_int_equal(d.n_breqs, 0);
-    quiet();
 }
 
 
@@ -224,7 +223,6 @@ TEST(test_twice)
     client_header(&a, "MCP-Protocol-Version", NEW);
     client_send(&d, 0, &a, "POST", PING);
     assert_int_equal(a.status, 400);
-    client_close(&d, &a);
 }
 
 
@@ -276,7 +274,6 @@ TEST(test_methods_of_http)
 
     client_post(&d, 0, &a, session, PING);
     assert_int_equal(a.status, 200);
-    client_close(&d, &a);
 }
 
 
@@ -295,7 +292,6 @@ TEST(test_session_is_ignored)
 
     client_post(&d, 0, &a, session, MESSAGE("ping", META("\"2025-11-25\"")));
     assert_int_equal(a.status, 200);
-    client_close(&d, &a);
 }
 
 
@@ -342,7 +338,6 @@ TEST(test_revisions_of_an_endpoint)
 
     client_post(&d, 0, &a, session, PING);
     assert_int_equal(a.status, 404);
-    client_close(&d, &a);
 }
 
 
@@ -354,7 +349,6 @@ TEST(test_initialize)
                         "{\"protocolVersion\":\"" MODERN "\"}"));
     assert_int_equal(a.status, 200);
     has(a.text, "\"protocolVersion\":\"2025-11-25\"");
-    client_close(&d, &a);
 }
 
 
@@ -370,7 +364,6 @@ TEST(test_discover)
         "\"experimental\":{\"resumableRequests\":{},\"resumeTokens\":{}}},"
         "\"instructions\":\"Be kind.\",\"resultType\":\"complete\","
         "\"ttlMs\":0,\"cacheScope\":\"public\"," INFO "}}");
-    client_close(&d, &a);
 }
 
 
@@ -385,7 +378,6 @@ TEST(test_lists)
         "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"prompts\":[{\"name\":"
         "\"p\"}],\"resultType\":\"complete\",\"ttlMs\":5000,"
         "\"cacheScope\":\"private\"," INFO "}}");
-    client_close(&d, &a);
 }
 
 
@@ -402,8 +394,6 @@ TEST(test_quick_call)
     assert_string_equal(a.text,
         "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[ ],"
         "\"x\":{\"_meta\":1},\"resultType\":\"complete\"," INFO "}}");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -447,8 +437,6 @@ TEST(test_errors_of_backends)
                      "Capabilities\":{\"sampling\":{}}}}}");
     assert_int_equal(a.status, 400);
     has(a.text, "\"error\":{\"code\":-32021,");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -477,8 +465,6 @@ TEST(test_stream)
     has(a.text, "\"data\":2");
     end_with_result(breq);
     has(a.text, "\"resultType\":\"complete\"");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -495,8 +481,6 @@ TEST(test_no_log)
     end_with_result(breq);
     assert_int_equal(a.status, 200);
     has_not(a.text, "notifications/message");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -607,7 +591,6 @@ TEST(test_get)
     client_close(&d, &a);
     client_close(&d, &b);
     get(id, 204);
-    quiet();
 }
 
 

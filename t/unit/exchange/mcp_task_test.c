@@ -64,7 +64,6 @@ TEST(test_unknown)
 
     strcpy(task_id, right);
     task_is(1, "\"status\":\"completed\"");
-    quiet();
 }
 
 
@@ -78,7 +77,6 @@ TEST(test_principal)
     task_refused(1, "tasks/get", "", UNKNOWN);
     round_principal = "bob";
     task_refused(1, "tasks/cancel", "", UNKNOWN);
-    quiet();
 }
 
 
@@ -128,7 +126,6 @@ TEST(test_declared)
     }
 
     task_does(1, "tasks/cancel", "");
-    quiet();
 }
 
 
@@ -146,8 +143,6 @@ TEST(test_session)
     mcp_backend_request_head(d.breqs[0], 200, mcp_str("application/json"));
     end_with_result(d.breqs[0]);
     has(a.text, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -173,7 +168,6 @@ TEST(test_cancel)
     end_with_result(task_begin(1));
     task_does(1, "tasks/cancel", "");
     task_is(1, "\"status\":\"completed\"");
-    quiet();
 }
 
 
@@ -193,8 +187,6 @@ TEST(test_times)
     d.endpoint.retry = 0;
     task_request(0, "tasks/get", "");
     has_not(b.text, "pollIntervalMs");
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -213,7 +205,6 @@ TEST(test_discover)
     d.endpoint.catalog = d.catalog;
     modern(0, &b, "server/discover", NULL, "\"x\":1");
     has_not(b.text, "extensions");
-    client_close(&d, &b);
 }
 
 
@@ -280,8 +271,6 @@ TEST(test_joined)
         task_is(1, "\"status\":\"completed\"");
         driver_wait(&d, TTL + 1);
     }
-
-    quiet();
 }
 
 
@@ -303,7 +292,6 @@ TEST(test_asked_again)
 
     driver_wait(&d, TTL + 1);
     round_principal = NULL;
-    quiet();
 }
 
 

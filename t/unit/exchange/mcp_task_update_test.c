@@ -28,7 +28,6 @@ TEST(test_params)
     }
 
     task_does(1, "tasks/update", ",\"inputResponses\":{}");
-    quiet();
 }
 
 
@@ -125,7 +124,6 @@ TEST(test_large)
     task_does(1, "tasks/update", line);
     backend_json(&d, RESULT);
     task_is(1, "\"status\":\"completed\"");
-    quiet();
 }
 
 
@@ -153,7 +151,6 @@ TEST(test_behind)
     task_does(1, "tasks/update", ",\"inputResponses\":{\"k#1\":{}}");
     assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
-    quiet();
 }
 
 
@@ -477,7 +474,6 @@ TEST(test_own)
     d.process[1].worker->cluster = NULL;
     backend_json(&d, RESULT);
     task_is(1, "\"status\":\"completed\"");
-    quiet();
 }
 
 
@@ -518,8 +514,6 @@ TEST(test_own_alone)
         backend_json(&d, RESULT);
         task_is(1, "\"status\":\"completed\"");
     }
-
-    quiet();
 }
 
 

@@ -78,8 +78,6 @@ TEST(test_resume_answers)
     driver_wait(&d, 10000);
     client_resume(&d, 1, &b, session, id);
     assert_int_equal(b.status, 404);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -115,8 +113,6 @@ TEST(test_purged)
     assert_int_equal(b.status, 200);
     end_with_result(breq);
     has(b.text, ANSWER);
-    client_close(&d, &b);
-    quiet();
 }
 
 

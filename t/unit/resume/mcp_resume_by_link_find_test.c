@@ -94,7 +94,6 @@ TEST(test_generations)
     client_close(&d, &a);
     get_is(NULL, url, last, 204);
     assert_int_equal(stats().values, 0);
-    quiet();
 }
 
 
@@ -137,7 +136,6 @@ TEST(test_spent)
     get_is(session, url, NULL, 200);
     driver_wait(&d, 5500);
     get_is(session, url, NULL, 404);
-    quiet();
 }
 
 
@@ -174,8 +172,6 @@ TEST(test_spent_meanwhile)
     get_is(session, old, NULL, 404);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 

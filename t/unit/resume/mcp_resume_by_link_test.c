@@ -29,8 +29,6 @@ TEST(test_gap)
     gap_reported(b.text, 50);
     end_with_result(breq);
     has(b.text, ANSWER);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -93,8 +91,6 @@ TEST(test_get)
     client_resume(&d, 0, &b, session, last);
     assert_int_equal(b.status, 404);
     assert_null(client_answer_header(&b, "Cache-Control"));
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -110,8 +106,6 @@ TEST(test_head_only)
     end_with_result(breq);
     send_to(1, &b, session, "GET", url, NULL, "");
     assert_int_equal(count(b.text, ANSWER), 1);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -140,8 +134,6 @@ TEST(test_answers_under_way)
     driver_pause(&d, 0, 0);
     end_with_result(d.breqs[0]);
     has(b.text, ANSWER);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -168,8 +160,6 @@ TEST(test_asked_meanwhile)
     send_to(1, &a, session, "POST", url, NULL, answers(2));
     end_with_result(d.breqs[0]);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -204,7 +194,6 @@ TEST(test_answer_again)
     client_post(&d, 1, &a, session, answer_of(1));
     client_close(&d, &a);
     backend_json(&d, RESULT);
-    quiet();
 }
 
 
@@ -237,8 +226,6 @@ TEST(test_batch)
     assert_int_equal(b.status, 200);
     backend_answer(&d, d.breqs[0], RESULT);
     has(b.text, "\"id\":7,");
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -281,7 +268,6 @@ TEST(test_some_answers)
     has(a.text, ANSWER);
     client_close(&d, &a);
     get_is(session, url, NULL, 200);
-    quiet();
 }
 
 
@@ -320,7 +306,6 @@ TEST(test_last_answer)
     backend_json(&d, RESULT);
     get_is(session, url, NULL, 200);
     get_is(session, old, NULL, 404);
-    quiet();
 }
 
 
@@ -381,8 +366,6 @@ TEST(test_proven)
         assert_int_equal(d.n_breqs, 1);
         backend_json(&d, RESULT);
     }
-
-    quiet();
 }
 
 
@@ -469,8 +452,6 @@ TEST(test_answer_lost)
     client_close(&d, &a);
     send_to(1, &a, NULL, "GET", url, last, "");
     assert_int_equal(count(a.text, ANSWER), 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -501,8 +482,6 @@ TEST(test_closed_at_will)
     send_to(0, &b, NULL, "GET", url, last, "");
     end_with_result(breq);
     has(b.text, ANSWER);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -525,9 +504,6 @@ TEST(test_ignored)
     assert_int_equal(a.ended, 0);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-
-    quiet();
 }
 
 
@@ -587,8 +563,6 @@ TEST(test_revisions)
         client_close(&d, &a);
         backend_json(&d, RESULT);
     }
-
-    quiet();
 }
 
 
@@ -625,7 +599,6 @@ TEST(test_encoded)
     get_is(session, text, NULL, 404);
 
     end_with_result(breq);
-    quiet();
 }
 
 
@@ -726,7 +699,6 @@ TEST(test_refused)
     end_with_result(breq);
     end_session(0, session);
     get_is(NULL, url, NULL, 404);
-    quiet();
 }
 
 
@@ -773,7 +745,6 @@ TEST(test_event_ids)
     }
 
     driver_wait(&d, 70000);
-    quiet();
 }
 
 
@@ -821,7 +792,6 @@ TEST(test_revision)
     client_close(&d, &a);
     end_with_result(breq);
     driver_wait(&d, 70000);
-    quiet();
 }
 
 
@@ -854,8 +824,6 @@ TEST(test_full)
     assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     has(b.text, ANSWER);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -899,8 +867,6 @@ TEST(test_large)
     assert_int_equal(count(d.last_body, "\"roots\":[]"), 5);
     backend_json(&d, RESULT);
     has(b.text, ANSWER);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -920,7 +886,6 @@ TEST(test_too_late)
     client_last_id(&b, last);
     client_close(&d, &b);
     get_is(session, url, last, 204);
-    quiet();
 }
 
 
@@ -939,8 +904,6 @@ TEST(test_listener)
 
     send_to(1, &a, NULL, "GET", url, NULL, "");
     assert_int_equal(a.status, 200);
-    client_close(&d, &a);
-    quiet();
 }
 
 

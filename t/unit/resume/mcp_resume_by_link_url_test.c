@@ -102,8 +102,6 @@ TEST(test_header)
     assert_string_equal(client_answer_header(&a,
                                              "Access-Control-Expose-Headers"),
                         "Mcp-Session-Id, WWW-Authenticate, Retry-After");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -150,8 +148,6 @@ TEST(test_origin_told)
             has(d.te.last, cases[i].line);
         }
     }
-
-    quiet();
 }
 
 
@@ -185,8 +181,6 @@ TEST(test_long_target)
 
         client_close(&d, &a);
     }
-
-    quiet();
 }
 
 
@@ -244,7 +238,6 @@ TEST(test_secret)
     d.endpoint.link = 0;
     rest = mcp_str("/mcp?mcp-stream=abc");
     assert_int_equal(mcp_exchange_secret(&d.endpoint, &rest, &secret), 0);
-    quiet();
 }
 
 

@@ -85,8 +85,6 @@ TEST(test_policy)
     ask(session, status_of("7", token), 200, "\"code\":-32601");
     ask(session, resume_of("7", token), 200, "\"code\":-32601");
     end_with_result(breq);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -146,7 +144,6 @@ TEST(test_status)
     backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
     ask(session, status_of("7", token), 200, "\"status\":\"failed\","
         "\"hasPendingMessage\":true");
-    quiet();
 }
 
 
@@ -198,8 +195,6 @@ TEST(test_resume)
     post_after(0, &b, session, resume_of("7", token), NULL);
     has(b.text, ANSWER);
     assert_int_equal(b.ended, 1);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -238,8 +233,6 @@ TEST(test_gap)
     has_not(a.text, "notifications/message");
     end_with_result(breq);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -268,8 +261,6 @@ TEST(test_closed_at_will)
     end_with_result(breq);
     assert_int_equal(count(b.text, ANSWER), 1);
     assert_int_equal(count(b.text, PROGRESS(1)), 0);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -288,8 +279,6 @@ TEST(test_response_lost)
     assert_int_equal(count(b.text, POLICY), 0);
     assert_int_equal(count(b.text, PROGRESS(1)), 1);
     assert_int_equal(count(b.text, ANSWER), 1);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -349,7 +338,6 @@ TEST(test_busy)
     has(b.text, ANSWER);
     client_close(&d, &b);
     driver_wait(&d, 20000);
-    quiet();
 }
 
 
@@ -419,7 +407,6 @@ TEST(test_refused)
     driver_wait(&d, 70000);
     ask(session, resume_of("7", token), 200, REFUSED);
     ask(session, status_of("7", token), 200, REFUSED);
-    quiet();
 }
 
 
@@ -434,8 +421,6 @@ TEST(test_principal)
     ask(session, resume_of("7", token), 200, REFUSED);
 
     end_with_result(breq);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -472,7 +457,6 @@ TEST(test_time)
     assert_int_equal(stats().streams, 0);
     assert_int_equal(stats().counter[MCP_COUNT_CALLS_EXPIRED], 1);
     (void) breq;
-    quiet();
 }
 
 
@@ -497,8 +481,6 @@ TEST(test_ids)
     assert_int_equal(b.streaming, 1);
     backend_answer(&d, breq, RESULT);
     has(b.text, "{\"jsonrpc\":\"2.0\",\"id\":\"\\u0061/b\",\"result\":");
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -583,8 +565,6 @@ TEST(test_batch)
     snprintf(body, sizeof(body), "%.22s.0", last);
     client_resume(&d, 1, &b, session, body);
     assert_int_equal(count(b.text, "\ndata: {"), 8);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -653,7 +633,6 @@ TEST(test_batch_status)
     backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
     ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
     ask(session, status_of("8", token), 200, "\"status\":\"failed\"");
-    quiet();
 }
 
 
@@ -696,8 +675,6 @@ TEST(test_batch_asked)
         backend_answer(&d, d.breqs[0], RESULT);
         ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
     }
-
-    quiet();
 }
 
 
@@ -726,7 +703,6 @@ TEST(test_batch_cancelled)
     backend_answer(&d, d.breqs[0], RESULT);
     ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
     ask(session, status_of("8", token), 200, REFUSED);
-    quiet();
 }
 
 
@@ -743,8 +719,6 @@ TEST(test_owner_dies)
     ask(session, status_of("7", token), 200, "\"status\":\"failed\"");
     post_after(1, &b, session, resume_of("7", token), NULL);
     has(b.text, "\"id\":7,\"error\":{\"code\":-32603");
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -765,7 +739,6 @@ TEST(test_full)
     driver_wait(&d, 100);
     mcp_store_free(&d.process[1].store, &ref);
     driver_wait(&d, 10000);
-    quiet();
 }
 
 

@@ -84,8 +84,6 @@ TEST(test_create)
         "\"code\":-32601");
     end_with_result(breq);
     has_not(a.text, "notifications/stream");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -131,7 +129,6 @@ TEST(test_poll)
     client_close(&d, &a);
     ask(session, poll_it(), 200, "\"status\":\"completed\","
         "\"pendingMessages\":false,\"hasRequest\":false,\"hasError\":false");
-    quiet();
 }
 
 
@@ -166,8 +163,6 @@ TEST(test_poll_all)
 
     end_with_result(breq);
     backend_json(&d, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -231,7 +226,6 @@ TEST(test_poll_many)
     end_with_result(breq);
     client_close(&d, &a);
     driver_wait(&d, 20000);
-    quiet();
 }
 
 
@@ -292,8 +286,6 @@ TEST(test_poll_once)
     client_post(&d, 1, &b, session, REQUEST("1", "stream/poll/all", "{}"));
     assert_int_equal(count(b.text, stream), 1);
     has(b.text, "\"pendingMessages\":false");
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -349,8 +341,6 @@ TEST(test_resume)
     post_after(0, &b, session, resume_it(), last);
     has_not(b.text, ANSWER);
     has(b.text, end);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -367,8 +357,6 @@ TEST(test_over_and_stopping)
     has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n\n");
     has(a.text, "\"method\":\"" END "\"");
     assert_int_equal(count(a.text, "retry:"), 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -397,8 +385,6 @@ TEST(test_pieces)
              "\"result\":{}}\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"" END
              "\",\"params\":{\"streamId\":\"%s\"}}\n\n", id, stream);
     has(a.text, line);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -428,8 +414,6 @@ TEST(test_mixed)
 
     client_resume(&d, 0, &a, session, last);
     assert_int_equal(a.status, 204);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -456,8 +440,6 @@ TEST(test_superseded)
 
     end_with_result(breq);
     has(a.text, END);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -514,7 +496,6 @@ TEST(test_refused)
     backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
     backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     driver_wait(&d, 70000);
-    quiet();
 }
 
 
@@ -538,8 +519,6 @@ TEST(test_principal)
     assert_int_equal(a.ended, 0);
     end_with_result(breq);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -566,7 +545,6 @@ TEST(test_abandoned)
     ask(session, poll_it(), 200, REFUSED);
     ask(session, resume_it(), 200, REFUSED);
     (void) breq;
-    quiet();
 }
 
 
@@ -617,8 +595,6 @@ TEST(test_named)
     assert_memory_equal(last, first, 22);
     assert_string_equal(last + 22, ".4");
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -643,7 +619,6 @@ TEST(test_not_resumable)
     client_close(&d, &a);
     driver_wait(&d, 100);
     assert_int_equal(d.aborts, 1);
-    quiet();
 }
 
 
@@ -670,8 +645,6 @@ TEST(test_batch)
     backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     assert_int_equal(count(b.text, "\"code\":-32603"), 2);
     has(b.text, END);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -706,8 +679,6 @@ TEST(test_batch_error)
         "\"hasError\":false");
     post_after(1, &b, session, resume_it(), last);
     has(b.text, RESULT);
-    client_close(&d, &b);
-    quiet();
 }
 
 

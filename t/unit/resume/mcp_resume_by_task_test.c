@@ -29,7 +29,6 @@ TEST(test_slow)
     task_is(1, "\"status\":\"working\"");
     end_with_result(breq);
     task_is(1, "\"status\":\"completed\"");
-    quiet();
 }
 
 
@@ -58,7 +57,6 @@ TEST(test_stream)
     end_with_result(breq);
     task_is(0, "\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]"
                ",\"resultType\":\"complete\"");
-    quiet();
 }
 
 
@@ -75,8 +73,6 @@ TEST(test_in_time)
     end_with_result(d.breqs[0]);
     assert_int_equal(a.ended, 1);
     has_not(a.text, "task");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -92,7 +88,6 @@ TEST(test_detached)
     begin_status_listener();
     task_is(1, "\"status\":\"working\"");
     driver_wait(&d, TTL);
-    quiet();
 }
 
 
@@ -132,8 +127,6 @@ TEST(test_tools)
     assert_int_equal(a.status, 0);
     end_with_result(d.breqs[0]);
     has(a.text, "\"resultType\":\"complete\"");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -145,7 +138,6 @@ TEST(test_over_at_once)
     assert_int_equal(a.status, 200);
     begin_status_listener();
     task_is(0, "\"status\":\"completed\"");
-    quiet();
 }
 
 
@@ -181,8 +173,6 @@ TEST(test_other_methods)
     driver_wait(&d, 501);
     has(a.text, "nextResumeToken");
     end_with_result(d.breqs[0]);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -220,7 +210,6 @@ TEST(test_full)
     client_close(&d, &a);
     mcp_store_free(&d.process[1].store, &ref);
     driver_pump(&d);
-    quiet();
 }
 
 

@@ -80,7 +80,6 @@ TEST(test_pages)
     gets_again(0, key, RESULT);
     driver_wait(&d, 6000);
     ask(session, text, 200, REFUSED);
-    quiet();
 }
 
 
@@ -127,8 +126,6 @@ TEST(test_pages_params)
                  "{\"_meta\":{\"resumeToken\":\"%s\"},%s}"), token, bad[i]);
         ask(session, line, 200, REFUSED);
     }
-
-    quiet();
 }
 
 
@@ -209,7 +206,6 @@ TEST(test_pages_lost)
     assert_int_equal(stats().streams, 1);
     end_session(1, session);
     assert_int_equal(stats().streams, 0);
-    quiet();
 }
 
 
@@ -272,8 +268,6 @@ TEST(test_pages_superseded)
     client_close(&d, &b);
     assert_int_equal(client_pull(&a), MCP_DONE);
     has_not(a.text, INTERIM);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -376,8 +370,6 @@ TEST(test_pages_running)
     driver_wait(&d, 200);
     come_again(&b, key);
     backend_json(&d, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -409,8 +401,6 @@ TEST(test_pages_running_without_memory)
     fail_each(wait_without_memory);
     backend_json(&d, RESULT);
     has(a.text, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -433,8 +423,6 @@ TEST(test_pages_batch)
     client_post(&d, 0, &a, session, again(token));
     has(d.last_body, "\"resumeToken\":\"p2\"}");
     backend_json(&d, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -453,7 +441,6 @@ TEST(test_pages_and_streams)
         "\"result\":{\"statuses\":[]}");
     driver_wait(&d, 6000);
     assert_int_equal(stats().streams, 0);
-    quiet();
 }
 
 
@@ -496,8 +483,6 @@ TEST(test_pages_alike)
     backend_json(&d, PAGE);
     d.te.random_rc = MCP_OK;
     has(a.text, "\"id\":7,\"error\":{\"code\":-32603,");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -580,7 +565,6 @@ TEST(test_pages_again)
     has(a.text, RESULT);
     client_close(&d, &a);
     gets_again(0, token, RESULT);
-    quiet();
 }
 
 
@@ -653,7 +637,6 @@ TEST(test_pages_again_ids)
     client_close(&d, &b);
     end_of_rest(breq, &a);
     gets_all(token, AGAIN(2));
-    quiet();
 }
 
 
@@ -684,8 +667,6 @@ TEST(test_full)
 
     mcp_store_free(&d.process[1].store, &ref);
     end_of_rest(breq, &a);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -750,7 +731,6 @@ TEST(test_pages_unmade)
     assert_int_equal(a.rc, MCP_ERR_MEMORY);
     client_close(&d, &a);
     passes(token);
-    quiet();
 }
 
 
@@ -806,7 +786,6 @@ TEST(test_pages_unanswered)
     driver_wait(&d, 11000);
     assert_int_equal(d.n_breqs, 0);
     passes(key);
-    quiet();
 }
 
 
@@ -831,8 +810,6 @@ TEST(test_pages_without)
         has_not(a.text, "nextResumeToken");
         client_close(&d, &a);
     }
-
-    quiet();
 }
 
 
@@ -902,8 +879,6 @@ TEST(test_pages_bad)
     client_post(&d, 0, &a, session, CALL);
     backend_json(&d, bad[0]);
     has(a.text, "-32603");
-    client_close(&d, &a);
-    quiet();
 }
 
 

@@ -47,7 +47,6 @@ TEST(test_slow)
 
     driver_wait(&d, 6000);
     ask(session, again(token), 200, REFUSED);
-    quiet();
 }
 
 
@@ -71,8 +70,6 @@ TEST(test_gap)
     end_with_result(breq);
     has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":" RESULT "}\n\n");
     assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -110,8 +107,6 @@ TEST(test_rounds)
     client_post(&d, 1, &a, session, again(token));
     assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
                         "\"result\":" RESULT "}\n\n");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -125,8 +120,6 @@ TEST(test_over_and_stopping)
     client_post(&d, 1, &a, session, again(token));
     assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
                         "\"result\":" RESULT "}\n\n");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -168,7 +161,6 @@ TEST(test_streaming)
     client_post(&d, 0, &a, session, again(token));
     has_not(a.text, "\"progress\":1}");
     end_of_rest(breq, &a);
-    quiet();
 }
 
 
@@ -241,7 +233,6 @@ TEST(test_lost)
     client_close(&d, &b);
     driver_wait(&d, 6000);
     ask(session, again(token), 200, REFUSED);
-    quiet();
 }
 
 
@@ -274,8 +265,6 @@ TEST(test_superseded_and_gone)
     client_close(&d, &b);
     assert_int_equal(client_pull(&a), MCP_DONE);
     assert_int_equal(count(a.text, "\"id\":8,"), 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -298,7 +287,6 @@ TEST(test_superseded_without_interim)
     same_again(&a, key);
     client_close(&d, &a);
     end_of_rest(breq, &b);
-    quiet();
 }
 
 
@@ -326,7 +314,6 @@ TEST(test_superseded_and_stopping)
 
     assert_int_equal(b.ended, 0);
     end_of_rest(breq, &b);
-    quiet();
 }
 
 
@@ -349,8 +336,6 @@ TEST(test_gone)
     driver_pump(&d);
     assert_int_equal(a.ended, 1);
     has(a.text, "\"id\":8," REFUSED);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -373,7 +358,6 @@ TEST(test_winding_up)
 
     client_post(&d, 0, &a, session, again(token));
     end_of_rest(breq, &a);
-    quiet();
 }
 
 
@@ -407,7 +391,6 @@ TEST(test_errors)
     driver_wait(&d, 61000);
     assert_int_equal(d.aborts, 2);
     ask(session, again(token), 200, REFUSED);
-    quiet();
 }
 
 
@@ -428,8 +411,6 @@ TEST(test_input)
     reply(0, session, id, "\"result\":{\"roots\":[]}");
     backend_json(&d, RESULT);
     has(a.text, "\"id\":8,\"result\":" RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -453,7 +434,6 @@ TEST(test_stop)
     client_post(&d, 0, &a, session, again(token));
     has_not(a.text, "\"progress\":1}");
     end_of_rest(breq, &a);
-    quiet();
 }
 
 
@@ -522,8 +502,6 @@ TEST(test_whom)
     driver_wait(&d, 10000);
     assert_int_equal(a.status, 0);
     backend_json(&d, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -550,7 +528,6 @@ TEST(test_cancel)
     ask(session, again(token), 200, REFUSED);
     driver_wait(&d, 70000);
     assert_int_equal(stats().values, 0);
-    quiet();
 }
 
 
@@ -589,8 +566,6 @@ TEST(test_cancel_newest)
     driver_wait(&d, 10);
     assert_int_equal(d.aborts, 1);
     assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -682,7 +657,6 @@ TEST(test_refused)
     ask(session, again(token), 200, REFUSED);
     ask(session, again(key), 200, REFUSED);
     backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
-    quiet();
 }
 
 
@@ -706,8 +680,6 @@ TEST(test_principal)
     client_post_as(&d, 0, &a, session, "alice", again(token));
     has(d.last_body, "\"resumeToken\":\"p2\"");
     backend_json(&d, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 

@@ -81,8 +81,6 @@ TEST(test_told_soon)
     driver_wait(&d, 11);
     has(a.text, "stream/create");
     backend_json(&d, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -177,7 +175,6 @@ TEST(test_quiet)
     has(plain, ".0\nretry: 2000\ndata: \n\nid: ");
     assert_int_equal(count(plain, "\ndata: {"), 2);
     has_not(plain, "resume");
-    quiet();
 }
 
 
@@ -260,7 +257,6 @@ TEST(test_not_resumable)
     client_close(&d, &a);
     backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
     driver_wait(&d, 70000);
-    quiet();
 }
 
 
@@ -310,7 +306,6 @@ TEST(test_policy_holds)
     has(a.text, ANSWER);
     client_close(&d, &a);
     driver_wait(&d, 20000);
-    quiet();
 }
 
 
@@ -422,7 +417,6 @@ TEST(test_not_resumable_taken)
     client_close(&d, &b);
     client_close(&d, &a);
     driver_wait(&d, 20000);
-    quiet();
 }
 
 
@@ -450,7 +444,6 @@ TEST(test_batch_not_resumable)
     driver_wait(&d, 10);
     assert_int_equal(d.aborts, 2);
     driver_wait(&d, 70000);
-    quiet();
 }
 
 

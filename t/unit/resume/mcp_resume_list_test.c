@@ -43,7 +43,6 @@ TEST(test_first_events)
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
     driver_wait(&d, 20000);
-    quiet();
 }
 
 

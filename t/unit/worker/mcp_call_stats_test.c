@@ -140,8 +140,6 @@ TEST(test_kinds)
     assert_int_equal(running(), 0);
     assert_int_equal(stats_of(MCP_CALL_STATS_KIND_OTHER, "(other)")
                      .results[MCP_OUTCOME_OK], 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -210,7 +208,6 @@ TEST(test_refused)
     assert_int_equal(failure.reason, MCP_REASON_UNKNOWN);
     assert_int_equal(stats_of(MCP_CALL_STATS_KIND_OTHER, "(other)").failed_at,
                      0);
-    quiet();
 }
 
 

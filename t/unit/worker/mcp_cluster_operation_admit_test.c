@@ -218,7 +218,6 @@ TEST(test_batch)
     assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     has(b.text, "[" PONG "," ANSWER "]");
-    client_close(&d, &b);
 }
 
 

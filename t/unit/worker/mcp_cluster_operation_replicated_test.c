@@ -129,7 +129,6 @@ TEST(test_late)
     driver_wait(&d, MCP_OPERATION_TIME + 1);
     mcp_operation_answer(asked, MCP_OK);
     assert_int_equal(a.streaming, 1);
-    client_close(&d, &a);
 }
 
 
@@ -165,7 +164,6 @@ TEST(test_again)
     assert_int_equal(n_asked, n + 2);
     answer(MCP_OK);
     assert_int_equal(d.n_breqs, 1);
-    client_close(&d, &a);
 }
 
 
@@ -179,7 +177,6 @@ TEST(test_left)
     driver_pump(&d);
     assert_int_equal(d.n_breqs, 0);
     d.process[1].worker->cluster = NULL;
-    quiet();
 }
 
 

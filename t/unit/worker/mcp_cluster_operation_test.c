@@ -264,8 +264,6 @@ TEST(test_nobody)
     cancel(1, session, "7");
     assert_int_equal(d.aborts, 1);
     assert_int_equal(cluster.told, 2);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -343,7 +341,6 @@ TEST(test_listens)
 
     d.process[1].worker->cluster = NULL;
     end_session(0, session);
-    quiet();
 }
 
 

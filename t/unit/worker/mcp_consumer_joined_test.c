@@ -64,8 +64,6 @@ TEST(test_progress)
     reply(1, session, id, "\"result\":{\"action\":\"accept\"}");
     backend_json(&d, RESULT);
     has(a.text, "\"id\":8,\"result\":" RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -118,8 +116,6 @@ TEST(test_progress_left_out)
     assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
                         "\"result\":" RESULT "}\n\n");
     assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -143,7 +139,6 @@ TEST(test_progress_winding_up)
     client_post(&d, 0, &a, session, again(token));
     has_not(a.text, "notifications/progress");
     end_of_rest(breq, &a);
-    quiet();
 }
 
 
@@ -174,8 +169,6 @@ TEST(test_deep)
     client_post(&d, 1, &a, session, again(token));
     has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":");
     has(a.text, line);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -198,8 +191,6 @@ TEST(test_large)
     has(a.text, line);
     has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{");
     assert_int_equal(count(a.text, "\n\ndata: "), 2);
-    client_close(&d, &a);
-    quiet();
 }
 
 

@@ -91,8 +91,6 @@ TEST(test_keepalive)
     client_resume(&d, 0, &a, session, NULL);
     driver_wait(&d, 100000);
     assert_int_equal(count(a.text, "\n:\n"), 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -133,8 +131,6 @@ TEST(test_pieces)
 
     end_with_result(breq);
     assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -191,7 +187,6 @@ TEST(test_take_over)
 
     client_close(&d, &c[5]);
     free(c);
-    quiet();
 }
 
 
@@ -231,7 +226,6 @@ TEST(test_sent)
     assert_int_equal(sent(&ref), 3);
 
     end_with_result(breq);
-    quiet();
 }
 
 

@@ -62,8 +62,6 @@ TEST(test_close_after)
     client_resume(&d, 0, &a, session, id);
     end_with_result(breq);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -110,8 +108,6 @@ TEST(test_close_behind)
     assert_string_equal(id + 22, ".31");
     end_with_result(breq);
     has(b.text, ANSWER);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -144,7 +140,6 @@ TEST(test_close_in_the_middle)
     ends_with(a.text, RETRY);
     client_close(&d, &a);
     end_with_result(breq);
-    quiet();
 }
 
 
@@ -174,9 +169,6 @@ TEST(test_close_whom)
     assert_int_equal(a.ended, 0);
 
     end_with_result(breq);
-    client_close(&d, &a);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -217,8 +209,6 @@ TEST(test_stop)
     has_not(b.text, PROGRESS(2));
     has(b.text, PROGRESS(3));
     has(b.text, ANSWER);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -257,8 +247,6 @@ TEST(test_close_one)
 
     end_with_result(breq);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -294,7 +282,6 @@ TEST(test_close_without_id)
     client_close(&d, &a);
 
     end_with_result(breq);
-    quiet();
 }
 
 
@@ -323,9 +310,6 @@ TEST(test_session_ends)
     assert_int_equal(b.ended, 1);
     variable_is(mcp_exchange_variables(b.x), MCP_VARIABLE_OUTCOME, "gone");
     assert_int_equal(d.aborts, 1);
-    client_close(&d, &a);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -359,8 +343,6 @@ TEST(test_no_memory)
     client_resume(&d, 1, &a, session, id);
     end_with_result(breq);
     has(a.text, ANSWER);
-    client_close(&d, &a);
-    quiet();
 }
 
 

@@ -38,8 +38,6 @@ TEST(test_json)
     client_post(&d, 0, &a, session, CALL);
     backend_json(&d, RESULT);
     told(lines);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -61,7 +59,6 @@ TEST(test_stream)
     end_with_result(breq);
     client_close(&d, &a);
     told(lines);
-    quiet();
 }
 
 
@@ -81,8 +78,6 @@ TEST(test_close)
     assert_int_equal(a.x->reader.close, MCP_CONSUMER_CLOSE_NOW);
 
     end_with_result(breq);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -96,7 +91,6 @@ TEST(test_silence)
     client_close(&d, &a);
     d.te.env.log_level = MCP_LOG_DEBUG;
     assert_string_equal(d.te.debug, "");
-    quiet();
 }
 
 

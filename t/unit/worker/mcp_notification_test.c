@@ -105,7 +105,6 @@ TEST(test_listener)
     end_session(0, second);
     assert_int_equal(stats().listeners, 0);
     assert_int_equal(stats().subscriptions, 0);
-    quiet();
 }
 
 
@@ -141,8 +140,6 @@ TEST(test_listener_abandoned)
     assert_int_equal(stats().subscriptions, 0);
     client_resume(&d, 1, &a, session, id);
     assert_int_equal(a.status, 404);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -162,9 +159,6 @@ TEST(test_subscription_spelling)
     client_post(&d, 1, &b, session, REQUEST("1", "resources/subscribe",
                         "{\"uri\":\"test://b\"}"));
     has(b.text, "-32002");
-    client_close(&d, &b);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -184,8 +178,6 @@ TEST(test_subscription_refused)
     client_close(&d, &b);
     publish(1, &b, "/publish/static-token", UPDATED);
     has_not(a.text, "data: {");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -224,7 +216,6 @@ TEST(test_subscription_not_kept)
     client_close(&d, &a);
     driver_wait(&d, d.endpoint.max_wait + 1000);
     assert_int_equal(stats().subscriptions, 0);
-    quiet();
 }
 
 
@@ -302,8 +293,6 @@ TEST(test_listener_overrun)
     client_resume(&d, 1, &a, session, NULL);
     assert_int_equal(count(a.text, CHANGED), 4);
     has_not(a.text, "notifications/message");
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -382,7 +371,6 @@ TEST(test_lists)
     mcp_store_free(&d.process[0].store, &tools);
     mcp_store_free(&d.process[0].store, &prompts);
     mcp_store_free(&d.process[0].store, &elsewhere);
-    quiet();
 }
 
 

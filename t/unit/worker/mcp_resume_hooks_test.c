@@ -74,8 +74,6 @@ TEST(test_none)
     assert_int_equal(mcp_hook_stays(x), 0);
     assert_int_equal(mcp_hook_idle(x), 0);
     backend_json(&d, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 

@@ -65,7 +65,6 @@ TEST(servers_have_rows_that_processes_share)
     assert_int_equal(rows[0].revision, MCP_REVISION_2026_07_28);
     assert_string_equal(rows[1].name, "@c");
     assert_int_equal(rows[1].revision, MCP_REVISION_NONE);
-    quiet();
 }
 
 
@@ -87,7 +86,6 @@ TEST(endpoint_that_was_not_offered_has_a_row_when_its_server_is_called)
     assert_int_equal(mcp_store_upstream_all(&d.process[0].store, rows), 2);
     assert_string_equal(rows[0].endpoint, "/one");
     assert_string_equal(rows[1].endpoint, "/two");
-    quiet();
 }
 
 
@@ -107,7 +105,6 @@ TEST(no_row_left_it_is_logged)
     has(d.te.last, "no row of statistics left for the MCP server \"@a\" of "
                    "\"localhost/mcp\", which the status does not show: ");
     assert_int_equal(row_of(0, 0), MCP_STORE_UPSTREAM_NONE);
-    quiet();
 }
 
 

@@ -184,7 +184,6 @@ TEST(test_report)
     assert_int_equal(stats().streams, 0);
     has(d.te.last, "of \"echo\" expired with 1 events not fetched");
     assert_int_equal(stats().counter[MCP_COUNT_STREAMS_EXPIRED], 1);
-    quiet();
 }
 
 
@@ -210,8 +209,6 @@ TEST(test_reader_dies)
     end_with_result(breq);
     has(b.text, ANSWER);
     assert_int_equal(stats().counter[MCP_COUNT_CALLS_LOST], 0);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -244,7 +241,6 @@ TEST(test_wind_up)
     has(b.text, ANSWER);
     client_close(&d, &b);
     assert_int_equal(stats().counter[MCP_COUNT_CALLS_LOST], 0);
-    quiet();
 }
 
 
