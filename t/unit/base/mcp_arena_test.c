@@ -3,19 +3,17 @@
 /* The arena. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 
 #include "base/mcp_arena.h"
 
 
 TEST(test_arena_alloc)
 {
-    char         *p, *big;
-    size_t        i;
-    test_mem_t    tm;
-    mcp_arena_t   arena;
+    char        *p, *big;
+    size_t       i;
+    mcp_arena_t  arena;
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     assert_non_null(mcp_arena_alloc(&arena, 0));
@@ -53,20 +51,17 @@ TEST(test_arena_alloc)
 
     assert_non_null(mcp_arena_alloc(&arena, 1));
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
 /* The first block is small, and further blocks are larger. */
 TEST(test_arena_steps)
 {
-    size_t        i, n;
-    test_mem_t    tm;
-    mcp_arena_t   arena;
+    size_t       i, n;
+    mcp_arena_t  arena;
 
     static const size_t  sizes[] = { 1536, 2560, 4096, 4096 };
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -88,18 +83,15 @@ TEST(test_arena_steps)
     assert_int_equal(tm.live, 1);
 
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
 TEST(test_arena_reset)
 {
-    int           i;
-    void         *p;
-    test_mem_t    tm;
-    mcp_arena_t   arena;
+    int          i;
+    void        *p;
+    mcp_arena_t  arena;
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     mcp_arena_reset(&arena);
@@ -122,19 +114,16 @@ TEST(test_arena_reset)
     assert_int_equal(tm.live, 1);
 
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
 TEST(test_arena_mark)
 {
-    char              *p;
-    long               live;
-    test_mem_t         tm;
-    mcp_arena_t        arena;
-    mcp_arena_mark_t   empty, mark, inner;
+    char             *p;
+    long              live;
+    mcp_arena_t       arena;
+    mcp_arena_mark_t  empty, mark, inner;
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     empty = mcp_arena_mark(&arena);
@@ -161,17 +150,14 @@ TEST(test_arena_mark)
     assert_ptr_equal(mcp_arena_alloc(&arena, 8), p);
 
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
 TEST(test_arena_dup)
 {
-    mcp_str_t     s;
-    test_mem_t    tm;
-    mcp_arena_t   arena;
+    mcp_str_t    s;
+    mcp_arena_t  arena;
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     s = mcp_arena_dup(&arena, mcp_str("text"));
@@ -196,8 +182,7 @@ TEST(test_arena_dup)
     assert_non_null(mcp_arena_alloc(&arena, 1));
 
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

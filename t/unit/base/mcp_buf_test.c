@@ -3,19 +3,17 @@
 /* The growing buffer. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 
 #include "base/mcp_buf.h"
 
 
 TEST(test_buf_grow)
 {
-    char        c;
-    size_t      i;
-    mcp_buf_t   buf;
-    test_mem_t  tm;
+    char       c;
+    size_t     i;
+    mcp_buf_t  buf;
 
-    test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, 10000);
 
     for (i = 0; i < 10000; i++) {
@@ -49,16 +47,12 @@ TEST(test_buf_grow)
 
     mcp_buf_free(&buf);
     mcp_buf_free(&buf);
-    assert_int_equal(tm.live, 0);
 }
 
 
 TEST(test_buf_limits)
 {
-    mcp_buf_t   buf;
-    test_mem_t  tm;
-
-    test_mem_init(&tm);
+    mcp_buf_t  buf;
 
     mcp_buf_init(&buf, &tm.mem, 3);
     assert_non_null(mcp_buf_reserve(&buf, 0));
@@ -88,8 +82,6 @@ TEST(test_buf_limits)
     assert_int_equal(buf.failed, MCP_ERR_MEMORY);
     assert_int_equal(buf.len, 0);
     mcp_buf_free(&buf);
-
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -110,11 +102,9 @@ static const struct {
 
 TEST(test_buf_json)
 {
-    size_t      i;
-    mcp_buf_t   buf;
-    test_mem_t  tm;
+    size_t     i;
+    mcp_buf_t  buf;
 
-    test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, 1000);
 
     for (i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
@@ -131,16 +121,13 @@ TEST(test_buf_json)
                   "\"a\\u0000b\"\"\"x\\ny");
 
     mcp_buf_free(&buf);
-    assert_int_equal(tm.live, 0);
 }
 
 
 TEST(test_buf_int)
 {
-    mcp_buf_t   buf;
-    test_mem_t  tm;
+    mcp_buf_t  buf;
 
-    test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, 1000);
 
     mcp_buf_int(&buf, 0);
@@ -158,4 +145,4 @@ TEST(test_buf_int)
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

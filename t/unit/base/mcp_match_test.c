@@ -5,20 +5,20 @@
 
 #include <pthread.h>
 
-#include "test_env.h"
+#include "memory_cases.h"
 
 #include "base/mcp_match.h"
 
 
 static mcp_match_t *
-match_create(test_mem_t *tm, const char *pattern)
+match_create(const char *pattern)
 {
     char          error[128];
     mcp_match_t  *match;
 
-    test_mem_init(tm);
+    test_mem_init(&tm);
 
-    if (mcp_match_create(&tm->mem, test_str(pattern), &match, error,
+    if (mcp_match_create(&tm.mem, test_str(pattern), &match, error,
                          sizeof(error)) != MCP_OK)
     {
         fail_msg("%s: %s", pattern, error);
@@ -58,11 +58,10 @@ TEST(patterns_match)
     };
 
     size_t        i;
-    test_mem_t    tm;
     mcp_match_t  *match;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        match = match_create(&tm, cases[i].pattern);
+        match = match_create(cases[i].pattern);
 
         if (mcp_match(match, test_str(cases[i].subject)) != cases[i].matches) {
             fail_msg("%s on %s", cases[i].pattern, cases[i].subject);
@@ -79,26 +78,25 @@ TEST(patterns_match)
 
 TEST(subjects_end_without_nul)
 {
-    char          *p;
-    test_mem_t     tm;
-    mcp_match_t   *match;
+    char         *p;
+    mcp_match_t  *match;
 
     p = malloc(3);
     assert_non_null(p);
     memcpy(p, "abc", 3);
 
-    match = match_create(&tm, "~^abc$");
+    match = match_create("~^abc$");
     assert_int_equal(mcp_match(match, (mcp_str_t) { p, 3 }), 1);
     assert_int_equal(mcp_match(match, (mcp_str_t) { p, 2 }), 0);
     assert_int_equal(mcp_match(match, mcp_null_str), 0);
     mcp_match_free(match);
 
-    match = match_create(&tm, "abc");
+    match = match_create("abc");
     assert_int_equal(mcp_match(match, (mcp_str_t) { p, 3 }), 1);
     assert_int_equal(mcp_match(match, mcp_null_str), 0);
     mcp_match_free(match);
 
-    match = match_create(&tm, "~^$");
+    match = match_create("~^$");
     assert_int_equal(mcp_match(match, mcp_null_str), 1);
     mcp_match_free(match);
 
@@ -121,7 +119,6 @@ TEST(patterns_are_wrong)
 
     char          error[128], little[8];
     size_t        i;
-    test_mem_t    tm;
     mcp_match_t  *match;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -161,14 +158,13 @@ TEST(limits_hold)
 
     char          subject[20000];
     size_t        i;
-    test_mem_t    tm;
     mcp_match_t  *match;
 
     memset(subject, 'a', sizeof(subject));
     subject[sizeof(subject) - 1] = '!';
 
     for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
-        match = match_create(&tm, patterns[i]);
+        match = match_create(patterns[i]);
         assert_int_equal(mcp_match(match, (mcp_str_t) { subject,
                                                         sizeof(subject) }),
                          0);
@@ -182,12 +178,11 @@ TEST(interpreter_has_room)
 {
     char          subject[8192];
     size_t        i;
-    test_mem_t    tm;
     mcp_match_t  *match;
 
     memset(subject, 'a', sizeof(subject));
 
-    match = match_create(&tm, "~(*NO_JIT)^(a)(a)(a)[ab]*(?:c|$)");
+    match = match_create("~(*NO_JIT)^(a)(a)(a)[ab]*(?:c|$)");
     assert_int_equal(mcp_match(match, (mcp_str_t) { subject,
                                                     sizeof(subject) }), 1);
     mcp_match_free(match);
@@ -195,7 +190,7 @@ TEST(interpreter_has_room)
     /* without JIT, each repetition of a group needs memory: 128 repetitions
      * need more than the 20 KiB that PCRE2 has at first */
 
-    match = match_create(&tm, "~(*NO_JIT)^(?:a|b)*$");
+    match = match_create("~(*NO_JIT)^(?:a|b)*$");
 
     for (i = 0; i <= 128; i++) {
         assert_int_equal(mcp_match(match, (mcp_str_t) { subject, i }), 1);
@@ -207,17 +202,16 @@ TEST(interpreter_has_room)
 
 TEST(matching_allocates_nothing)
 {
-    unsigned long   total;
-    test_mem_t      tm;
-    mcp_match_t    *match;
+    unsigned long  total;
+    mcp_match_t   *match;
 
-    match = match_create(&tm, "~^(a|b)+c$");
+    match = match_create("~^(a|b)+c$");
     total = tm.total;
     assert_int_equal(mcp_match(match, mcp_str("abababc")), 1);
     assert_int_equal(tm.total, total);
     mcp_match_free(match);
 
-    match = match_create(&tm, "~(*NO_JIT)^(a|b)+c$");
+    match = match_create("~(*NO_JIT)^(a|b)+c$");
     total = tm.total;
     assert_int_equal(mcp_match(match, mcp_str("abababc")), 1);
     assert_int_equal(tm.total, total);
@@ -249,10 +243,7 @@ TEST(threads_share)
     char          error[128];
     void         *wrong;
     pthread_t     threads[4];
-    test_mem_t    tm;
     mcp_match_t  *match;
-
-    test_mem_init(&tm);
 
     assert_int_equal(mcp_match_create_template(&tm.mem,
                          mcp_str("x://{a}{/b}{?q}"), &match, error,
@@ -280,11 +271,10 @@ typedef int (*create_t)(const mcp_mem_t *mem, mcp_str_t text,
 static void
 fail_each(create_t create, const char *text, const char *subject)
 {
-    int           rc;
-    char          error[128];
-    test_mem_t    tm;
-    unsigned long n;
-    mcp_match_t  *match;
+    int            rc;
+    char           error[128];
+    unsigned long  n;
+    mcp_match_t   *match;
 
     for (n = 1; n < 1000; n++) {
         test_mem_init(&tm);
@@ -323,4 +313,4 @@ TEST(allocations_fail)
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

@@ -3,20 +3,20 @@
 /* Regular expressions made from URI templates. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 
 #include "base/mcp_match.h"
 
 
 static mcp_match_t *
-template_create(test_mem_t *tm, const char *text)
+template_create(const char *text)
 {
     char          error[128];
     mcp_match_t  *match;
 
-    test_mem_init(tm);
+    test_mem_init(&tm);
 
-    if (mcp_match_create_template(&tm->mem, test_str(text), &match, error,
+    if (mcp_match_create_template(&tm.mem, test_str(text), &match, error,
                                   sizeof(error)) != MCP_OK)
     {
         fail_msg("%s: %s", text, error);
@@ -118,11 +118,10 @@ TEST(templates_match)
     };
 
     size_t        i;
-    test_mem_t    tm;
     mcp_match_t  *match;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        match = template_create(&tm, cases[i].text);
+        match = template_create(cases[i].text);
 
         if (mcp_match(match, test_str(cases[i].uri)) != cases[i].matches) {
             fail_msg("%s on %s", cases[i].text, cases[i].uri);
@@ -170,7 +169,6 @@ TEST(templates_are_wrong)
 
     char          error[128];
     size_t        i;
-    test_mem_t    tm;
     mcp_match_t  *match;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -191,15 +189,12 @@ TEST(templates_are_bounded)
 {
     char          error[128], *text;
     size_t        size;
-    test_mem_t    tm;
     mcp_match_t  *match;
 
     size = 400 * 1024;
     text = malloc(size);
     assert_non_null(text);
     memset(text, '-', size);
-
-    test_mem_init(&tm);
 
     assert_int_equal(mcp_match_create_template(&tm.mem,
                          (mcp_str_t) { text, size }, &match, error,
@@ -223,21 +218,20 @@ TEST(templates_are_bounded)
 TEST(templates_do_not_explode)
 {
     char          uri[8192];
-    test_mem_t    tm;
     mcp_match_t  *match;
 
     memset(uri, 'a', sizeof(uri));
     memcpy(uri, "x://", 4);
     uri[sizeof(uri) - 1] = '#';
 
-    match = template_create(&tm, "x://{a}{b}{c}{d}{e}{f}{g}{h}");
+    match = template_create("x://{a}{b}{c}{d}{e}{f}{g}{h}");
     assert_int_equal(mcp_match(match, (mcp_str_t) { uri, sizeof(uri) }), 0);
     mcp_match_free(match);
 
-    match = template_create(&tm, "x://{+a}{+b}{+c}{+d}{+e}!");
+    match = template_create("x://{+a}{+b}{+c}{+d}{+e}!");
     assert_int_equal(mcp_match(match, (mcp_str_t) { uri, sizeof(uri) }), 0);
     mcp_match_free(match);
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

@@ -4,7 +4,7 @@
  * (2026-07-28, basic/transports/streamable-http). */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 
 #include "base/mcp_base64.h"
 #include "http/mcp_header_value.h"
@@ -140,10 +140,8 @@ TEST(decode)
     char         space[256];
     size_t       i;
     mcp_str_t    value;
-    test_mem_t   tm;
     mcp_arena_t  arena;
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     for (i = 0; i < sizeof(decoded) / sizeof(decoded[0]); i++) {
@@ -191,7 +189,6 @@ TEST(decode)
     assert_int_equal(mcp_header_value_decode(&arena,
                                              mcp_str("=?base64?YQBi?="),
                                              &value), MCP_ERR_MEMORY);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -353,7 +350,6 @@ TEST(round_trip)
     char              raw[64], *p;
     size_t            i;
     mcp_str_t         value;
-    test_mem_t        tm;
     mcp_arena_t       arena;
     mcp_json_value_t  body;
 
@@ -369,7 +365,6 @@ TEST(round_trip)
         { "a\r\nX: b", "\"a\\r\\nX: b\"" }
     };
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -386,7 +381,6 @@ TEST(round_trip)
     }
 
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -395,7 +389,6 @@ TEST(encoding)
 {
     size_t       i;
     mcp_str_t    text, value, back;
-    test_mem_t   tm;
     mcp_arena_t  arena;
 
     static const struct {
@@ -416,7 +409,6 @@ TEST(encoding)
         { "gr\xc3\xb6\xc3\x9f" "e", 1 }
     };
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -429,8 +421,7 @@ TEST(encoding)
     }
 
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

@@ -4,7 +4,7 @@
  * position. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 #include "http/mcp_sse.h"
 
 
@@ -181,10 +181,7 @@ check_stream(size_t i, size_t first, size_t n, const mcp_mem_t *mem)
 
 TEST(test_decode)
 {
-    size_t      i, cut, len;
-    test_mem_t  tm;
-
-    test_mem_init(&tm);
+    size_t  i, cut, len;
 
     for (i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
         len = strlen(streams[i].in);
@@ -210,10 +207,7 @@ TEST(test_lengths)
     char               text[128], *p;
     size_t             i, n, consumed;
     mcp_str_t          data;
-    test_mem_t         tm;
     mcp_sse_decoder_t  d;
-
-    test_mem_init(&tm);
 
     for (n = 1; n < 100; n++) {
         for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -233,8 +227,6 @@ TEST(test_lengths)
             mcp_sse_decoder_free(&d);
         }
     }
-
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -242,10 +234,8 @@ TEST(test_consumed)
 {
     size_t             consumed;
     mcp_str_t          data;
-    test_mem_t         tm;
     mcp_sse_decoder_t  d;
 
-    test_mem_init(&tm);
     mcp_sse_decoder_init(&d, &tm.mem, 1000);
 
     assert_int_equal(mcp_sse_decode(&d, "data: a\n\ndata: b\r\n\r\nx", 21,
@@ -263,7 +253,6 @@ TEST(test_consumed)
     assert_int_equal(consumed, 0);
 
     mcp_sse_decoder_free(&d);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -275,10 +264,7 @@ TEST(test_limit)
     char               in[64];
     size_t             n, i, len, step, consumed;
     mcp_str_t          data;
-    test_mem_t         tm;
     mcp_sse_decoder_t  d;
-
-    test_mem_init(&tm);
 
     for (n = 15; n <= 17; n++) {
         len = (size_t) snprintf(in, sizeof(in), "data: %.*s\ndata: 1234567\n\n",
@@ -330,25 +316,21 @@ TEST(test_limit)
     assert_int_equal(mcp_sse_decode(&d, in, sizeof(in), &consumed, &data),
                      MCP_ERR_LIMIT);
     mcp_sse_decoder_free(&d);
-
-    assert_int_equal(tm.live, 0);
 }
 
 
 TEST(test_memory)
 {
-    int                 rc;
-    size_t              k, i, consumed;
-    mcp_str_t           data;
-    test_mem_t          tm;
-    mcp_sse_decoder_t   d;
-    static const char   in[] = "data: first\ndata: second\n\ndata: third";
+    int                rc;
+    size_t             k, i, consumed;
+    mcp_str_t          data;
+    mcp_sse_decoder_t  d;
+    static const char  in[] = "data: first\ndata: second\n\ndata: third";
     static const char   last[] = "data: first\n"
         ":a line that is too long, as 64 bytes are more than a line may have";
 
     /* an input with several errors: the first one is reported */
 
-    test_mem_init(&tm);
     tm.fail_at = 1;
     mcp_sse_decoder_init(&d, &tm.mem, 16);
     assert_int_equal(mcp_sse_decode(&d, last, sizeof(last) - 1, &consumed,
@@ -391,10 +373,8 @@ TEST(test_only)
 {
     size_t             consumed;
     mcp_str_t          data, in;
-    test_mem_t         tm;
     mcp_sse_decoder_t  d;
 
-    test_mem_init(&tm);
     mcp_sse_decoder_init(&d, &tm.mem, 1000);
 
     in = mcp_str("event: message\ndata: abc\n\ndata: a\ndata: b\n\ndata: d");
@@ -426,7 +406,6 @@ TEST(test_only)
     assert_int_equal(d.joined, 0);
 
     mcp_sse_decoder_free(&d);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -436,7 +415,6 @@ check_ids(const char *in, size_t step, const char *id, uint64_t retry)
 {
     size_t             i, n, len, consumed;
     mcp_str_t          data;
-    test_mem_t         tm;
     mcp_sse_decoder_t  d;
 
     test_mem_init(&tm);
@@ -512,10 +490,8 @@ TEST(ids_are_not_kept_unless_requested)
 {
     size_t             consumed;
     mcp_str_t          data;
-    test_mem_t         tm;
     mcp_sse_decoder_t  d;
 
-    test_mem_init(&tm);
     mcp_sse_decoder_init(&d, &tm.mem, 1000);
     assert_int_equal(mcp_sse_decode(&d, "id: 1\nretry: 5\n\n", 16, &consumed,
                                     &data), MCP_AGAIN);
@@ -526,4 +502,4 @@ TEST(ids_are_not_kept_unless_requested)
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

@@ -3,7 +3,7 @@
 /* Positions of the fields in a text; both parsers return the same. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 #include "json/mcp_json.h"
 #include "json_scans.h"
 
@@ -68,11 +68,10 @@ static const struct {
 static void
 pick(json_scan_pt scan)
 {
-    char              *copy;
-    size_t             i, f, len;
-    test_mem_t         tm;
-    mcp_arena_t        arena;
-    mcp_json_value_t   root, values[F_COUNT];
+    char             *copy;
+    size_t            i, f, len;
+    mcp_arena_t       arena;
+    mcp_json_value_t  root, values[F_COUNT];
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -134,11 +133,10 @@ static const struct {
 static void
 find_root(json_scan_pt scan)
 {
-    int                with;
-    size_t             i;
-    test_mem_t         tm;
-    mcp_arena_t        arena;
-    mcp_json_value_t   root, values[F_COUNT];
+    int               with;
+    size_t            i;
+    mcp_arena_t       arena;
+    mcp_json_value_t  root, values[F_COUNT];
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -200,11 +198,10 @@ static const struct {
 static void
 find_duplicates(json_scan_pt scan)
 {
-    size_t             i;
-    test_mem_t         tm;
-    mcp_arena_t        arena;
-    mcp_json_error_t   error;
-    mcp_json_value_t   root, values[F_COUNT];
+    size_t            i;
+    mcp_arena_t       arena;
+    mcp_json_error_t  error;
+    mcp_json_value_t  root, values[F_COUNT];
 
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
@@ -242,4 +239,4 @@ TEST(test_duplicates)
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

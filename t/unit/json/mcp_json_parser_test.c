@@ -4,7 +4,7 @@
  * the position of the error. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 #include "base/mcp_utf8.h"
 #include "json_cases.h"
 #include "json_scans.h"
@@ -21,13 +21,12 @@
 static size_t
 scan(mcp_str_t text)
 {
-    int                rc[JSON_SCANS];
-    char              *copy;
-    size_t             s;
-    test_mem_t         tm;
-    mcp_arena_t        arena;
-    mcp_json_error_t   error[JSON_SCANS];
-    mcp_json_value_t   root;
+    int               rc[JSON_SCANS];
+    char             *copy;
+    size_t            s;
+    mcp_arena_t       arena;
+    mcp_json_error_t  error[JSON_SCANS];
+    mcp_json_value_t  root;
 
     test_mem_init(&tm);
 
@@ -55,9 +54,8 @@ scan(mcp_str_t text)
 static int
 accepted(mcp_str_t text)
 {
-    mcp_arena_t        arena;
-    test_mem_t         tm;
-    mcp_json_value_t   root;
+    mcp_arena_t       arena;
+    mcp_json_value_t  root;
 
     (void) scan(text);
 
@@ -202,12 +200,11 @@ TEST(test_places)
  * a stack without allocation. The memory is freed with the arena. */
 TEST(test_memory)
 {
-    int                rc;
-    char               text[2 * DEPTH];
-    size_t             depth;
-    test_mem_t         tm;
-    mcp_arena_t        arena;
-    mcp_json_value_t   root;
+    int               rc;
+    char              text[2 * DEPTH];
+    size_t            depth;
+    mcp_arena_t       arena;
+    mcp_json_value_t  root;
 
     for (depth = 1; depth <= DEPTH; depth++) {
         memset(text, '[', depth);
@@ -235,4 +232,4 @@ TEST(test_memory)
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

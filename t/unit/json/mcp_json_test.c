@@ -4,7 +4,7 @@
  * parsers return the same. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 #include "json_scans.h"
 
 
@@ -123,10 +123,7 @@ scan(const mcp_mem_t *mem, mcp_str_t text, mcp_json_error_t *error)
 TEST(test_grammar)
 {
     size_t            i;
-    test_mem_t        tm;
     mcp_json_error_t  error;
-
-    test_mem_init(&tm);
 
     for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         if (scan(&tm.mem, test_str(good[i]), &error) != MCP_OK) {
@@ -150,21 +147,16 @@ TEST(test_grammar)
                      MCP_ERR_SYNTAX);
     assert_int_equal(scan(&tm.mem, (mcp_str_t) { "\"a\0b\"", 5 }, NULL),
                      MCP_ERR_SYNTAX);
-
-    assert_int_equal(tm.live, 0);
 }
 
 
 /* No proper prefix of a JSON text is JSON. */
 TEST(test_prefixes)
 {
-    size_t               n;
-    test_mem_t           tm;
+    size_t  n;
     static const char    text[] =
         "{\"a\":[1,-2.5e3,\"x\\u00e9\\\"\",true,null],\"b\":{\"c\":\"\xe2\x82"
         "\xac\"},\"long\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}";
-
-    test_mem_init(&tm);
 
     for (n = 0; n < sizeof(text) - 1; n++) {
         assert_int_equal(scan(&tm.mem, (mcp_str_t) { text, n }, NULL),
@@ -172,7 +164,6 @@ TEST(test_prefixes)
     }
 
     assert_int_equal(scan(&tm.mem, mcp_str(text), NULL), MCP_OK);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -194,10 +185,7 @@ static const struct {
 TEST(test_places)
 {
     size_t            i;
-    test_mem_t        tm;
     mcp_json_error_t  error;
-
-    test_mem_init(&tm);
 
     for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         assert_int_equal(scan(&tm.mem, test_str(places[i].text), &error),
@@ -213,12 +201,9 @@ TEST(test_places)
 
 TEST(test_depth)
 {
-    char              *text;
-    size_t             n, i, pair;
-    test_mem_t         tm;
-    mcp_json_error_t   error;
-
-    test_mem_init(&tm);
+    char             *text;
+    size_t            n, i, pair;
+    mcp_json_error_t  error;
 
     assert_int_equal(scan(&tm.mem, mcp_str("[[[[[[[[[1]]]]]]]]]"), &error),
                      MCP_ERR_SYNTAX);
@@ -273,9 +258,7 @@ TEST(test_depth)
 
         free(text);
     }
-
-    assert_int_equal(tm.live, 0);
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

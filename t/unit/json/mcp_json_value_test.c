@@ -3,7 +3,7 @@
 /* Strings, iterators and lookups of values. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 #include "base/mcp_utf8.h"
 #include "json/mcp_json.h"
 
@@ -120,12 +120,9 @@ static const struct {
 
 TEST(test_unescape)
 {
-    size_t        i;
-    mcp_str_t     out, text;
-    test_mem_t    tm;
-    mcp_arena_t   arena;
-
-    test_mem_init(&tm);
+    size_t       i;
+    mcp_str_t    out, text;
+    mcp_arena_t  arena;
 
     for (i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
         mcp_arena_init(&arena, &tm.mem);
@@ -170,17 +167,13 @@ TEST(test_unescape)
 
     assert_int_equal(mcp_json_unescape(&arena, mcp_null_str, &out), MCP_OK);
     assert_int_equal(out.len, 0);
-
-    assert_int_equal(tm.live, 0);
 }
 
 
 TEST(test_add_key)
 {
-    mcp_buf_t   buf;
-    test_mem_t  tm;
+    mcp_buf_t  buf;
 
-    test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, 100);
 
     mcp_json_add_key(&buf, mcp_str("\"a\""));
@@ -192,7 +185,6 @@ TEST(test_add_key)
                   "\"a\":{\"b\":{},\"c\":");
 
     mcp_buf_free(&buf);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -207,10 +199,8 @@ TEST(test_count)
 
 TEST(test_add_line)
 {
-    mcp_buf_t   buf;
-    test_mem_t  tm;
+    mcp_buf_t  buf;
 
-    test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, 20);
 
     mcp_json_add_line(&buf, mcp_str("{\r\n \"a\\n\":\n1}"));
@@ -221,7 +211,6 @@ TEST(test_add_line)
     assert_int_equal(buf.failed, MCP_ERR_LIMIT);
 
     mcp_buf_free(&buf);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -269,9 +258,6 @@ TEST(test_compact)
 
     size_t      i;
     mcp_buf_t   buf;
-    test_mem_t  tm;
-
-    test_mem_init(&tm);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         mcp_buf_init(&buf, &tm.mem, 4096);
@@ -279,8 +265,6 @@ TEST(test_compact)
         assert_str_is(((mcp_str_t) { buf.data, buf.len }), cases[i].compact);
         mcp_buf_free(&buf);
     }
-
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -329,4 +313,4 @@ TEST(keys_that_are_alike_have_equal_hashes)
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

@@ -4,7 +4,7 @@
  * again after a scan. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 #include "json/mcp_json.h"
 
 
@@ -22,17 +22,15 @@ scan(mcp_arena_t *arena, const char *text, size_t len, mcp_json_value_t *root)
 /* Long tokens, complete or cut off: the memory for yajl is sufficient. */
 TEST(test_long)
 {
-    char              *text;
-    size_t             n, k, len;
-    test_mem_t         tm;
-    mcp_arena_t        arena;
-    mcp_json_value_t   root;
+    char             *text;
+    size_t            n, k, len;
+    mcp_arena_t       arena;
+    mcp_json_value_t  root;
     static const size_t  sizes[] = {
         2000, 2043, 2044, 2045, 2046, 2047, 2048, 2049, 4093, 4094, 4095,
         4096, 4097, 8190, 8191, 8192, 100000, 1048574, 1048576
     };
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
@@ -67,20 +65,17 @@ TEST(test_long)
     }
 
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
 /* A scan keeps no memory of the arena; the next scan uses the same memory. */
 TEST(test_scratch)
 {
-    int                i;
-    char              *p;
-    test_mem_t         tm;
-    mcp_arena_t        arena;
-    mcp_json_value_t   root;
+    int               i;
+    char             *p;
+    mcp_arena_t       arena;
+    mcp_json_value_t  root;
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     /* the first blocks of an arena are small */
@@ -98,8 +93,7 @@ TEST(test_scratch)
     assert_ptr_equal(mcp_arena_alloc(&arena, 8), p + 8);
 
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

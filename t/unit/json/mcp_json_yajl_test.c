@@ -4,7 +4,7 @@
  * comes from the arena. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 #include "json/mcp_json.h"
 
 
@@ -29,13 +29,11 @@ static const struct {
 
 TEST(test_places)
 {
-    size_t             i;
-    test_mem_t         tm;
-    mcp_arena_t        arena;
-    mcp_json_error_t   error;
-    mcp_json_value_t   root;
+    size_t            i;
+    mcp_arena_t       arena;
+    mcp_json_error_t  error;
+    mcp_json_value_t  root;
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -48,17 +46,15 @@ TEST(test_places)
     }
 
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
 TEST(test_memory)
 {
-    int                rc;
-    size_t             k;
-    test_mem_t         tm;
-    mcp_arena_t        arena;
-    mcp_json_value_t   root;
+    int               rc;
+    size_t            k;
+    mcp_arena_t       arena;
+    mcp_json_value_t  root;
 
     for (k = 1; /* void */ ; k++) {
         test_mem_init(&tm);
@@ -82,4 +78,4 @@ TEST(test_memory)
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)
