@@ -183,9 +183,8 @@ note_message(transcript_t *t, const mcp_backend_msg_t *msg)
         mem = tm.mem;
         mcp_arena_init(&arena, &mem);
 
-        assert_int_equal(mcp_json_scan(&arena, msg->body, 100, NULL, 0, &root,
-                                       NULL, NULL),
-                         MCP_OK);
+        assert_ok(mcp_json_scan(&arena, msg->body, 100, NULL, 0, &root, NULL,
+                                NULL));
         assert_int_equal(root.type, MCP_JSON_OBJECT);
 
         mcp_arena_destroy(&arena);
@@ -316,9 +315,8 @@ play(test_mem_t *tm, const answer_t *a, how_e how, size_t cut,
 
     if (rc == MCP_OK) {
         assert_int_equal(mcp_backend_read(b, &msg), MCP_DONE);
-        assert_int_equal(mcp_backend_write(b, "x", 1), MCP_OK);
-        assert_int_equal(mcp_backend_end(b, MCP_FAULT_BACKEND_FAILED, "late"),
-                         MCP_OK);
+        assert_ok(mcp_backend_write(b, "x", 1));
+        assert_ok(mcp_backend_end(b, MCP_FAULT_BACKEND_FAILED, "late"));
         assert_int_equal(mcp_backend_read(b, &msg), MCP_DONE);
 
         /* after MCP_DONE only the decoder itself is still allocated */
@@ -386,17 +384,17 @@ check(const answer_t *answers, size_t n)
         a = &answers[i];
         test_mem_init(&tm);
 
-        assert_int_equal(play(&tm, a, WHOLE, 0, &t), MCP_OK);
+        assert_ok(play(&tm, a, WHOLE, 0, &t));
         check_transcript(a, "whole", 0, &t);
 
-        assert_int_equal(play(&tm, a, BYTES, 0, &t), MCP_OK);
+        assert_ok(play(&tm, a, BYTES, 0, &t));
         check_transcript(a, "byte by byte", 0, &t);
 
-        assert_int_equal(play(&tm, a, UNREAD, 0, &t), MCP_OK);
+        assert_ok(play(&tm, a, UNREAD, 0, &t));
         check_transcript(a, "unread", 0, &t);
 
         for (cut = 1; cut < a->len && a->len < 2000; cut++) {
-            assert_int_equal(play(&tm, a, PIECES, cut, &t), MCP_OK);
+            assert_ok(play(&tm, a, PIECES, cut, &t));
             check_transcript(a, "cut", cut, &t);
         }
 

@@ -53,9 +53,8 @@ page_without(const mcp_catalog_t *catalog, mcp_list_e kind, unsigned omit,
 
     mcp_buf_init(&buf, &tm.mem, sizeof(text) - 1);
 
-    assert_int_equal(mcp_catalog_list(catalog, kind, omit,
-                                      test_str(cursor), page, &buf),
-                     MCP_OK);
+    assert_ok(mcp_catalog_list(catalog, kind, omit, test_str(cursor), page,
+                               &buf));
 
     memcpy(text, buf.data, buf.len);
     text[buf.len] = '\0';

@@ -136,12 +136,10 @@ process_init(process_t *p, void *zone, unsigned slot)
     assert_non_null(p->zone);
 
     if (zone == NULL) {
-        assert_int_equal(mcp_store_format(p->zone, CLUSTER_ZONE), MCP_OK);
+        assert_ok(mcp_store_format(p->zone, CLUSTER_ZONE));
     }
 
-    assert_int_equal(mcp_store_attach(&p->store, p->zone, &glue, slot,
-                                      100 + slot),
-                     MCP_OK);
+    assert_ok(mcp_store_attach(&p->store, p->zone, &glue, slot, 100 + slot));
 
     p->worker = mcp_worker_create(&p->te.env, &p->store, &worker_glue);
     assert_non_null(p->worker);

@@ -470,10 +470,10 @@ begin(int i, const char *secret)
     nodes[i].conf.sync = MCP_CLUSTER_SYNC_ON;
 
     memset(&keys, 0, sizeof(keys));
-    assert_int_equal(mcp_keys_add(&keys, test_str(secret)), MCP_OK);
+    assert_ok(mcp_keys_add(&keys, test_str(secret)));
 
     nodes[i].cluster = mcp_cluster_create(nodes[i].worker, &nodes[i].conf);
-    assert_int_equal(mcp_cluster_keys(nodes[i].cluster, &keys), MCP_OK);
+    assert_ok(mcp_cluster_keys(nodes[i].cluster, &keys));
     nodes[i].cluster->sender = names;      /* in place of a random name */
     run(i);
 }
@@ -531,9 +531,7 @@ command(int i, const char *text)
     }
 
     said[0] = '\0';
-    assert_int_equal(mcp_link_send(&nodes[i].cluster->link, words, n, say,
-                                   NULL),
-                     MCP_OK);
+    assert_ok(mcp_link_send(&nodes[i].cluster->link, words, n, say, NULL));
     run(i);
 
     return said;
@@ -555,7 +553,7 @@ node_info(int i)
 {
     mcp_node_info_t  f;
 
-    assert_int_equal(mcp_store_node_info(&nodes[i].store, &f), MCP_OK);
+    assert_ok(mcp_store_node_info(&nodes[i].store, &f));
 
     return f;
 }
@@ -572,9 +570,7 @@ all_expire(int i)
         mcp_str("0")
     };
 
-    assert_int_equal(mcp_link_send(&nodes[i].cluster->link, words, 3, say,
-                                   NULL),
-                     MCP_OK);
+    assert_ok(mcp_link_send(&nodes[i].cluster->link, words, 3, say, NULL));
     run(i);
     assert_string_equal(said, "all");
 }

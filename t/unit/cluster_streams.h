@@ -64,7 +64,7 @@ info_of(int i, char c)
 {
     mcp_stream_info_t  info;
 
-    assert_int_equal(find(i, c, &info), MCP_OK);
+    assert_ok(find(i, c, &info));
 
     return info;
 }
@@ -78,9 +78,7 @@ repl_state(int i, char c)
     mcp_stream_info_t        info = info_of(i, c);
     mcp_store_replication_state_t  out;
 
-    assert_int_equal(mcp_store_replication_state(&nodes[i].store, &info.ref,
-                                                 &out),
-                     MCP_OK);
+    assert_ok(mcp_store_replication_state(&nodes[i].store, &info.ref, &out));
 
     return out;
 }
@@ -123,12 +121,9 @@ make_of(int i, char c, uint32_t limit)
     mcp_stream_spec_t  spec;
 
     fill_spec(&spec, c);
-    assert_int_equal(mcp_store_create(&nodes[i].store, &spec, real_now(),
-                                      &ref),
-                     MCP_OK);
-    assert_int_equal(mcp_store_watch(&nodes[i].store, &ref, HANDLE, 0, &cursor,
-                                     &taken),
-                     MCP_OK);
+    assert_ok(mcp_store_create(&nodes[i].store, &spec, real_now(), &ref));
+    assert_ok(mcp_store_watch(&nodes[i].store, &ref, HANDLE, 0, &cursor,
+                              &taken));
     nodes[i].worker->cluster_hooks->replicate(nodes[i].cluster, &ref, limit);
 }
 
@@ -146,10 +141,8 @@ add(int i, char c, const char *text, int answers, mcp_stream_state_e state)
     uint64_t           seq;
     mcp_stream_info_t  info = info_of(i, c);
 
-    assert_int_equal(mcp_store_append(&nodes[i].store, &info.ref,
-                                      test_str(text), answers, state,
-                                      real_now(), &seq),
-                     MCP_OK);
+    assert_ok(mcp_store_append(&nodes[i].store, &info.ref, test_str(text),
+                               answers, state, real_now(), &seq));
 }
 
 

@@ -279,9 +279,7 @@ hog(mcp_stream_ref_t *ref)
     spec.name = mcp_str("hog");
     spec.max_wait = 3600000;
 
-    assert_int_equal(mcp_store_create(&d.process[1].store, &spec, d.te.now,
-                                      ref),
-                     MCP_OK);
+    assert_ok(mcp_store_create(&d.process[1].store, &spec, d.te.now, ref));
 
     memset(line, 'x', sizeof(line));
 
@@ -455,7 +453,7 @@ publish(unsigned process, client_t *c, const char *url, const char *body)
 {
     client_init(c, NULL);
     knock(process, c, "POST", url, body);
-    assert_int_equal(c->rc, MCP_OK);
+    assert_ok(c->rc);
     client_close(&d, c);
 }
 

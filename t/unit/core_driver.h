@@ -237,11 +237,10 @@ driver_init(driver_t *d)
 
     d->zone = malloc(DRIVER_ZONE);
     assert_non_null(d->zone);
-    assert_int_equal(mcp_store_format(d->zone, DRIVER_ZONE), MCP_OK);
+    assert_ok(mcp_store_format(d->zone, DRIVER_ZONE));
 
-    assert_int_equal(mcp_keys_add(&d->keys,
-                         mcp_str("0123456789abcdef0123456789abcdef")),
-                     MCP_OK);
+    assert_ok(mcp_keys_add(&d->keys,
+                  mcp_str("0123456789abcdef0123456789abcdef")));
 
     if (mcp_catalog_create(&d->te.env.mem, test_str(driver_catalog),
                            &d->catalog, error, sizeof(error))
@@ -284,7 +283,7 @@ driver_init(driver_t *d)
     e->page_size = 1;
 
     for (i = 0; i < DRIVER_NODES; i++) {
-        assert_int_equal(driver_attach(d, i, 100 + i), MCP_OK);
+        assert_ok(driver_attach(d, i, 100 + i));
     }
 }
 
@@ -575,10 +574,8 @@ driver_kill(driver_t *d, unsigned slot)
     p->dies_in = 0;
     p->scratch = malloc(DRIVER_ZONE);
     assert_non_null(p->scratch);
-    assert_int_equal(mcp_store_format(p->scratch, DRIVER_ZONE), MCP_OK);
-    assert_int_equal(mcp_store_attach(&p->store, p->scratch, &glue, slot,
-                                      p->pid),
-                     MCP_OK);
+    assert_ok(mcp_store_format(p->scratch, DRIVER_ZONE));
+    assert_ok(mcp_store_attach(&p->store, p->scratch, &glue, slot, p->pid));
 }
 
 
@@ -643,7 +640,7 @@ driver_killed(driver_t *d, unsigned slot, unsigned survivor)
     driver_dead = p->pid;
     mcp_worker_patrol(d->process[survivor].worker, DRIVER_NODES, DRIVER_NODES,
                     driver_is_dead);
-    assert_int_equal(driver_attach(d, slot, p->pid + DRIVER_NODES), MCP_OK);
+    assert_ok(driver_attach(d, slot, p->pid + DRIVER_NODES));
     driver_pump(d);
 }
 
@@ -658,7 +655,7 @@ driver_restart(driver_t *d, unsigned slot)
     mcp_store_detach(&p->store);
     mcp_worker_destroy(p->worker);
     p->woken = 0;
-    assert_int_equal(driver_attach(d, slot, p->pid + DRIVER_NODES), MCP_OK);
+    assert_ok(driver_attach(d, slot, p->pid + DRIVER_NODES));
     driver_pump(d);
 }
 

@@ -70,9 +70,7 @@ endpoint(mcp_setup_t *s)
 {
     memset(&e, 0x5a, sizeof(e));
 
-    assert_int_equal(mcp_setup_endpoint(s, NULL, mcp_str("own"),
-                                        mcp_str("0.1"), &e),
-                     MCP_OK);
+    assert_ok(mcp_setup_endpoint(s, NULL, mcp_str("own"), mcp_str("0.1"), &e));
 }
 
 

@@ -89,8 +89,8 @@ store_attach(store_driver_t *d, unsigned slot, uint64_t pid)
     mcp_store_glue_t  glue = { store_driver_lock, store_driver_unlock, d,
                                store_driver_wake, d };
 
-    assert_int_equal(mcp_store_attach(&d->store[slot], store_region(d), &glue,
-                                      slot, pid), MCP_OK);
+    assert_ok(mcp_store_attach(&d->store[slot], store_region(d), &glue, slot,
+                               pid));
 }
 
 
@@ -107,8 +107,8 @@ store_open(store_driver_t *d, size_t size, unsigned processes)
     assert_non_null(d->memory);
     memset(d->memory, 0xa5, MCP_LOCK_SIZE + size);
 
-    assert_int_equal(mcp_lock_init(d->memory), MCP_OK);
-    assert_int_equal(mcp_store_format(store_region(d), size), MCP_OK);
+    assert_ok(mcp_lock_init(d->memory));
+    assert_ok(mcp_store_format(store_region(d), size));
 
     for (i = 0; i < processes; i++) {
         store_attach(d, i, 100 + i);
@@ -192,7 +192,7 @@ static inline void
 store_create(store_driver_t *d, unsigned slot, const mcp_stream_spec_t *spec,
     mcp_stream_ref_t *ref)
 {
-    assert_int_equal(mcp_store_create(&d->store[slot], spec, 1, ref), MCP_OK);
+    assert_ok(mcp_store_create(&d->store[slot], spec, 1, ref));
 }
 
 

@@ -58,7 +58,7 @@ make(unsigned id, mcp_stream_kind_e kind, mcp_stream_ref_t *ref)
 static inline void
 made(unsigned id, mcp_stream_kind_e kind, mcp_stream_ref_t *ref)
 {
-    assert_int_equal(make(id, kind, ref), MCP_OK);
+    assert_ok(make(id, kind, ref));
 }
 
 
@@ -68,7 +68,7 @@ left(const mcp_stream_ref_t *ref, uint64_t sent)
     int           taken;
     mcp_cursor_t  cursor;
 
-    assert_int_equal(mcp_store_watch(S1, ref, 5, 0, &cursor, &taken), MCP_OK);
+    assert_ok(mcp_store_watch(S1, ref, 5, 0, &cursor, &taken));
     mcp_store_unwatch(S1, ref, 5, sent, 10);
 }
 
@@ -79,8 +79,8 @@ static inline void
 lingering(unsigned id, size_t len, mcp_stream_ref_t *ref)
 {
     made(id, MCP_STREAM_CALL, ref);
-    assert_int_equal(store_append(&d, 0, ref, store_message(1, len), 0,
-                               MCP_STATE_COMPLETED), MCP_OK);
+    assert_ok(store_append(&d, 0, ref, store_message(1, len), 0,
+                           MCP_STATE_COMPLETED));
     left(ref, 1);
 }
 
@@ -99,9 +99,8 @@ static inline void
 fill(const mcp_stream_ref_t *ref, uint32_t room)
 {
     while (mcp_store_room(d.store[0].head, 0) > room) {
-        assert_int_equal(store_append(&d, 0, ref, store_message(1, 460),
-                                            -1,
-                                   MCP_STATE_PROCESSING), MCP_OK);
+        assert_ok(store_append(&d, 0, ref, store_message(1, 460), -1,
+                               MCP_STATE_PROCESSING));
     }
 }
 

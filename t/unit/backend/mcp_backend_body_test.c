@@ -212,7 +212,7 @@ TEST(test_long_stream)
         for (pos = 0; pos < size; pos += n) {
             n = size - pos < steps[i] ? size - pos : steps[i];
 
-            assert_int_equal(mcp_backend_write(b, all + pos, n), MCP_OK);
+            assert_ok(mcp_backend_write(b, all + pos, n));
 
             while ((rc = mcp_backend_read(b, &msg)) == MCP_OK) {
                 len = sprintf(number, "%zu", got++);
@@ -265,8 +265,8 @@ TEST(test_idle)
                            20);
     assert_non_null(b);
     mcp_backend_head(b, 200, mcp_str(LINES));
-    assert_int_equal(mcp_backend_write(b, large, 100000), MCP_OK);
-    assert_int_equal(mcp_backend_read(b, &msg), MCP_OK);
+    assert_ok(mcp_backend_write(b, large, 100000));
+    assert_ok(mcp_backend_read(b, &msg));
     assert_str_is(msg.body, PROGRESS);
     assert_int_equal(mcp_backend_read(b, &msg), MCP_AGAIN);
 
@@ -274,9 +274,8 @@ TEST(test_idle)
 
     assert_int_equal(tm.live, 1);
 
-    assert_int_equal(mcp_backend_write(b, RESULT "\n", sizeof(RESULT)),
-                     MCP_OK);
-    assert_int_equal(mcp_backend_read(b, &msg), MCP_OK);
+    assert_ok(mcp_backend_write(b, RESULT "\n", sizeof(RESULT)));
+    assert_ok(mcp_backend_read(b, &msg));
     assert_str_is(msg.body, "{\"a\":1}");
     mcp_backend_head(b, 500, mcp_null_str);
     assert_int_equal(mcp_backend_read(b, &msg), MCP_DONE);

@@ -224,10 +224,9 @@ TEST(test_limit)
         mcp_backend_head(b, cases[i].status, cases[i].type
                                              ? test_str(cases[i].type)
                                              : mcp_null_str);
-        assert_int_equal(mcp_backend_write(b, cases[i].body,
-                                           strlen(cases[i].body)), MCP_OK);
-        assert_int_equal(mcp_backend_end(b, MCP_FAULT_NONE, NULL), MCP_OK);
-        assert_int_equal(mcp_backend_read(b, &msg), MCP_OK);
+        assert_ok(mcp_backend_write(b, cases[i].body, strlen(cases[i].body)));
+        assert_ok(mcp_backend_end(b, MCP_FAULT_NONE, NULL));
+        assert_ok(mcp_backend_read(b, &msg));
 
         assert_int_equal(msg.kind, MCP_BACKEND_RESULT);
         assert_int_equal(msg.is_error, 1);

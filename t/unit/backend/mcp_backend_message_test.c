@@ -264,43 +264,39 @@ TEST(test_message)
     b = mcp_backend_create(&tm.mem, MCP_WANT_TOOL, mcp_null_str, 200, 20);
     assert_non_null(b);
 
-    assert_int_equal(mcp_backend_message(b, mcp_str("{\"a\":\n1}"), &msg),
-                     MCP_OK);
+    assert_ok(mcp_backend_message(b, mcp_str("{\"a\":\n1}"), &msg));
     assert_int_equal(msg.kind, MCP_BACKEND_RESULT);
     assert_str_is(msg.body, "{\"a\": 1}");
 
     mcp_backend_head(b, 202, mcp_null_str);
-    assert_int_equal(mcp_backend_end(b, MCP_FAULT_NONE, NULL), MCP_OK);
-    assert_int_equal(mcp_backend_read(b, &msg), MCP_OK);
+    assert_ok(mcp_backend_end(b, MCP_FAULT_NONE, NULL));
+    assert_ok(mcp_backend_read(b, &msg));
     assert_int_equal(msg.kind, MCP_BACKEND_DETACHED);
     assert_int_equal(mcp_backend_read(b, &msg), MCP_DONE);
 
     /* the message has a copy of the text, which may be freed first */
 
-    assert_int_equal(mcp_backend_message(b, test_str(text), &msg), MCP_OK);
+    assert_ok(mcp_backend_message(b, test_str(text), &msg));
     memset(text, 'x', sizeof(text));
     assert_int_equal(msg.kind, MCP_BACKEND_NOTIFICATION);
     assert_str_is(msg.method, "notifications/progress");
     assert_str_is(msg.progress_token.raw, "7");
     assert_str_is(msg.body, PROGRESS);
 
-    assert_int_equal(mcp_backend_message(b, mcp_str(RESULT), &msg), MCP_OK);
+    assert_ok(mcp_backend_message(b, mcp_str(RESULT), &msg));
     assert_int_equal(msg.kind, MCP_BACKEND_RESULT);
-    assert_int_equal(mcp_backend_message(b, mcp_str(RPC_ERROR), &msg),
-                     MCP_OK);
+    assert_ok(mcp_backend_message(b, mcp_str(RPC_ERROR), &msg));
     assert_int_equal(msg.kind, MCP_BACKEND_ERROR);
 
-    assert_int_equal(mcp_backend_message(b, mcp_null_str, &msg), MCP_OK);
+    assert_ok(mcp_backend_message(b, mcp_null_str, &msg));
     assert_int_equal(msg.kind, MCP_BACKEND_FAULT);
     assert_int_equal(msg.fault, MCP_FAULT_BACKEND_OUTPUT);
 
-    assert_int_equal(mcp_backend_message(b, mcp_str("[]"), &msg), MCP_OK);
+    assert_ok(mcp_backend_message(b, mcp_str("[]"), &msg));
     assert_int_equal(msg.kind, MCP_BACKEND_FAULT);
 
-    assert_int_equal(mcp_backend_message(b,
-                                         mcp_str(PROGRESS PROGRESS PROGRESS),
-                                         &msg),
-                     MCP_OK);
+    assert_ok(mcp_backend_message(b, mcp_str(PROGRESS PROGRESS PROGRESS),
+                                  &msg));
     assert_int_equal(msg.kind, MCP_BACKEND_FAULT);
     assert_int_equal(msg.fault, MCP_FAULT_BACKEND_TOO_LARGE);
 
@@ -348,10 +344,10 @@ server_message(int asks, const char *text, mcp_backend_msg_t *msg)
     }
 
     mcp_backend_head(b, 200, mcp_str("text/event-stream"));
-    assert_int_equal(mcp_backend_write(b, "data: ", 6), MCP_OK);
-    assert_int_equal(mcp_backend_write(b, text, strlen(text)), MCP_OK);
-    assert_int_equal(mcp_backend_write(b, "\n\n", 2), MCP_OK);
-    assert_int_equal(mcp_backend_read(b, msg), MCP_OK);
+    assert_ok(mcp_backend_write(b, "data: ", 6));
+    assert_ok(mcp_backend_write(b, text, strlen(text)));
+    assert_ok(mcp_backend_write(b, "\n\n", 2));
+    assert_ok(mcp_backend_read(b, msg));
 
     return b;
 }

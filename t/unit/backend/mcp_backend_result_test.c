@@ -118,14 +118,14 @@ TEST(test_wrapped_limit)
     memset(body, 1, sizeof(body));
 
     test_mem_init(&tm);
-    assert_int_equal(play(&tm, &a, WHOLE, 0, &t), MCP_OK);
+    assert_ok(play(&tm, &a, WHOLE, 0, &t));
     check_transcript(&a, "whole", 0, &t);
 
     /* the characters that replace invalid bytes count towards the limit */
 
     memset(body, 0xff, sizeof(body));
 
-    assert_int_equal(play(&tm, &a, WHOLE, 0, &t), MCP_OK);
+    assert_ok(play(&tm, &a, WHOLE, 0, &t));
     check_transcript(&a, "replaced", 0, &t);
 
     /* encoding as base64 never makes an answer exceed the limit */
@@ -136,7 +136,7 @@ TEST(test_wrapped_limit)
 
     for (a.len = 1; a.len < 600; a.len += 7) {
         a.max = a.len;
-        assert_int_equal(play(&tm, &a, WHOLE, 0, &t), MCP_OK);
+        assert_ok(play(&tm, &a, WHOLE, 0, &t));
         assert_memory_equal(t.text, "RESULT ", 7);
     }
 
@@ -260,10 +260,10 @@ TEST(test_error_page)
 
     test_mem_init(&tm);
 
-    assert_int_equal(play(&tm, &a, WHOLE, 0, &t), MCP_OK);
+    assert_ok(play(&tm, &a, WHOLE, 0, &t));
     check_transcript(&a, "whole", 0, &t);
 
-    assert_int_equal(play(&tm, &a, BYTES, 0, &t), MCP_OK);
+    assert_ok(play(&tm, &a, BYTES, 0, &t));
     check_transcript(&a, "byte by byte", 0, &t);
 
     /* an error page with the type JSON is read completely before it becomes
@@ -271,7 +271,7 @@ TEST(test_error_page)
 
     a.type = JSON;
 
-    assert_int_equal(play(&tm, &a, WHOLE, 0, &t), MCP_OK);
+    assert_ok(play(&tm, &a, WHOLE, 0, &t));
     check_transcript(&a, "as JSON", 0, &t);
 
     assert_int_equal(tm.live, 0);

@@ -69,14 +69,13 @@ TEST(test_vectors)
         assert_int_equal(end - text, strlen(vectors[i].standard));
         assert_memory_equal(text, vectors[i].standard, end - text);
 
-        assert_int_equal(mcp_base64url_decode(test_str(vectors[i].url), out,
-                                              n, &len), MCP_OK);
+        assert_ok(mcp_base64url_decode(test_str(vectors[i].url), out, n, &len));
         assert_int_equal(len, n);
         assert_int_equal(mcp_base64url_decoded_len(strlen(vectors[i].url)), n);
         assert_memory_equal(out, vectors[i].plain, n);
 
-        assert_int_equal(mcp_base64_decode(test_str(vectors[i].standard), out,
-                                           n, &len), MCP_OK);
+        assert_ok(mcp_base64_decode(test_str(vectors[i].standard), out, n,
+                                    &len));
         assert_int_equal(len, n);
         assert_memory_equal(out, vectors[i].plain, n);
 

@@ -21,7 +21,7 @@ TEST(test_buf_grow)
         mcp_buf_add(&buf, &c, 1);
     }
 
-    assert_int_equal(buf.failed, MCP_OK);
+    assert_ok(buf.failed);
     assert_int_equal(buf.len, 10000);
     assert_true(buf.cap <= 10000);
 
@@ -42,7 +42,7 @@ TEST(test_buf_grow)
     assert_int_equal(tm.live, 0);
 
     mcp_buf_lit(&buf, "again");
-    assert_int_equal(buf.failed, MCP_OK);
+    assert_ok(buf.failed);
     assert_int_equal(buf.len, 5);
 
     mcp_buf_free(&buf);
@@ -57,14 +57,14 @@ TEST(test_buf_limits)
     mcp_buf_init(&buf, &tm.mem, 3);
     assert_non_null(mcp_buf_reserve(&buf, 0));
     mcp_buf_lit(&buf, "abc");
-    assert_int_equal(buf.failed, MCP_OK);
+    assert_ok(buf.failed);
     mcp_buf_lit(&buf, "d");
     assert_int_equal(buf.failed, MCP_ERR_LIMIT);
     mcp_buf_free(&buf);
 
     mcp_buf_init(&buf, &tm.mem, 0);
     mcp_buf_str(&buf, mcp_null_str);
-    assert_int_equal(buf.failed, MCP_OK);
+    assert_ok(buf.failed);
     mcp_buf_lit(&buf, "d");
     assert_int_equal(buf.failed, MCP_ERR_LIMIT);
     mcp_buf_free(&buf);

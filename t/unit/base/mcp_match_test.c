@@ -245,10 +245,9 @@ TEST(threads_share)
     pthread_t     threads[4];
     mcp_match_t  *match;
 
-    assert_int_equal(mcp_match_create_template(&tm.mem,
-                         mcp_str("x://{a}{/b}{?q}"), &match, error,
-                         sizeof(error)),
-                     MCP_OK);
+    assert_ok(mcp_match_create_template(&tm.mem,
+                  mcp_str("x://{a}{/b}{?q}"), &match, error,
+                  sizeof(error)));
 
     for (i = 0; i < 4; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, match_many, match),

@@ -20,10 +20,10 @@ keys_init(mcp_keys_t *keys, const char *first, const char *second)
 {
     memset(keys, 0, sizeof(mcp_keys_t));
 
-    assert_int_equal(mcp_keys_add(keys, test_str(first)), MCP_OK);
+    assert_ok(mcp_keys_add(keys, test_str(first)));
 
     if (second != NULL) {
-        assert_int_equal(mcp_keys_add(keys, test_str(second)), MCP_OK);
+        assert_ok(mcp_keys_add(keys, test_str(second)));
     }
 }
 
@@ -118,7 +118,7 @@ keys_are_limited(void **state)
 
     for (i = 0; i < MCP_KEYS_MAX; i++) {
         snprintf(secret, sizeof(secret), KEY_A "%d", i);
-        assert_int_equal(mcp_keys_add(&keys, test_str(secret)), MCP_OK);
+        assert_ok(mcp_keys_add(&keys, test_str(secret)));
     }
 
     assert_int_equal(mcp_keys_add(&keys, test_str(KEY_B)), MCP_ERR_LIMIT);
@@ -165,8 +165,7 @@ token_round_trip(void **state)
         len = lens[i];
         token = sign(&keys, 's', data, len, text);
 
-        assert_int_equal(mcp_token_verify(&keys, 's', token, out, len),
-                         MCP_OK);
+        assert_ok(mcp_token_verify(&keys, 's', token, out, len));
         assert_memory_equal(out, data, len);
 
         /* a payload of another length is an error */
@@ -196,7 +195,7 @@ token_purposes_differ(void **state)
     keys_init(&keys, KEY_A, NULL);
     token = sign(&keys, 's', "hello", 5, text);
 
-    assert_int_equal(verify(&keys, 's', token), MCP_OK);
+    assert_ok(verify(&keys, 's', token));
     assert_int_equal(verify(&keys, 'p', token), MCP_ERR_DENIED);
     assert_int_equal(verify(&keys, 0, token), MCP_ERR_DENIED);
 }
@@ -280,12 +279,12 @@ token_keys_rotate(void **state)
     memset(&none, 0, sizeof(none));
 
     token = sign(&old, 's', "x", 1, text);
-    assert_int_equal(verify(&rotating, 's', token), MCP_OK);
+    assert_ok(verify(&rotating, 's', token));
     assert_int_equal(verify(&new, 's', token), MCP_ERR_DENIED);
     assert_int_equal(verify(&none, 's', token), MCP_ERR_DENIED);
 
     token = sign(&rotating, 's', "x", 1, text);
-    assert_int_equal(verify(&new, 's', token), MCP_OK);
+    assert_ok(verify(&new, 's', token));
     assert_int_equal(verify(&old, 's', token), MCP_ERR_DENIED);
 
     assert_null(mcp_token_sign(&none, 's', "x", 1, text));
@@ -307,7 +306,7 @@ token_key_ids_collide(void **state)
     both.id[0] = both.id[1];
 
     token = sign(&first, 's', "x", 1, text);
-    assert_int_equal(verify(&both, 's', token), MCP_OK);
+    assert_ok(verify(&both, 's', token));
 }
 
 
@@ -324,8 +323,7 @@ seal(const mcp_keys_t *keys, mcp_str_t bound, mcp_str_t data, mcp_buf_t *out)
     }
 
     start = out->len;
-    assert_int_equal(mcp_token_seal(keys, 'x', bound, data, nonce, out),
-                     MCP_OK);
+    assert_ok(mcp_token_seal(keys, 'x', bound, data, nonce, out));
 
     return (mcp_str_t) { out->data + start, out->len - start };
 }
@@ -412,8 +410,7 @@ seal_round_trip(void **state)
         text = seal(&keys, mcp_str("bound"), part, &out);
         assert_memory_equal(out.data, "before ", 7);
 
-        assert_int_equal(opens(&tm, &keys, 'x', mcp_str("bound"), text, part),
-                         MCP_OK);
+        assert_ok(opens(&tm, &keys, 'x', mcp_str("bound"), text, part));
         assert_int_equal(opens(&tm, &keys, 'y', mcp_str("bound"), text, part),
                          MCP_ERR_DENIED);
         assert_int_equal(opens(&tm, &keys, 'x', mcp_str("bounD"), text, part),
@@ -460,9 +457,8 @@ seal_hides(void **state)
     mcp_buf_init(&out, &tm.mem, 4096);
     mcp_buf_reserve(&out, 2000);
     one = seal(&keys, mcp_null_str, mcp_str("aaaaaaaaaaaaaaaa"), &out);
-    assert_int_equal(mcp_token_seal(&keys, 'x', mcp_null_str,
-                                    mcp_str("aaaaaaaaaaaaaaaa"), nonce, &out),
-                     MCP_OK);
+    assert_ok(mcp_token_seal(&keys, 'x', mcp_null_str,
+                             mcp_str("aaaaaaaaaaaaaaaa"), nonce, &out));
     two = (mcp_str_t) { one.data + one.len, out.len - one.len };
     assert_int_equal(one.len, two.len);
 
@@ -484,10 +480,9 @@ seal_hides(void **state)
     for (i = 0; i < MCP_SEAL_NONCE_LEN; i += MCP_SEAL_NONCE_LEN - 1) {
         nonce[i] = 1;
         out.len = one.len + two.len;
-        assert_int_equal(mcp_token_seal(&keys, 'x', mcp_null_str,
-                                        mcp_str("aaaaaaaaaaaaaaaa"), nonce,
-                                        &out),
-                         MCP_OK);
+        assert_ok(mcp_token_seal(&keys, 'x', mcp_null_str,
+                                 mcp_str("aaaaaaaaaaaaaaaa"), nonce,
+                                 &out));
         assert_memory_not_equal(two.data + 36, two.data + two.len + 36, 20);
         nonce[i] = 0;
     }
@@ -530,8 +525,7 @@ seal_no_bit_is_free(void **state)
         text[i] = original;
     }
 
-    assert_int_equal(opens(&tm, &keys, 'x', mcp_str("bound"), token, is),
-                     MCP_OK);
+    assert_ok(opens(&tm, &keys, 'x', mcp_str("bound"), token, is));
 
     for (i = 0; i < token.len; i++) {
         assert_true(opens(&tm, &keys, 'x', mcp_str("bound"),
@@ -572,21 +566,19 @@ seal_keys_rotate(void **state)
     is = mcp_str("x");
 
     text = seal(&old, mcp_null_str, is, &out);
-    assert_int_equal(opens(&tm, &rotating, 'x', mcp_null_str, text, is),
-                     MCP_OK);
+    assert_ok(opens(&tm, &rotating, 'x', mcp_null_str, text, is));
     assert_int_equal(opens(&tm, &new, 'x', mcp_null_str, text, is),
                      MCP_ERR_DENIED);
 
     /* two keys have the same id: both are tried */
 
     rotating.id[0] = rotating.id[1];
-    assert_int_equal(opens(&tm, &rotating, 'x', mcp_null_str, text, is),
-                     MCP_OK);
+    assert_ok(opens(&tm, &rotating, 'x', mcp_null_str, text, is));
     keys_init(&rotating, KEY_B, KEY_A);
 
     out.len = 0;
     text = seal(&rotating, mcp_null_str, is, &out);
-    assert_int_equal(opens(&tm, &new, 'x', mcp_null_str, text, is), MCP_OK);
+    assert_ok(opens(&tm, &new, 'x', mcp_null_str, text, is));
     assert_int_equal(opens(&tm, &old, 'x', mcp_null_str, text, is),
                      MCP_ERR_DENIED);
 
@@ -717,7 +709,7 @@ allocations_fail(void **state)
 
     (void) state;
 
-    assert_int_equal(use_openssl(), MCP_OK);
+    assert_ok(use_openssl());
 
     for (n = 1; n < 1000; n++) {
         openssl_tm.fail_at = n;
@@ -727,7 +719,7 @@ allocations_fail(void **state)
 
         if (openssl_tm.failed == 0) {
             openssl_tm.fail_at = 0;
-            assert_int_equal(rc, MCP_OK);
+            assert_ok(rc);
             assert_true(n > 4);
             return;
         }

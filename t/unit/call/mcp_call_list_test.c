@@ -20,9 +20,8 @@ use_rules(const char *value)
     memset(driver_evaluated, 0, sizeof(driver_evaluated));
 
     for (i = 0; i < 2; i++) {
-        assert_int_equal(mcp_allow_read(&d.te.env.mem, test_str(patterns[i]),
-                                        &rules[i], error, sizeof(error)),
-                         MCP_OK);
+        assert_ok(mcp_allow_read(&d.te.env.mem, test_str(patterns[i]),
+                                 &rules[i], error, sizeof(error)));
         rules[i].value = "";
     }
 

@@ -114,12 +114,9 @@ TEST(test_limit)
     client_open(&d, session, NEW, ALL);
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
-    assert_int_equal(mcp_store_find(&d.process[1].store, breq->call->id, 0,
-                                    &info),
-                     MCP_OK);
-    assert_int_equal(mcp_store_inbox_put(&d.process[1].store, &info.ref,
-                                    MCP_INBOX_LIMIT, 0, mcp_str("{}")),
-                     MCP_OK);
+    assert_ok(mcp_store_find(&d.process[1].store, breq->call->id, 0, &info));
+    assert_ok(mcp_store_inbox_put(&d.process[1].store, &info.ref,
+                             MCP_INBOX_LIMIT, 0, mcp_str("{}")));
     driver_pump(&d);
     has(a.text, "-32603");
     has(a.text, "too many streams");

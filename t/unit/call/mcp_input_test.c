@@ -42,10 +42,8 @@ TEST(test_round)
     /* the event of the last question is confirmed, because a client that
      * answers has received it */
 
-    assert_int_equal(mcp_event_id_parse(test_str(last), stream_id, &seq),
-                     MCP_OK);
-    assert_int_equal(mcp_store_find(&d.process[0].store, stream_id, 0, &info),
-                     MCP_OK);
+    assert_ok(mcp_event_id_parse(test_str(last), stream_id, &seq));
+    assert_ok(mcp_store_find(&d.process[0].store, stream_id, 0, &info));
     assert_int_equal(info.confirmed_seq, seq);
 
     assert_string_equal(d.last_body,
@@ -373,7 +371,7 @@ TEST(test_held)
 
     for (i = 0; strstr(a.text, "roots/list") == NULL; i++) {
         assert_true(i < 10);
-        assert_int_equal(client_pull(&a), MCP_OK);
+        assert_ok(client_pull(&a));
     }
 
     has_not(a.text, "sampling/createMessage");

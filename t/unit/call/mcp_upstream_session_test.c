@@ -95,10 +95,9 @@ TEST(text_of_another_version_in_the_zone_a_new_session_replaces_it)
 
     mcp_store_value_delete(&d.process[1].store, MCP_VALUE_UPSTREAM_SESSION,
                            key);
-    assert_int_equal(mcp_store_text_add(&d.process[1].store,
-                                        MCP_VALUE_UPSTREAM_SESSION, key,
-                                        mcp_str("1999-01-01 s1"), 1, 0, NULL),
-                     MCP_OK);
+    assert_ok(mcp_store_text_add(&d.process[1].store,
+                                 MCP_VALUE_UPSTREAM_SESSION, key,
+                                 mcp_str("1999-01-01 s1"), 1, 0, NULL));
 
     call_tool(&a);
     open_session();

@@ -195,7 +195,7 @@ TEST(test_longest)
     add(0, 'a', "{\"method\":\"longer\"}", -1, MCP_STATE_PROCESSING);
     assert_false(event_alone(2));
     info = info_of(0, 'a');
-    assert_int_equal(mcp_store_confirm(&nodes[0].store, &info.ref, 2), MCP_OK);
+    assert_ok(mcp_store_confirm(&nodes[0].store, &info.ref, 2));
     (void) command(0, "FLUSHALL");
     add_events(0, 'a', 1);
     assert_false(event_alone(3));
@@ -235,9 +235,7 @@ make_read(int owner, int reader, uint64_t wait)
     fill_spec(&spec, 'a');
     spec.max_wait = wait;
     spec.linger = wait;
-    assert_int_equal(mcp_store_create(&nodes[owner].store, &spec, real_now(),
-                                      &ref),
-                     MCP_OK);
+    assert_ok(mcp_store_create(&nodes[owner].store, &spec, real_now(), &ref));
     nodes[owner].worker->cluster_hooks->replicate(nodes[owner].cluster, &ref,
         0);
     add_acked(owner, 'a', 100);
@@ -247,9 +245,8 @@ make_read(int owner, int reader, uint64_t wait)
     }
 
     info = info_of(reader, 'a');
-    assert_int_equal(mcp_store_watch(&nodes[reader].store, &info.ref, HANDLE,
-                                     0, &cursor, &taken),
-                     MCP_OK);
+    assert_ok(mcp_store_watch(&nodes[reader].store, &info.ref, HANDLE, 0,
+                              &cursor, &taken));
 }
 
 

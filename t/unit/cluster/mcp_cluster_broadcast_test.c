@@ -112,12 +112,12 @@ tell(mcp_operation_t *op)
 TEST(test_broadcast)
 {
     join();
-    assert_int_equal(tell(NULL), MCP_OK);
+    assert_ok(tell(NULL));
     assert_command(&p, TOLD);
     process_receive(&p, "*1\r\n$2\r\nOK\r\n");
     assert_null(strstr(p.te.last, "broadcast"));
 
-    assert_int_equal(tell(NULL), MCP_OK);
+    assert_ok(tell(NULL));
     process_receive(&p, "-OOM no room\r\n");
     assert_non_null(strstr(p.te.last, "script broadcast: OOM no room"));
 }
@@ -177,7 +177,7 @@ TEST(test_unreachable)
      * Redis is unreachable */
 
     p.conf.sync = MCP_CLUSTER_SYNC_OFF;
-    assert_int_equal(tell(&op), MCP_OK);
+    assert_ok(tell(&op));
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
 
     /* the node was rejected and serves alone: sending a broadcast returns
@@ -186,7 +186,7 @@ TEST(test_unreachable)
     process_login(&p);
     process_receive(&p, "*3\r\n$4\r\nKEYS\r\n$16\r\n" ID("2")
                     "\r\n$5\r\nother\r\n");
-    assert_int_equal(tell(&op), MCP_OK);
+    assert_ok(tell(&op));
 }
 
 
@@ -198,7 +198,7 @@ TEST(test_off)
 
     p.conf.sync = MCP_CLUSTER_SYNC_OFF;
     join();
-    assert_int_equal(tell(&op), MCP_OK);
+    assert_ok(tell(&op));
     assert_command(&p, TOLD);
     process_receive(&p, "*1\r\n$2\r\nOK\r\n");
 }

@@ -13,7 +13,7 @@ bring(int i, const mcp_operation_client_input_t *post)
 
     spec.kind = MCP_OPERATION_CLIENT_INPUT;
     spec.input = *post;
-    assert_int_equal(mcp_cluster_start(nodes[i].cluster, &spec, NULL), MCP_OK);
+    assert_ok(mcp_cluster_start(nodes[i].cluster, &spec, NULL));
 }
 
 
@@ -198,9 +198,8 @@ TEST(test_task)
     begin_all(2);
     make(0, 'a');
     info = info_of(0, 'a');
-    assert_int_equal(mcp_store_keep(&nodes[0].store, &info.ref,
-                                    real_now() + 60000, real_now()),
-                     MCP_OK);
+    assert_ok(mcp_store_keep(&nodes[0].store, &info.ref, real_now() + 60000,
+                             real_now()));
     add(0, 'a', "{\"a\":1,\"b\":2}", -1, MCP_STATE_INPUT_REQUIRED);
     UNTIL(repl_state(0, 'a').acked.seq == 1);
 

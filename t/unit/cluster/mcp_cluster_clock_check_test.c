@@ -67,7 +67,7 @@ answer(void)
     memset(spec.input.session, 's', MCP_DIGEST_LEN);
     spec.input.data = mcp_str("{\"result\":{}}");
 
-    assert_int_equal(mcp_cluster_start(nodes[1].cluster, &spec, NULL), MCP_OK);
+    assert_ok(mcp_cluster_start(nodes[1].cluster, &spec, NULL));
     UNTIL(info_of(0, 'a').posted);
 }
 

@@ -40,9 +40,7 @@ claim(int i, char c, unsigned once)
     spec.join_once = once;
     spec.held = 1;
     spec.consumer = HANDLE;
-    assert_int_equal(mcp_store_create(&nodes[i].store, &spec, real_now(),
-                                      &ref),
-                     MCP_OK);
+    assert_ok(mcp_store_create(&nodes[i].store, &spec, real_now(), &ref));
     nodes[i].worker->cluster_hooks->replicate(nodes[i].cluster, &ref, 0);
 
     op = mcp_mem_calloc(&nodes[i].te.env.mem, sizeof(mcp_operation_t));
@@ -99,9 +97,8 @@ joins(int i, char c, uint64_t after)
     mcp_cursor_t       cursor;
     mcp_stream_info_t  info = info_of(i, c);
 
-    assert_int_equal(mcp_store_join(&nodes[i].store, &info.ref, READER, after,
-                                    &cursor),
-                     MCP_OK);
+    assert_ok(mcp_store_join(&nodes[i].store, &info.ref, READER, after,
+                             &cursor));
 }
 
 
@@ -119,7 +116,7 @@ TEST(test_joined)
     claim(1, 'b', 0);
     UNTIL(says[1] == MCP_ERR_EXISTS);
     goes(1, 'b');
-    assert_int_equal(found(1, 0, &info), MCP_OK);
+    assert_ok(found(1, 0, &info));
     assert_memory_equal(info.ref.id, id_of('a'), MCP_STREAM_ID_LEN);
     assert_int_equal(info.mirror, 1);
     assert_int_equal(info.held, 1);
@@ -170,13 +167,12 @@ TEST(test_hidden)
     claim(1, 'c', 0);
     fill_spec(&spec, 'a');
     spec.join = digest;
-    assert_int_equal(mcp_store_mirror(&nodes[1].store, &spec, 1, 0, 0,
-                                      real_now(), &ref),
-                     MCP_OK);
+    assert_ok(mcp_store_mirror(&nodes[1].store, &spec, 1, 0, 0, real_now(),
+                               &ref));
     UNTIL(says[1] != MCP_AGAIN);
     assert_int_equal(says[1], MCP_ERR_EXISTS);
     goes(1, 'c');
-    assert_int_equal(found(1, 0, &info), MCP_OK);
+    assert_ok(found(1, 0, &info));
     assert_memory_equal(info.ref.id, id_of('a'), MCP_STREAM_ID_LEN);
 }
 
@@ -255,7 +251,7 @@ TEST(test_attended)
     info = info_of(1, 'a');
     mcp_store_unwatch(&nodes[1].store, &info.ref, READER, 1, real_now());
     assert_int_equal(info_of(1, 'a').sent_seq, 1);
-    assert_int_equal(found(1, 1, &info), MCP_OK);
+    assert_ok(found(1, 1, &info));
 }
 
 

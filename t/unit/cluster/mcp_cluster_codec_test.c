@@ -17,15 +17,14 @@ TEST(test_checkpoint)
     memset(&out, 0, sizeof(out));
     end = mcp_codec_encode_state(text, &in);
     assert_true(end <= text + sizeof(text));
-    assert_int_equal(mcp_codec_decode_state((mcp_str_t) { text,
-                                                    (size_t) (end - text) },
-                                            &out),
-                     MCP_OK);
+    assert_ok(mcp_codec_decode_state((mcp_str_t) { text,
+                                             (size_t) (end - text) },
+                                     &out));
     assert_int_equal(out.state, in.state);
     assert_true(out.answered == in.answered && out.failed == in.failed
                 && out.failed_seq == in.failed_seq);
 
-    assert_int_equal(mcp_codec_decode_state(mcp_str("1 2 3 4"), &out), MCP_OK);
+    assert_ok(mcp_codec_decode_state(mcp_str("1 2 3 4"), &out));
     assert_int_equal(out.state, MCP_STATE_INPUT_REQUIRED);
     assert_int_equal(out.failed_seq, 4);
     assert_int_equal(mcp_codec_decode_state(mcp_str(""), &out), MCP_ERR_SYNTAX);
@@ -53,10 +52,9 @@ TEST(test_answers)
     in.state = MCP_STATE_CANCELLED;
     end = mcp_codec_encode_answers(text, &in);
     assert_true(end <= text + sizeof(text));
-    assert_int_equal(mcp_codec_decode_answers((mcp_str_t) { text,
-                                                      (size_t) (end - text) },
-                                              &out),
-                     MCP_OK);
+    assert_ok(mcp_codec_decode_answers((mcp_str_t) { text,
+                                               (size_t) (end - text) },
+                                       &out));
     assert_memory_equal(&in, &out, sizeof(in));
     assert_int_equal(mcp_codec_decode_answers(mcp_str("65536 0"), &out),
                      MCP_ERR_SYNTAX);
@@ -76,14 +74,13 @@ TEST(test_task)
 
     end = mcp_codec_encode_task(text, &in);
     assert_true(end <= text + sizeof(text));
-    assert_int_equal(mcp_codec_decode_task((mcp_str_t) { text,
-                                                   (size_t) (end - text) },
-                                           &out),
-                     MCP_OK);
+    assert_ok(mcp_codec_decode_task((mcp_str_t) { text,
+                                            (size_t) (end - text) },
+                                    &out));
     assert_true(out.expires == in.expires && out.kept == in.kept
                 && out.changed == in.changed && out.given == in.given);
 
-    assert_int_equal(mcp_codec_decode_task(mcp_str("0 2 3 4"), &out), MCP_OK);
+    assert_ok(mcp_codec_decode_task(mcp_str("0 2 3 4"), &out));
     assert_int_equal(out.expires, 0);
     assert_int_equal(mcp_codec_decode_task(mcp_str(""), &out), MCP_ERR_SYNTAX);
     assert_int_equal(mcp_codec_decode_task(mcp_str("1 2 3"), &out),
@@ -122,9 +119,9 @@ TEST(test_spec)
     in.request = mcp_str("\"1 2\"");
 
     mcp_codec_encode_spec(&buf, &in);
-    assert_int_equal(buf.failed, MCP_OK);
+    assert_ok(buf.failed);
     text = (mcp_str_t) { buf.data, buf.len };
-    assert_int_equal(mcp_codec_decode_spec(&te.env.mem, text, &out), MCP_OK);
+    assert_ok(mcp_codec_decode_spec(&te.env.mem, text, &out));
     assert_memory_equal(out.id, in.id, sizeof(in.id));
     assert_memory_equal(out.session, in.session, sizeof(in.session));
     assert_memory_equal(out.principal, in.principal, sizeof(in.principal));

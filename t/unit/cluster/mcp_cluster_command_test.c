@@ -78,8 +78,8 @@ TEST(test_faults)
     for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         process_login(&p);
         process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
-        assert_int_equal(send_word("A"), MCP_OK);
-        assert_int_equal(send_word("B"), MCP_OK);
+        assert_ok(send_word("A"));
+        assert_ok(send_word("B"));
         lost = 0;
         process_receive(&p, faults[i]);
         assert_int_equal(p.disconnects, i + 1);
@@ -179,7 +179,7 @@ TEST(test_window)
     assert_int_equal(i, MCP_LINK_WINDOW);
     process_receive(&p, "+OK\r\n");
     assert_int_equal(replies, 1);
-    assert_int_equal(send_word("X"), MCP_OK);
+    assert_ok(send_word("X"));
     assert_int_equal(send_word("X"), MCP_AGAIN);
 
     while (replies < MCP_LINK_WINDOW + 1) {
@@ -221,9 +221,8 @@ TEST(test_behind)
     process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
 
     for (i = 0; i < 4; i++) {
-        assert_int_equal(mcp_link_send(&p.cluster->link, &word, 1, count, NULL),
-                         MCP_OK);
-        assert_int_equal(send_word("X"), MCP_OK);
+        assert_ok(mcp_link_send(&p.cluster->link, &word, 1, count, NULL));
+        assert_ok(send_word("X"));
     }
 
     free(big);
@@ -249,15 +248,14 @@ TEST(test_long)
     process_login(&p);
     process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
 
-    assert_int_equal(mcp_link_send(&p.cluster->link, &word, 1, count, NULL),
-                     MCP_OK);
+    assert_ok(mcp_link_send(&p.cluster->link, &word, 1, count, NULL));
     assert_int_equal(send_word("X"), MCP_AGAIN);
 
     /* the bytes of the long command are counted as bytes of a replicator,
      * which have a limit of their own: other commands are accepted */
 
     mcp_link_copied(&p.cluster->link, 0);
-    assert_int_equal(send_word("X"), MCP_OK);
+    assert_ok(send_word("X"));
     assert_false(mcp_link_has_room(&p.cluster->link));
 
     /* while the command is being written, the link expects no reply and does
@@ -277,7 +275,7 @@ TEST(test_long)
                 && p.cluster->link.out[1].cap <= MCP_LINK_BYTES_KEPT);
     assert_int_equal(p.cluster->link.copied, 0);
     assert_true(mcp_link_has_room(&p.cluster->link));
-    assert_int_equal(send_word("X"), MCP_OK);
+    assert_ok(send_word("X"));
     free(big);
 }
 
@@ -295,14 +293,14 @@ TEST(test_output)
     process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
 
     p.stuck = 1;
-    assert_int_equal(send_word("FIRST"), MCP_OK);
+    assert_ok(send_word("FIRST"));
     process_pump(&p);
     out = mcp_link_output(p.link);
     assert_int_equal(out.len, 15);
     memcpy(first, out.data, out.len);
 
     for (i = 0; i < 1000; i++) {
-        assert_int_equal(send_word("SECOND"), MCP_OK);
+        assert_ok(send_word("SECOND"));
     }
 
     same = mcp_link_output(p.link);

@@ -94,7 +94,7 @@ TEST(test_lookup)
     since = real_now() - 1000;
     mcp_store_unwatch(&nodes[0].store, &info.ref, HANDLE, 2, since);
 
-    assert_int_equal(lookup(1, 'a', 3, 's', 'p'), MCP_OK);
+    assert_ok(lookup(1, 'a', 3, 's', 'p'));
     assert_int_equal(found.last_seq, 4);
     assert_int_equal(found.first_seq, 1);
     assert_int_equal(found.confirmed_seq, 3);
@@ -116,7 +116,7 @@ TEST(test_lookup)
     /* a lookup by a client that has only an earlier event: the confirmed event
      * does not change */
 
-    assert_int_equal(lookup(1, 'a', 0, '*', 'p'), MCP_OK);
+    assert_ok(lookup(1, 'a', 0, '*', 'p'));
     assert_int_equal(found.confirmed_seq, 3);
 
     /* "posted" is 1 while the stream in Redis has unprocessed answers, and 0
@@ -124,14 +124,14 @@ TEST(test_lookup)
      * last event */
 
     (void) about(0, "HSET", 'h', 'a', "s 7");
-    assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_OK);
+    assert_ok(lookup(1, 'a', 0, 's', 'p'));
     assert_int_equal(found.posted, 1);
     (void) about(0, "HSET", 'h', 'a', "h 7");
-    assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_OK);
+    assert_ok(lookup(1, 'a', 0, 's', 'p'));
     assert_int_equal(found.posted, 0);
     add(0, 'a', "{\"error\":{}}", MCP_STORE_ERROR, MCP_STATE_FAILED);
     UNTIL(repl_state(0, 'a').acked.state == MCP_STATE_FAILED);
-    assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_OK);
+    assert_ok(lookup(1, 'a', 0, 's', 'p'));
     assert_int_equal(found.state, MCP_STATE_FAILED);
     assert_int_equal(found.last_seq, 5);
     all_expire(0);
@@ -148,14 +148,12 @@ TEST(test_task)
     make(0, 'a');
     info = info_of(0, 'a');
     expires = real_now() + 600000;
-    assert_int_equal(mcp_store_keep(&nodes[0].store, &info.ref, expires,
-                                    real_now()),
-                     MCP_OK);
+    assert_ok(mcp_store_keep(&nodes[0].store, &info.ref, expires, real_now()));
     add(0, 'a', "\"begins\"", -1, MCP_STATE_PROCESSING);
     add(0, 'a', "{\"a\":1,\"b\":2}", -1, MCP_STATE_INPUT_REQUIRED);
     UNTIL(repl_state(0, 'a').acked.seq == 2);
 
-    assert_int_equal(lookup(1, 'a', 0, '*', 'p'), MCP_OK);
+    assert_ok(lookup(1, 'a', 0, '*', 'p'));
     assert_int_equal(found.expires, expires);
     assert_int_equal(found.state, MCP_STATE_INPUT_REQUIRED);
     assert_true(found.kept > 0 && found.changed > 0);
@@ -171,9 +169,8 @@ TEST(test_task)
     /* one of the two questions was answered: the stream still waits for
      * input */
 
-    assert_int_equal(mcp_store_answer(&nodes[0].store, &info.ref, 2, 1, 3,
-                                      mcp_str("{\"0\":{}}"), real_now()),
-                     MCP_OK);
+    assert_ok(mcp_store_answer(&nodes[0].store, &info.ref, 2, 1, 3,
+                               mcp_str("{\"0\":{}}"), real_now()));
     UNTIL(lookup(1, 'a', 0, '*', 'p') == MCP_OK && lookup_of.given == 1);
     assert_int_equal(found.state, MCP_STATE_INPUT_REQUIRED);
     all_expire(0);
@@ -186,11 +183,11 @@ TEST(test_refused)
 
     /* another session, another principal, another stream: not found */
 
-    assert_int_equal(lookup(1, 'a', 0, 'x', 'p'), MCP_OK);
+    assert_ok(lookup(1, 'a', 0, 'x', 'p'));
     assert_int_equal(found.last_seq, 0);
-    assert_int_equal(lookup(1, 'a', 0, '*', 'x'), MCP_OK);
+    assert_ok(lookup(1, 'a', 0, '*', 'x'));
     assert_int_equal(found.last_seq, 0);
-    assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_OK);
+    assert_ok(lookup(1, 'b', 0, 's', 'p'));
     assert_int_equal(found.last_seq, 0);
 
     /* the client has an event that Redis lacks: the request waits for the
@@ -250,15 +247,15 @@ TEST(test_list)
 
     /* the result contains only the streams of other nodes */
 
-    assert_int_equal(list(1, 's', 'p'), MCP_OK);
+    assert_ok(list(1, 's', 'p'));
     assert_int_equal(strlen(listed), 2);
     assert_non_null(strchr(listed, 'a'));
     assert_non_null(strchr(listed, 'b'));
-    assert_int_equal(list(0, 's', 'p'), MCP_OK);
+    assert_ok(list(0, 's', 'p'));
     assert_string_equal(listed, "c");
-    assert_int_equal(list(1, 'x', 'p'), MCP_OK);
+    assert_ok(list(1, 'x', 'p'));
     assert_string_equal(listed, "");
-    assert_int_equal(list(1, 's', 'x'), MCP_OK);
+    assert_ok(list(1, 's', 'x'));
     assert_string_equal(listed, "");
 
     /* "a" is freed: the result does not contain it any more; "b" is over: the
@@ -269,7 +266,7 @@ TEST(test_list)
     add(0, 'b', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     UNTIL(repl_state(0, 'b').acked.state == MCP_STATE_COMPLETED);
     UNTIL(strcmp(about(1, "EXISTS", 'h', 'a', ""), "0") == 0);
-    assert_int_equal(list(1, 's', 'p'), MCP_OK);
+    assert_ok(list(1, 's', 'p'));
     assert_string_equal(listed, "b");
     all_expire(0);
 
@@ -285,8 +282,8 @@ TEST(test_list)
 TEST(test_emptied)
 {
     begin_all(2);
-    assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_OK);
-    assert_int_equal(list(1, 's', 'p'), MCP_OK);
+    assert_ok(lookup(1, 'a', 0, 's', 'p'));
+    assert_ok(list(1, 's', 'p'));
     (void) command(1, "FLUSHALL");
     assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_ERR_UNREACHABLE);
     assert_int_equal(list(1, 's', 'p'), MCP_ERR_UNREACHABLE);
@@ -362,7 +359,7 @@ TEST(test_cut_off)
 
     /* a stream that Redis has is known: another principal does not find it */
 
-    assert_int_equal(lookup(1, 'a', 0, 's', 'x'), MCP_OK);
+    assert_ok(lookup(1, 'a', 0, 's', 'x'));
     assert_int_equal(found.last_seq, 0);
 
     /* four node timeouts have passed, or the node was declared dead */
@@ -373,7 +370,7 @@ TEST(test_cut_off)
     snprintf(text, sizeof(text), "SET {mcp}:1:x:%016llx 1 EX 60",
              (unsigned long long) node);
     (void) command(1, text);
-    assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_OK);
+    assert_ok(lookup(1, 'b', 0, 's', 'p'));
 
     /* the heartbeats of this node do not matter */
 
@@ -445,9 +442,9 @@ TEST(test_young)
     created = nodes[1].te.now - 90000;
     assert_int_equal(lookup(1, 'b', 0, '*', 'p'), MCP_ERR_UNREACHABLE);
     created = nodes[1].te.now - 100000;
-    assert_int_equal(lookup(1, 'b', 0, '*', 'p'), MCP_OK);
+    assert_ok(lookup(1, 'b', 0, '*', 'p'));
     created = 0;
-    assert_int_equal(lookup(1, 'b', 0, '*', 'p'), MCP_OK);
+    assert_ok(lookup(1, 'b', 0, '*', 'p'));
 }
 
 

@@ -137,7 +137,7 @@ TEST(test_clock)
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
     tick(0);
-    assert_int_equal(mcp_cluster_clock(nodes[0].cluster), MCP_OK);
+    assert_ok(mcp_cluster_clock(nodes[0].cluster));
 
     /* a node whose clock is 200 s behind joins; nodes whose clocks are 400
      * s behind or a day ahead are rejected, and are not in the list of
@@ -164,7 +164,7 @@ TEST(test_clock)
     nodes[2].te.now = real_now();
     tick(2);
     assert_int_equal(nodes[2].cluster->state, MCP_CLUSTER_MEMBER);
-    assert_int_equal(mcp_cluster_clock(nodes[2].cluster), MCP_OK);
+    assert_ok(mcp_cluster_clock(nodes[2].cluster));
 }
 
 
@@ -179,7 +179,7 @@ TEST(test_clock_later)
     nodes[0].cluster->state = MCP_CLUSTER_APART;
     tick(0);
     assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
-    assert_int_equal(mcp_cluster_clock(nodes[0].cluster), MCP_OK);
+    assert_ok(mcp_cluster_clock(nodes[0].cluster));
     node_time -= 400000;
 }
 

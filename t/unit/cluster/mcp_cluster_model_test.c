@@ -250,7 +250,7 @@ append_one(model_t *m, int ends)
         return;
     }
 
-    assert_int_equal(rc, MCP_OK);
+    assert_ok(rc);
     m->last++;
     assert_int_equal(seq, m->last);
     m->over = ends;

@@ -93,19 +93,15 @@ TEST(test_listeners)
     begin_all(2);
     make(0, 'a');
     ref = info_of(0, 'a').ref;
-    assert_int_equal(mcp_store_keep(&nodes[0].store, &ref, real_now() + 60000,
-                                    real_now()),
-                     MCP_OK);
+    assert_ok(mcp_store_keep(&nodes[0].store, &ref, real_now() + 60000,
+                             real_now()));
     UNTIL(repl_state(0, 'a').created);
 
     fill_spec(&spec, 'l');
     spec.kind = MCP_STREAM_LISTEN;
-    assert_int_equal(mcp_store_create(&nodes[1].store, &spec, real_now(),
-                                      &ref),
-                     MCP_OK);
-    assert_int_equal(mcp_topic_task(id_of('a'), topic), MCP_OK);
-    assert_int_equal(mcp_store_subscribe(&nodes[1].store, &ref, topic),
-                     MCP_OK);
+    assert_ok(mcp_store_create(&nodes[1].store, &spec, real_now(), &ref));
+    assert_ok(mcp_topic_task(id_of('a'), topic));
+    assert_ok(mcp_store_subscribe(&nodes[1].store, &ref, topic));
 
     describe(&wanted, 'a', 0, 's');
     wanted.task = 1;

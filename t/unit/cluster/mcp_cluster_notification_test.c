@@ -223,10 +223,9 @@ TEST(test_full)
     assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
 
     for (i = 1; i < MCP_LINK_WINDOW; i++) {
-        assert_int_equal(mcp_link_send(&p.cluster->link,
-                                       &(mcp_str_t) { "PING", 4 }, 1, say,
-                                       NULL),
-                         MCP_OK);
+        assert_ok(mcp_link_send(&p.cluster->link,
+                                &(mcp_str_t) { "PING", 4 }, 1, say,
+                                NULL));
     }
 
     assert_int_equal(notify(&p, 'B'), MCP_AGAIN);

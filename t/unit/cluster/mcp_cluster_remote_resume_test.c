@@ -132,12 +132,12 @@ TEST(test_ahead)
     begin_replicated(2, 1);
 
     assert_int_equal(comes(1, 'a', 2, 's'), MCP_AGAIN);
-    assert_int_equal(comes(0, 'a', 2, 's'), MCP_OK);
+    assert_ok(comes(0, 'a', 2, 's'));
 
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     UNTIL(repl_state(0, 'a').acked.state == MCP_STATE_COMPLETED);
 
-    assert_int_equal(comes(1, 'a', 3, 's'), MCP_OK);
+    assert_ok(comes(1, 'a', 3, 's'));
     assert_false(is_at(1, 'a'));
 }
 
@@ -159,7 +159,7 @@ TEST(test_over)
     mcp_store_free(&nodes[0].store, &info.ref);
     assert_false(is_at(0, 'a'));
 
-    assert_int_equal(comes(0, 'a', 1, 's'), MCP_OK);
+    assert_ok(comes(0, 'a', 1, 's'));
     assert_int_equal(info_of(0, 'a').mirror, 1);
     assert_int_equal(read_from(0, 'a', 1, &seq), MCP_DONE);
     assert_int_equal(seq, 3);
@@ -268,12 +268,10 @@ TEST(test_overtaken)
     mcp_stream_info_t  info;
 
     begin_replicated(1, 0);
-    assert_int_equal(comes(0, 'a', 0, 's'), MCP_OK);
+    assert_ok(comes(0, 'a', 0, 's'));
 
     info = info_of(0, 'a');
-    assert_int_equal(mcp_store_remote_consumer(&nodes[0].store, &info.ref, 50,
-                                               0, 0),
-                     MCP_OK);
+    assert_ok(mcp_store_remote_consumer(&nodes[0].store, &info.ref, 50, 0, 0));
     assert_int_equal(comes(0, 'a', 0, 's'), MCP_ERR_DENIED);
     assert_int_equal(info_of(0, 'a').consumer_slot, MCP_STORE_REMOTE_CONSUMER);
 }
@@ -311,9 +309,7 @@ asks(const char *text)
 
     end = mcp_stream_id_print(key + sprintf(key, "{mcp}:1:h:"), id_of('a'));
     words[1].len = (size_t) (end - key);
-    assert_int_equal(mcp_link_send(&nodes[1].cluster->link, words, 4, say,
-                                   NULL),
-                     MCP_OK);
+    assert_ok(mcp_link_send(&nodes[1].cluster->link, words, 4, say, NULL));
     run(1);
 }
 
@@ -332,7 +328,7 @@ TEST(test_never_given)
     /* the client names an even later event: it does not exist either, so the
      * owner is not queried again */
 
-    assert_int_equal(comes(1, 'a', 6, 's'), MCP_OK);
+    assert_ok(comes(1, 'a', 6, 's'));
     assert_false(is_at(1, 'a'));
 
     /* the owner is queried for event 3, which it then appends; a client
@@ -399,7 +395,7 @@ TEST(test_given_meanwhile)
     assert_int_equal(comes(1, 'a', 3, 's'), MCP_AGAIN);
 
     UNTIL(repl_state(0, 'a').acked.seq == 3);
-    assert_int_equal(comes(1, 'a', 3, 's'), MCP_OK);
+    assert_ok(comes(1, 'a', 3, 's'));
     assert_true(is_at(1, 'a'));
 }
 
@@ -431,7 +427,7 @@ TEST(test_part)
 TEST(test_emptied)
 {
     begin_all(2);
-    assert_int_equal(comes(1, 'b', 1, 's'), MCP_OK);
+    assert_ok(comes(1, 'b', 1, 's'));
     make(0, 'a');
     add_acked(0, 'a', 2);
 
@@ -440,7 +436,7 @@ TEST(test_emptied)
     assert_int_equal(comes(1, 'b', 1, 's'), MCP_ERR_UNREACHABLE);
     assert_int_equal(comes(0, 'a', 1, 's'), MCP_ERR_UNREACHABLE);
     UNTIL(comes(1, 'a', 1, 's') != MCP_ERR_UNREACHABLE);
-    assert_int_equal(answered, MCP_OK);
+    assert_ok(answered);
     assert_true(is_at(1, 'a'));
     assert_int_equal(comes(1, 'b', 1, 's'), MCP_ERR_UNREACHABLE);
 
@@ -448,7 +444,7 @@ TEST(test_emptied)
      * not exist */
 
     UNTIL(comes(1, 'b', 1, 's') != MCP_ERR_UNREACHABLE);
-    assert_int_equal(answered, MCP_OK);
+    assert_ok(answered);
     assert_false(is_at(1, 'b'));
 }
 
@@ -460,7 +456,7 @@ TEST(test_replaced)
 {
     begin_all(1);
     begin(1, KEY1);
-    assert_int_equal(comes(1, 'b', 1, 's'), MCP_OK);
+    assert_ok(comes(1, 'b', 1, 's'));
     assert_int_equal(strlen(command(0, "GET {mcp}:1:run")), 40);
     (void) command(0, "SET {mcp}:1:run 1234 EX 60");
     cut_off(1);

@@ -89,8 +89,8 @@ TEST(test_refused)
     make_of(1, 'b', 2);
     UNTIL(repl_state(0, 'a').created && repl_state(1, 'b').created);
     assert_int_equal(quota(1, 's', 2), MCP_ERR_LIMIT);
-    assert_int_equal(quota(1, 's', 3), MCP_OK);
-    assert_int_equal(quota(1, 'x', 1), MCP_OK);
+    assert_ok(quota(1, 's', 3));
+    assert_ok(quota(1, 'x', 1));
 
     make_of(0, 'c', 2);
     add_events(0, 'c', 1);
@@ -107,7 +107,7 @@ TEST(test_refused)
 
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     UNTIL(repl_state(0, 'a').acked.state == MCP_STATE_COMPLETED);
-    assert_int_equal(quota(0, 's', 2), MCP_OK);
+    assert_ok(quota(0, 's', 2));
     make_of(1, 'd', 2);
     UNTIL(repl_state(1, 'd').created);
     assert_int_equal(quota(0, 's', 2), MCP_ERR_LIMIT);
@@ -153,7 +153,7 @@ TEST(test_lost)
     UNTIL(repl_state(0, 'a').created);
     assert_int_equal(quota(0, 's', 1), MCP_ERR_LIMIT);
     (void) about(0, "DEL", 'h', 'a', "");
-    assert_int_equal(quota(0, 's', 1), MCP_OK);
+    assert_ok(quota(0, 's', 1));
 
     (void) command(0, "FLUSHALL");
     tick(0);
@@ -173,10 +173,10 @@ TEST(test_unreachable)
     make_of(0, 'a', 1);
     UNTIL(repl_state(0, 'a').created);
     (void) command(0, "SET {mcp}:1:a:ssssssssssssssss x EX 60");
-    assert_int_equal(quota(0, 's', 1), MCP_OK);
+    assert_ok(quota(0, 's', 1));
     assert_non_null(strstr(node_info(0).error, "script quota"));
     cut_off(0);
-    assert_int_equal(quota(0, 's', 1), MCP_OK);
+    assert_ok(quota(0, 's', 1));
     n_updates = 0;
 }
 

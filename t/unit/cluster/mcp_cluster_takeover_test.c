@@ -74,8 +74,7 @@ TEST(test_slow_reader)
     fill_spec(&spec, 'a');
     spec.max_wait = 60000;
     spec.max_events = 4;
-    assert_int_equal(mcp_store_create(&nodes[0].store, &spec, real_now(), &ref),
-                     MCP_OK);
+    assert_ok(mcp_store_create(&nodes[0].store, &spec, real_now(), &ref));
     nodes[0].worker->cluster_hooks->replicate(nodes[0].cluster, &ref, 0);
     add_acked(0, 'a', 4);
     assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
@@ -87,9 +86,8 @@ TEST(test_slow_reader)
 
     come(1, 'a', 0, 's');
     info = info_of(1, 'a');
-    assert_int_equal(mcp_store_watch(&nodes[1].store, &info.ref, HANDLE, 0,
-                                     &cursor, &taken),
-                     MCP_OK);
+    assert_ok(mcp_store_watch(&nodes[1].store, &info.ref, HANDLE, 0, &cursor,
+                              &taken));
     UNTIL(info_of(1, 'a').last_seq == 4);
     end(0);
     UNTIL(info_of(1, 'a').state == MCP_STATE_FAILED);

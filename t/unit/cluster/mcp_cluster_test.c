@@ -47,7 +47,7 @@ node_info(void)
 {
     mcp_node_info_t  f;
 
-    assert_int_equal(mcp_store_node_info(&p.store, &f), MCP_OK);
+    assert_ok(mcp_store_node_info(&p.store, &f));
 
     return f;
 }
@@ -59,18 +59,14 @@ TEST(test_join)
     mcp_node_info_t  f;
 
     memset(&keys, 0, sizeof(keys));
-    assert_int_equal(mcp_keys_add(&keys,
-                         mcp_str("0123456789abcdef0123456789abcdef")),
-                     MCP_OK);
-    assert_int_equal(mcp_keys_add(&keys,
-                         mcp_str("fedcba9876543210fedcba9876543210")),
-                     MCP_OK);
+    assert_ok(mcp_keys_add(&keys, mcp_str("0123456789abcdef0123456789abcdef")));
+    assert_ok(mcp_keys_add(&keys, mcp_str("fedcba9876543210fedcba9876543210")));
 
     process_start(&p);
     assert_int_equal(node_info().processes, 1);
     assert_int_equal(node_info().up, 0);
-    assert_int_equal(mcp_cluster_keys(p.cluster, &keys), MCP_OK);
-    assert_int_equal(mcp_cluster_keys(p.cluster, &keys), MCP_OK);
+    assert_ok(mcp_cluster_keys(p.cluster, &keys));
+    assert_ok(mcp_cluster_keys(p.cluster, &keys));
     assert_int_equal(p.cluster->keys.len, 34);
 
     /* the fingerprints contain no part of the signing keys */
@@ -81,8 +77,8 @@ TEST(test_join)
     memset(p.cluster->keys.text, 'f', 33);
     p.cluster->keys.text[16] = ',';
     p.cluster->keys.len = 34;
-    assert_int_equal(mcp_cluster_endpoint(p.cluster, mcp_str("/mcp")), MCP_OK);
-    assert_int_equal(mcp_cluster_endpoint(p.cluster, mcp_str("/mcp")), MCP_OK);
+    assert_ok(mcp_cluster_endpoint(p.cluster, mcp_str("/mcp")));
+    assert_ok(mcp_cluster_endpoint(p.cluster, mcp_str("/mcp")));
     assert_int_equal(p.cluster->endpoints.len, 17);
     memset(p.cluster->endpoints.text, 'e', 16);
     process_login(&p);
@@ -662,8 +658,8 @@ TEST(test_skewed)
 
     process_login(&q);
     process_receive(&q, WELCOME("1700000000000"));
-    assert_int_equal(mcp_operation_clock(p.worker), MCP_OK);
-    assert_int_equal(mcp_operation_clock(q.worker), MCP_OK);
+    assert_ok(mcp_operation_clock(p.worker));
+    assert_ok(mcp_operation_clock(q.worker));
 }
 
 
@@ -678,7 +674,7 @@ TEST(test_keys_limit)
     for (i = 0; i <= MCP_CLUSTER_KEYS_MAX; i++) {
         memset(&keys, 0, sizeof(keys));
         snprintf(secret, sizeof(secret), "%040u", i);
-        assert_int_equal(mcp_keys_add(&keys, test_str(secret)), MCP_OK);
+        assert_ok(mcp_keys_add(&keys, test_str(secret)));
         assert_int_equal(mcp_cluster_keys(p.cluster, &keys),
                          i < MCP_CLUSTER_KEYS_MAX ? MCP_OK : MCP_ERR_LIMIT);
     }

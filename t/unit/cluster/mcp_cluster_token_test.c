@@ -89,7 +89,7 @@ tell_token(int i, mcp_operation_token_e what, char c, uint32_t number)
 
     word(&spec, what, c);
     spec.token.value = number;
-    assert_int_equal(mcp_cluster_start(nodes[i].cluster, &spec, NULL), MCP_OK);
+    assert_ok(mcp_cluster_start(nodes[i].cluster, &spec, NULL));
 }
 
 
@@ -104,17 +104,17 @@ say_token(int i, mcp_operation_token_e what, char c, uint32_t number)
 TEST(test_taken)
 {
     begin_all(2);
-    assert_int_equal(take(0, 'a'), MCP_OK);
+    assert_ok(take(0, 'a'));
     assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
     assert_int_equal(value, 0);
-    assert_int_equal(take(1, 'b'), MCP_OK);
+    assert_ok(take(1, 'b'));
     all_expire(0);
 
     /* another request at the same node uses the token: MCP_OK from the
      * cluster, because the node's own zone records which request uses the
      * token */
 
-    assert_int_equal(take(0, 'a'), MCP_OK);
+    assert_ok(take(0, 'a'));
     say_token(0, MCP_OPERATION_TOKEN_GIVE, 'a', 0);
     assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
 
@@ -139,18 +139,18 @@ TEST(test_taken)
 TEST(test_given_back)
 {
     begin_all(2);
-    assert_int_equal(take(0, 'a'), MCP_OK);
+    assert_ok(take(0, 'a'));
     say_token(0, MCP_OPERATION_TOKEN_GIVE, 'a', 0);
-    assert_int_equal(take(1, 'a'), MCP_OK);
-    assert_int_equal(take(1, 'a'), MCP_OK);
+    assert_ok(take(1, 'a'));
+    assert_ok(take(1, 'a'));
     say_token(1, MCP_OPERATION_TOKEN_DROP, 'a', 0);
-    assert_int_equal(take(0, 'a'), MCP_OK);
+    assert_ok(take(0, 'a'));
 
     /* the client disconnects before the reply: the token is released */
 
-    assert_int_equal(take_for(1, 'b', NULL), MCP_OK);
+    assert_ok(take_for(1, 'b', NULL));
     run(1);
-    assert_int_equal(take(0, 'b'), MCP_OK);
+    assert_ok(take(0, 'b'));
 }
 
 
@@ -161,13 +161,13 @@ TEST(test_dead)
     char  text[128];
 
     begin_all(2);
-    assert_int_equal(take(0, 'a'), MCP_OK);
-    assert_int_equal(take(0, 'b'), MCP_OK);
+    assert_ok(take(0, 'a'));
+    assert_ok(take(0, 'b'));
     say_token(0, MCP_OPERATION_TOKEN_SET, 'b', 5);
     snprintf(text, sizeof(text), "SET {mcp}:1:x:%016llx 1 EX 60",
              (unsigned long long) node_info(0).id);
     (void) command(1, text);
-    assert_int_equal(take(1, 'a'), MCP_OK);
+    assert_ok(take(1, 'a'));
     assert_int_equal(take(1, 'b'), MCP_ERR_DENIED);
     assert_int_equal(value, 5);
 
@@ -177,7 +177,7 @@ TEST(test_dead)
     nodes[0].conf.node_timeout = 600000;
     assert_int_equal(take(0, 'c'), MCP_ERR_UNREACHABLE);
     UNTIL(node_info(0).counts[MCP_NODE_REBORN] == 1);
-    assert_int_equal(take(1, 'c'), MCP_OK);
+    assert_ok(take(1, 'c'));
 }
 
 
@@ -186,7 +186,7 @@ TEST(test_dead)
 TEST(test_stream)
 {
     begin_all(1);
-    assert_int_equal(take(0, 'a'), MCP_OK);
+    assert_ok(take(0, 'a'));
     make(0, 'a');
     add_events(0, 'a', 1);
     say_token(0, MCP_OPERATION_TOKEN_SET, 'a', 7);
@@ -201,8 +201,8 @@ TEST(test_set_later)
     mcp_operation_spec_t  spec;
 
     begin_all(2);
-    assert_int_equal(take(0, 'a'), MCP_OK);
-    assert_int_equal(take(0, 'b'), MCP_OK);
+    assert_ok(take(0, 'a'));
+    assert_ok(take(0, 'b'));
     cut_off(0);
     tell_token(0, MCP_OPERATION_TOKEN_SET, 'a', 7);
     assert_int_equal(nodes[0].cluster->n_updates, 1);
@@ -241,7 +241,7 @@ TEST(test_unreachable)
     cut_off(0);
     assert_int_equal(take(0, 'b'), MCP_ERR_UNREACHABLE);
     nodes[0].conf.sync = MCP_CLUSTER_SYNC_OFF;
-    assert_int_equal(take(0, 'b'), MCP_OK);
+    assert_ok(take(0, 'b'));
     say_token(0, MCP_OPERATION_TOKEN_DROP, 'b', 0);
 }
 
@@ -251,7 +251,7 @@ TEST(test_unreachable)
 TEST(test_emptied)
 {
     begin_all(2);
-    assert_int_equal(take(0, 'a'), MCP_OK);
+    assert_ok(take(0, 'a'));
     (void) command(0, "FLUSHALL");
     assert_int_equal(take(1, 'a'), MCP_ERR_UNREACHABLE);
     assert_int_equal(take(1, 'b'), MCP_ERR_UNREACHABLE);

@@ -58,12 +58,11 @@ hear(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
     assert_int_equal(broadcast->session[0], 's');
 
     if (mcp_store_find(worker->store, id_of('a'), 0, &info) == MCP_OK) {
-        assert_int_equal(broadcast->value
-                         ? mcp_store_subscribe(worker->store, &info.ref,
-                                               broadcast->key)
-                         : mcp_store_unsubscribe(worker->store, &info.ref,
-                                                 broadcast->key),
-                         MCP_OK);
+        assert_ok(broadcast->value
+                  ? mcp_store_subscribe(worker->store, &info.ref,
+                                        broadcast->key)
+                  : mcp_store_unsubscribe(worker->store, &info.ref,
+                                          broadcast->key));
     }
 }
 
@@ -94,13 +93,10 @@ listen_at(int i)
     spec.method = mcp_null_str;
     spec.name = mcp_null_str;
     spec.max_events = 100;
-    assert_int_equal(mcp_store_create(&nodes[i].store, &spec, real_now(),
-                                      &ref),
-                     MCP_OK);
+    assert_ok(mcp_store_create(&nodes[i].store, &spec, real_now(), &ref));
     nodes[i].worker->cluster_hooks->replicate(nodes[i].cluster, &ref, 0);
-    assert_int_equal(mcp_topic_list(MCP_TOPIC_LISTS, NULL, topic), MCP_OK);
-    assert_int_equal(mcp_store_subscribe(&nodes[i].store, &ref, topic),
-                     MCP_OK);
+    assert_ok(mcp_topic_list(MCP_TOPIC_LISTS, NULL, topic));
+    assert_ok(mcp_store_subscribe(&nodes[i].store, &ref, topic));
 }
 
 
@@ -147,8 +143,7 @@ subscribe_ask(int i, unsigned on)
     spec.kind = MCP_OPERATION_TOPIC;
     memcpy(spec.topic.id, id_of('a'), MCP_STREAM_ID_LEN);
     memset(spec.topic.session, 's', MCP_DIGEST_LEN);
-    assert_int_equal(mcp_topic_session_uri(mcp_str("x://y"), spec.topic.topic),
-                     MCP_OK);
+    assert_ok(mcp_topic_session_uri(mcp_str("x://y"), spec.topic.topic));
     spec.topic.subscribe = on & 1;
     mcp_broadcast_make(&broadcast, MCP_BROADCAST_TOPIC, spec.topic.topic,
         spec.topic.session, on, 0);
@@ -234,7 +229,7 @@ TEST(test_listen)
     /* the client can resume the stream directly after its creation */
 
     listen_at(0);
-    assert_int_equal(come_listening(0), MCP_OK);
+    assert_ok(come_listening(0));
     assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
     assert_string_equal(about(0, "SCARD", 't', 'a', ""), "1");
     all_expire(0);
@@ -253,7 +248,7 @@ TEST(test_listen)
     assert_int_equal(read_from(0, 'a', 2, &seq), MCP_AGAIN);
     leave(0, 'a', 3);
     UNTIL(strcmp(about(0, "HGET", 'h', 'a', "t"), "3") == 0);
-    assert_int_equal(come_listening(2), MCP_OK);
+    assert_ok(come_listening(2));
     assert_int_equal(info_of(2, 'a').mirror, 1);
     assert_int_equal(info_of(2, 'a').kind, MCP_STREAM_LISTEN);
     assert_int_equal(info_of(2, 'a').sent_seq, 3);
@@ -293,7 +288,7 @@ TEST(test_subscribe)
 
     begin_listening(3);
     listen_at(0);
-    assert_int_equal(come_listening(0), MCP_OK);
+    assert_ok(come_listening(0));
 
     for (i = 0; i < 9; i++) {
         n = last(0);
@@ -301,12 +296,12 @@ TEST(test_subscribe)
         settled(0, (i + 1) % 3);
         assert_int_equal(last(0), n + 1);
 
-        assert_int_equal(subscribe((i + 1) % 3, 1), MCP_OK);
+        assert_ok(subscribe((i + 1) % 3, 1));
 
         updated(i % 3);
         UNTIL(last(0) == n + 2);
         assert_string_equal(about(1, "SCARD", 't', 'a', ""), "2");
-        assert_int_equal(subscribe((i + 1) % 3, 0), MCP_OK);
+        assert_ok(subscribe((i + 1) % 3, 0));
         assert_string_equal(about(1, "SCARD", 't', 'a', ""), "1");
         settled(0, i % 3);
     }
@@ -320,8 +315,8 @@ TEST(test_race)
     begin_listening(2);
     listen_at(0);
     listen_at(1);
-    assert_int_equal(come_listening(1), MCP_OK);
-    assert_int_equal(come_listening(0), MCP_OK);
+    assert_ok(come_listening(1));
+    assert_ok(come_listening(0));
     assert_int_equal(info_of(0, 'a').mirror + info_of(1, 'a').mirror, 1);
     changed(0);
     UNTIL(last(0) == 1);
@@ -337,11 +332,11 @@ TEST(test_killed)
 
     begin_listening(3);
     listen_at(0);
-    assert_int_equal(come_listening(0), MCP_OK);
-    assert_int_equal(subscribe(0, 1), MCP_OK);
+    assert_ok(come_listening(0));
+    assert_ok(subscribe(0, 1));
     changed(1);
     UNTIL(last(0) == 1);
-    assert_int_equal(come_listening(1), MCP_OK);
+    assert_ok(come_listening(1));
     assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
     UNTIL(last(1) == 1);
     end(0);
@@ -380,7 +375,7 @@ subscribe_received(unsigned on)
     mcp_store_node_position(&nodes[1].store, MCP_NODE_RECEIVED, &before);
     assert_int_equal(subscribe_ask(2, on), MCP_AGAIN);
     run(2);
-    assert_int_equal(answer, MCP_OK);
+    assert_ok(answer);
 
     tries = 0;
 
@@ -402,8 +397,8 @@ leave_to_successor(unsigned on)
 
     begin_listening(3);
     listen_at(0);
-    assert_int_equal(come_listening(0), MCP_OK);
-    assert_int_equal(subscribe(0, on), MCP_OK);
+    assert_ok(come_listening(0));
+    assert_ok(subscribe(0, on));
     UNTIL(nodes[1].cluster->settled && nodes[2].cluster->settled);
     dead = node_info(0).id;
     end(0);
@@ -507,7 +502,7 @@ TEST(test_replayed)
 
     begin_listening(2);
     listen_at(0);
-    assert_int_equal(come_listening(0), MCP_OK);
+    assert_ok(come_listening(0));
     changed(1);
     UNTIL(last(0) == 1);
 
@@ -535,13 +530,13 @@ TEST(test_emptied)
 {
     begin_listening(2);
     listen_at(0);
-    assert_int_equal(come_listening(0), MCP_OK);
-    assert_int_equal(subscribe(0, 1), MCP_OK);
+    assert_ok(come_listening(0));
+    assert_ok(subscribe(0, 1));
     (void) command(0, "FLUSHALL");
     changed(0);
     UNTIL(last(0) == 1);
     UNTIL(strcmp(about(0, "SCARD", 't', 'a', ""), "2") == 0);
-    assert_int_equal(come_listening(1), MCP_OK);
+    assert_ok(come_listening(1));
     UNTIL(last(1) == 1);
 }
 
@@ -557,12 +552,11 @@ TEST(test_slow)
 
     begin_listening(2);
     listen_at(0);
-    assert_int_equal(come_listening(0), MCP_OK);
-    assert_int_equal(come_listening(1), MCP_OK);
+    assert_ok(come_listening(0));
+    assert_ok(come_listening(1));
     info = info_of(1, 'a');
-    assert_int_equal(mcp_store_watch(&nodes[1].store, &info.ref, HANDLE, 0,
-                                     &cursor, &taken),
-                     MCP_OK);
+    assert_ok(mcp_store_watch(&nodes[1].store, &info.ref, HANDLE, 0, &cursor,
+                              &taken));
 
     for (i = 1; i <= 250; i++) {
         changed(0);
@@ -587,7 +581,7 @@ TEST(test_unreachable)
     assert_int_equal(come_listening(0), MCP_ERR_UNREACHABLE);
     assert_int_equal(subscribe(0, 1), MCP_ERR_UNREACHABLE);
     nodes[0].conf.sync = MCP_CLUSTER_SYNC_OFF;
-    assert_int_equal(come_listening(0), MCP_OK);
+    assert_ok(come_listening(0));
     assert_int_equal(subscribe(0, 1), MCP_ERR_NOT_FOUND);
 
     /* a notification is published at this node: the stream at this node gets

@@ -37,7 +37,7 @@ fill_window(int i)
     mcp_link_t  *link = &nodes[i].cluster->link;
 
     while (mcp_link_has_room(link)) {
-        assert_int_equal(mcp_link_send(link, &ping, 1, ignore, NULL), MCP_OK);
+        assert_ok(mcp_link_send(link, &ping, 1, ignore, NULL));
     }
 
     assert_int_equal(link->n_pending, MCP_LINK_REPLICATIONS);

@@ -71,7 +71,7 @@ read_all(char *out, size_t size, const char *in, size_t len, size_t step,
 
     while (len > 0 && rc == MCP_AGAIN) {
         part = step < len ? step : len;
-        assert_int_equal(mcp_wire_feed(wire, in, part), MCP_OK);
+        assert_ok(mcp_wire_feed(wire, in, part));
         in += part;
         len -= part;
 
@@ -223,8 +223,8 @@ TEST(test_limits)
         memset(in, 'x', sizeof(in));
         memcpy(in, "$1500\r\n", 7);
         memcpy(in + 1507, "\r\n", 2);
-        assert_int_equal(mcp_wire_feed(wire, in, 1509), MCP_OK);
-        assert_int_equal(mcp_wire_next(wire, &reply), MCP_OK);
+        assert_ok(mcp_wire_feed(wire, in, 1509));
+        assert_ok(mcp_wire_next(wire, &reply));
         assert_int_equal(reply->text.len, 1500);
         assert_int_equal(mcp_wire_next(wire, &reply), MCP_AGAIN);
     }
@@ -250,11 +250,11 @@ TEST(test_memory)
     for (i = 1; i < 3; i++) {
         wire = mcp_wire_create(&tm.mem, 1024);
         tm.fail_at = i;
-        assert_int_equal(mcp_wire_feed(wire, in, sizeof(in) - 1), MCP_OK);
+        assert_ok(mcp_wire_feed(wire, in, sizeof(in) - 1));
 
         if (mcp_wire_next(wire, &reply) != MCP_OK) {
             assert_int_equal(mcp_wire_next(wire, &reply), MCP_ERR_SYNTAX);
-            assert_int_equal(mcp_wire_feed(wire, in, sizeof(in) - 1), MCP_OK);
+            assert_ok(mcp_wire_feed(wire, in, sizeof(in) - 1));
             assert_int_equal(mcp_wire_next(wire, &reply), MCP_ERR_SYNTAX);
         }
 

@@ -152,16 +152,14 @@ TEST(test_rules)
     inner = setup_new();
     other = setup_new();
 
-    assert_int_equal(mcp_setup_allow(outer, mcp_str("tools/t"), permits, error),
-                     MCP_OK);
-    assert_int_equal(mcp_setup_allow(outer, mcp_str("~."), NULL, error),
-                     MCP_OK);
-    assert_int_equal(mcp_setup_granted_scopes(outer, scopes, error), MCP_OK);
+    assert_ok(mcp_setup_allow(outer, mcp_str("tools/t"), permits, error));
+    assert_ok(mcp_setup_allow(outer, mcp_str("~."), NULL, error));
+    assert_ok(mcp_setup_granted_scopes(outer, scopes, error));
     assert_int_equal(mcp_setup_granted_scopes(outer, scopes, error),
                      MCP_ERR_CONFIG);
     assert_string_equal(error, MCP_SETUP_DUPLICATE);
 
-    assert_int_equal(mcp_setup_allow(other, mcp_str("*"), permits, error), MCP_OK);
+    assert_ok(mcp_setup_allow(other, mcp_str("*"), permits, error));
 
     /* a section with rules does not inherit any; a section without rules
      * inherits all */
@@ -169,16 +167,14 @@ TEST(test_rules)
     mcp_setup_merge(inner, outer);
     mcp_setup_merge(other, outer);
 
-    assert_int_equal(mcp_setup_endpoint(inner, NULL, mcp_str("n"),
-                                        mcp_str("v"), &e), MCP_OK);
+    assert_ok(mcp_setup_endpoint(inner, NULL, mcp_str("n"), mcp_str("v"), &e));
     assert_int_equal(e.n_allow, 2);
     assert_ptr_equal(e.allow[0].value, permits);
     assert_null(e.allow[1].value);
     assert_ptr_equal(e.granted_scopes, scopes);
     assert_true(mcp_endpoint_restricts(&e));
 
-    assert_int_equal(mcp_setup_endpoint(other, NULL, mcp_str("n"),
-                                        mcp_str("v"), &e), MCP_OK);
+    assert_ok(mcp_setup_endpoint(other, NULL, mcp_str("n"), mcp_str("v"), &e));
     assert_int_equal(e.n_allow, 1);
     assert_ptr_equal(e.granted_scopes, scopes);
 }
@@ -200,8 +196,7 @@ TEST(test_wrong_rules)
 
     for (i = 0; i < 1000; i++) {
         (void) snprintf(name, sizeof(name), "a%d", i);
-        assert_int_equal(mcp_setup_allow(s, test_str(name), permits, error),
-                         MCP_OK);
+        assert_ok(mcp_setup_allow(s, test_str(name), permits, error));
     }
 
     assert_int_equal(mcp_setup_allow(s, mcp_str("a"), permits, error),
@@ -216,27 +211,23 @@ TEST(test_warnings)
 
     s = setup_new();
 
-    assert_int_equal(mcp_setup_allow(s, mcp_str("tools/t"), permits, error),
-                     MCP_OK);
+    assert_ok(mcp_setup_allow(s, mcp_str("tools/t"), permits, error));
     assert_int_equal(mcp_setup_allow_nothing(s).len, 0);
 
-    assert_int_equal(mcp_setup_catalog(s, mcp_str("f"), mcp_str(
+    assert_ok(mcp_setup_catalog(s, mcp_str("f"), mcp_str(
         "{\"tools\":[{\"name\":\"t\",\"x-mcp-scope\":\"a\",\"inputSchema\":"
         "{\"type\":\"object\"}}],\"resourceTemplates\":[{\"name\":\"x\","
-        "\"uriTemplate\":\"a:{x}\"}]}"), error), MCP_OK);
+        "\"uriTemplate\":\"a:{x}\"}]}"), error));
 
     assert_true(mcp_setup_lacks_scopes(s));
-    assert_int_equal(mcp_setup_granted_scopes(s, scopes, error), MCP_OK);
+    assert_ok(mcp_setup_granted_scopes(s, scopes, error));
     assert_false(mcp_setup_lacks_scopes(s));
 
-    assert_int_equal(mcp_setup_allow(s, mcp_str("resources/a:{x}"), permits,
-                                     error), MCP_OK);
-    assert_int_equal(mcp_setup_allow(s, mcp_str("nothing*"), permits, error),
-                     MCP_OK);
+    assert_ok(mcp_setup_allow(s, mcp_str("resources/a:{x}"), permits, error));
+    assert_ok(mcp_setup_allow(s, mcp_str("nothing*"), permits, error));
     assert_int_equal(mcp_setup_allow_nothing(s).len, 0);
 
-    assert_int_equal(mcp_setup_allow(s, mcp_str("prompts/t"), permits, error),
-                     MCP_OK);
+    assert_ok(mcp_setup_allow(s, mcp_str("prompts/t"), permits, error));
     assert_true(mcp_str_eq(mcp_setup_allow_nothing(s), mcp_str("prompts/t")));
 }
 

@@ -66,8 +66,8 @@ TEST(checks)
 
     other = mcp;
 
-    assert_int_equal(mcp_auth_check(auths, 0, &mcp), MCP_OK);
-    assert_int_equal(mcp_auth_check(auths, 1, &two), MCP_OK);
+    assert_ok(mcp_auth_check(auths, 0, &mcp));
+    assert_ok(mcp_auth_check(auths, 1, &two));
     assert_int_equal(mcp_auth_check(auths, 1, &other), MCP_DONE);
     other.document = mcp_str("{}");
     assert_int_equal(mcp_auth_check(auths, 1, &other), MCP_ERR_EXISTS);
@@ -154,10 +154,9 @@ TEST(forbidden)
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         buf.len = 0;
         value = test_str(cases[i].value);
-        assert_int_equal(mcp_auth_challenge(&mcp, 403,
-                                            test_str(cases[i].authorization),
-                                            &value, 1, &which, &buf),
-                         MCP_OK);
+        assert_ok(mcp_auth_challenge(&mcp, 403,
+                                     test_str(cases[i].authorization), &value,
+                                     1, &which, &buf));
         assert_str_is(mcp_buf_text(&buf), cases[i].text);
     }
 
@@ -177,8 +176,8 @@ TEST(no_scope)
 
     mcp_buf_init(&buf, &tm.mem, 4096);
 
-    assert_int_equal(mcp_auth_challenge(&auth, 403, mcp_str("Bearer a"), NULL,
-                                        0, &which, &buf), MCP_OK);
+    assert_ok(mcp_auth_challenge(&auth, 403, mcp_str("Bearer a"), NULL,
+                                 0, &which, &buf));
     assert_str_is(mcp_buf_text(&buf), "Bearer " METADATA);
 
     value = mcp_str("Bearer resource_metadata=\"u\"");

@@ -270,7 +270,7 @@ TEST(limit)
             continue;
         }
 
-        assert_int_equal(rc, MCP_OK);
+        assert_ok(rc);
         (void) mcp_catalog_headers(catalog, mcp_str("t"), &count);
         assert_int_equal(count, n);
         mcp_catalog_free(catalog);

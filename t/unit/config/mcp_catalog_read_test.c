@@ -49,8 +49,8 @@ TEST(catalog_owns_its_text)
     text = strdup("{\"prompts\":[{\"name\":\"a\"}],\"instructions\":\"i\"}");
     assert_non_null(text);
 
-    assert_int_equal(mcp_catalog_create(&tm.mem, test_str(text), &catalog,
-                                        error, sizeof(error)), MCP_OK);
+    assert_ok(mcp_catalog_create(&tm.mem, test_str(text), &catalog, error,
+                                 sizeof(error)));
     memset(text, 'x', strlen(text));
     free(text);
 
@@ -180,7 +180,7 @@ TEST(large_allocations_fail)
     mcp_buf_add(&buf, longer, sizeof(longer));
     mcp_buf_lit(&buf, "\":1,\"x-mcp-max-wai\\u0074\":1}]}");
 
-    assert_int_equal(buf.failed, MCP_OK);
+    assert_ok(buf.failed);
     fail_each(mcp_buf_text(&buf), MCP_OK);
 
     /* an unknown "x-mcp-" key, and an unknown key of the catalog */

@@ -177,7 +177,7 @@ TEST(cursors_of_others)
     next_cursor(page_of(catalog, MCP_LIST_PROMPTS, "", 2), cursor);
     assert_int_equal(strlen(cursor), 16);
 
-    assert_int_equal(list(catalog, MCP_LIST_PROMPTS, cursor, 1000), MCP_OK);
+    assert_ok(list(catalog, MCP_LIST_PROMPTS, cursor, 1000));
     assert_int_equal(list(catalog, MCP_LIST_TOOLS, cursor, 1000),
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(list(other, MCP_LIST_PROMPTS, cursor, 1000),
@@ -203,7 +203,7 @@ TEST(cursors_of_others)
 
     strcpy(changed, cursor);
     changed[5] = 'Q';
-    assert_int_equal(list(catalog, MCP_LIST_PROMPTS, changed, 1000), MCP_OK);
+    assert_ok(list(catalog, MCP_LIST_PROMPTS, changed, 1000));
     changed[5] = 'A';
     assert_int_equal(list(catalog, MCP_LIST_PROMPTS, changed, 1000),
                      MCP_ERR_NOT_FOUND);
@@ -289,8 +289,8 @@ TEST(catalog_of_many)
     }
 
     mcp_buf_init(&buf, &tm.mem, size);
-    assert_int_equal(mcp_catalog_list(catalog, MCP_LIST_TOOLS, 0,
-                                      mcp_null_str, 0, &buf), MCP_OK);
+    assert_ok(mcp_catalog_list(catalog, MCP_LIST_TOOLS, 0, mcp_null_str, 0,
+                               &buf));
     assert_memory_equal(buf.data + buf.len - 4, "}}]}", 4);
     mcp_buf_free(&buf);
 }

@@ -16,9 +16,8 @@ match(const char *pattern)
     char          error[128];
     mcp_match_t  *m;
 
-    assert_int_equal(mcp_match_create(&te.env.mem, test_str(pattern), &m,
-                                      error, sizeof(error)),
-                     MCP_OK);
+    assert_ok(mcp_match_create(&te.env.mem, test_str(pattern), &m, error,
+                               sizeof(error)));
 
     return m;
 }
@@ -153,7 +152,7 @@ TEST(test_offers)
 
         mcp_buf_init(&buf, &te.env.mem, 4096);
         mcp_endpoint_capabilities(&e, 0, &buf);
-        assert_int_equal(buf.failed, MCP_OK);
+        assert_ok(buf.failed);
         assert_str_is(mcp_buf_text(&buf), cases[i].capabilities);
         mcp_buf_free(&buf);
 

@@ -184,9 +184,7 @@ TEST(variables)
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         make(&sent, &cases[i]);
 
-        assert_int_equal(mcp_early_header(&sent, test_str(cases[i].variable),
-                                          &value),
-                         MCP_OK);
+        assert_ok(mcp_early_header(&sent, test_str(cases[i].variable), &value));
 
         if (value.len != strlen(cases[i].value)
             || (value.len > 0
@@ -226,8 +224,7 @@ TEST(not_served)
     make(&sent, &cases[0]);
     endpoint.revisions = mcp_revision_bit(MCP_REVISION_2025_11_25);
 
-    assert_int_equal(mcp_early_header(&sent, mcp_early_header_method, &value),
-                     MCP_OK);
+    assert_ok(mcp_early_header(&sent, mcp_early_header_method, &value));
     assert_int_equal(value.len, 0);
 }
 

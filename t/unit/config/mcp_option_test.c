@@ -115,7 +115,7 @@ TEST(times)
 
     /* the text ends at its length, not at a NUL */
 
-    assert_int_equal(mcp_option_time((mcp_str_t) { "5ms", 2 }, &value), MCP_OK);
+    assert_ok(mcp_option_time((mcp_str_t) { "5ms", 2 }, &value));
     assert_int_equal(value, 300000);
 
     assert_int_equal(mcp_option_time(mcp_null_str, &value), MCP_ERR_SYNTAX);
@@ -277,7 +277,7 @@ TEST(set)
             continue;
         }
 
-        assert_int_equal(rc, MCP_OK);
+        assert_ok(rc);
         assert_int_equal(o.value[cases[i].option], cases[i].value);
         assert_int_equal(o.set, (uint64_t) 1 << cases[i].option);
 
@@ -303,14 +303,11 @@ TEST(merge)
     memset(&o, 0, sizeof(o));
     memset(&e, 0, sizeof(e));
 
-    assert_int_equal(mcp_option_set(&parent, MCP_OPTION_RETRY, mcp_str("9s"),
-                                    &error), MCP_OK);
-    assert_int_equal(mcp_option_set(&parent, MCP_OPTION_LINGER, mcp_str("8s"),
-                                    &error), MCP_OK);
-    assert_int_equal(mcp_option_set(&o, MCP_OPTION_LINGER, mcp_str("0"),
-                                    &error), MCP_OK);
-    assert_int_equal(mcp_option_set(&o, MCP_OPTION_PAGE_SIZE, mcp_str("off"),
-                                    &error), MCP_OK);
+    assert_ok(mcp_option_set(&parent, MCP_OPTION_RETRY, mcp_str("9s"), &error));
+    assert_ok(mcp_option_set(&parent, MCP_OPTION_LINGER, mcp_str("8s"),
+                             &error));
+    assert_ok(mcp_option_set(&o, MCP_OPTION_LINGER, mcp_str("0"), &error));
+    assert_ok(mcp_option_set(&o, MCP_OPTION_PAGE_SIZE, mcp_str("off"), &error));
 
     mcp_options_merge(&o, &parent);
     mcp_options_apply(&o, &e);

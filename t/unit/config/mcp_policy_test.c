@@ -100,7 +100,7 @@ TEST(test_values)
             assert_int_equal(rule.set, 0);
 
         } else {
-            assert_int_equal(rc, MCP_OK);
+            assert_ok(rc);
             assert_null(error);
         }
     }
@@ -115,9 +115,8 @@ read_one(mcp_policy_rule_t *rule, const char *key, mcp_json_type_e type,
     mcp_json_value_t  v;
 
     v = value(type, raw);
-    assert_int_equal(mcp_policy_read(rule, MCP_LIST_RESOURCES, test_str(key),
-                                     &v, &error),
-                     MCP_OK);
+    assert_ok(mcp_policy_read(rule, MCP_LIST_RESOURCES, test_str(key), &v,
+                              &error));
 }
 
 
@@ -240,9 +239,8 @@ TEST(test_task)
         p.task = MCP_TASK_AUTO;
         p.task_after = 7;
         v = value(cases[i].type, cases[i].raw);
-        assert_int_equal(mcp_policy_read(&rule, MCP_LIST_TOOLS,
-                                         mcp_str("x-mcp-task"), &v, &error),
-                         MCP_OK);
+        assert_ok(mcp_policy_read(&rule, MCP_LIST_TOOLS,
+                                  mcp_str("x-mcp-task"), &v, &error));
         assert_int_equal(rule.has_task, 1);
         mcp_policy_apply(&p, &rule);
         assert_int_equal(p.task, cases[i].task);

@@ -16,9 +16,7 @@ TEST(nothing_said)
     assert_int_equal(mcp_setup_targets(s), 0);
 
     memset(&e, 0x5a, sizeof(e));
-    assert_int_equal(mcp_setup_endpoint(s, &keys, mcp_str("own"),
-                                        mcp_str("0.1"), &e),
-                     MCP_OK);
+    assert_ok(mcp_setup_endpoint(s, &keys, mcp_str("own"), mcp_str("0.1"), &e));
 
     assert_str_is(e.name, "own");
     assert_str_is(e.version, "0.1");
@@ -48,8 +46,8 @@ TEST(identities)
     inner = setup_new();
 
     assert_int_equal(mcp_setup_identity(s).len, 0);
-    assert_int_equal(mcp_setup_path(s, mcp_str("/outer")), MCP_OK);
-    assert_int_equal(mcp_setup_path(inner, mcp_str("/inner")), MCP_OK);
+    assert_ok(mcp_setup_path(s, mcp_str("/outer")));
+    assert_ok(mcp_setup_path(inner, mcp_str("/inner")));
     assert_int_equal(mcp_setup_has_cluster_endpoint(s), 0);
 
     /* the identity of an endpoint is the path of the innermost section, unless
@@ -61,8 +59,7 @@ TEST(identities)
 
     assert_int_equal(mcp_setup_cluster_endpoint(s, mcp_null_str, error),
                      MCP_ERR_CONFIG);
-    assert_int_equal(mcp_setup_cluster_endpoint(s, mcp_str("shop"), error),
-                     MCP_OK);
+    assert_ok(mcp_setup_cluster_endpoint(s, mcp_str("shop"), error));
     assert_int_equal(mcp_setup_cluster_endpoint(s, mcp_str("shop"), error),
                      MCP_ERR_CONFIG);
     mcp_setup_merge(inner, s);
@@ -85,9 +82,7 @@ TEST(places)
     assert_true(
         e.catalog_key[0] == 0 && e.catalog_key[MCP_DIGEST_LEN - 1] == 0);
 
-    assert_int_equal(mcp_setup_set_catalog_key(s, mcp_str("a"), mcp_str("/b"),
-                         0),
-        MCP_OK);
+    assert_ok(mcp_setup_set_catalog_key(s, mcp_str("a"), mcp_str("/b"), 0));
     memcpy(place, mcp_setup_catalog_key(s), MCP_DIGEST_LEN);
     endpoint(s);
     assert_memory_equal(e.catalog_key, place, MCP_DIGEST_LEN);
@@ -98,19 +93,13 @@ TEST(places)
     endpoint(inner);
     assert_memory_equal(e.catalog_key, place, MCP_DIGEST_LEN);
 
-    assert_int_equal(mcp_setup_set_catalog_key(inner, mcp_str("a"),
-                         mcp_str("/b"), 1),
-        MCP_OK);
+    assert_ok(mcp_setup_set_catalog_key(inner, mcp_str("a"), mcp_str("/b"), 1));
     endpoint(inner);
     assert_memory_not_equal(e.catalog_key, place, MCP_DIGEST_LEN);
-    assert_int_equal(mcp_setup_set_catalog_key(inner, mcp_str("/b"),
-                         mcp_str("a"), 0),
-        MCP_OK);
+    assert_ok(mcp_setup_set_catalog_key(inner, mcp_str("/b"), mcp_str("a"), 0));
     assert_memory_not_equal(mcp_setup_catalog_key(inner), place,
         MCP_DIGEST_LEN);
-    assert_int_equal(mcp_setup_set_catalog_key(inner, mcp_str("a"),
-                         mcp_str("/b"), 0),
-        MCP_OK);
+    assert_ok(mcp_setup_set_catalog_key(inner, mcp_str("a"), mcp_str("/b"), 0));
     assert_memory_equal(mcp_setup_catalog_key(inner), place, MCP_DIGEST_LEN);
 }
 
@@ -178,7 +167,7 @@ TEST(headers)
     inner = setup_new();
 
     c = '_';
-    assert_int_equal(mcp_setup_check_headers(s, drops, &c, error), MCP_OK);
+    assert_ok(mcp_setup_check_headers(s, drops, &c, error));
 
     taken(mcp_setup_catalog(s, mcp_str("/c.json"), mcp_str(
                                 "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{"
@@ -191,14 +180,14 @@ TEST(headers)
             "/c.json: line 2: the header \"Mcp-Param-A_b\"");
 
     c = '.';
-    assert_int_equal(mcp_setup_check_headers(inner, drops, &c, error), MCP_OK);
+    assert_ok(mcp_setup_check_headers(inner, drops, &c, error));
 
     /* the endpoint has only revisions that do not use these headers:
      * accepted */
 
     c = '_';
     taken(mcp_setup_revision(inner, mcp_str("2025-11-25"), error));
-    assert_int_equal(mcp_setup_check_headers(inner, drops, &c, error), MCP_OK);
+    assert_ok(mcp_setup_check_headers(inner, drops, &c, error));
 }
 
 
@@ -210,7 +199,7 @@ is_all(mcp_setup_t *s, const char *n)
 
     snprintf(key, sizeof(key), "%s%s", n, KEY);
     memset(&expected, 0, sizeof(expected));
-    assert_int_equal(mcp_keys_add(&expected, test_str(key)), MCP_OK);
+    assert_ok(mcp_keys_add(&expected, test_str(key)));
 
     endpoint(s);
 

@@ -121,11 +121,9 @@ TEST(keys)
     refused(mcp_setup_keys_begin(s, error), MCP_SETUP_DUPLICATE);
 
     memset(&other, 0, sizeof(other));
-    assert_int_equal(mcp_keys_add(&other, mcp_str("0" KEY)), MCP_OK);
+    assert_ok(mcp_keys_add(&other, mcp_str("0" KEY)));
 
-    assert_int_equal(mcp_setup_endpoint(s, &other, mcp_str("a"),
-                                        mcp_str("1"), &e),
-                     MCP_OK);
+    assert_ok(mcp_setup_endpoint(s, &other, mcp_str("a"), mcp_str("1"), &e));
     assert_ptr_not_equal(e.keys, &other);
     assert_int_equal(e.keys->n, MCP_KEYS_MAX);
     assert_memory_equal(e.keys->key[0], other.key[0], sizeof(other.key[0]));
@@ -397,7 +395,7 @@ TEST(allocations_fail)
         assert_int_equal(tm.live, 0);
 
         if (tm.failed == 0) {
-            assert_int_equal(rc, MCP_OK);
+            assert_ok(rc);
             assert_true(failed > 8);
             return;
         }

@@ -41,8 +41,7 @@ init(void **state)
     text = strdup(SCHEMA);
     assert_non_null(text);
     schema = (mcp_json_value_t) { MCP_JSON_OBJECT, test_str(text) };
-    assert_int_equal(mcp_catalog_headers_of(&arena, &schema, &headers,
-                                            &n_headers), MCP_OK);
+    assert_ok(mcp_catalog_headers_of(&arena, &schema, &headers, &n_headers));
     memset(text, '?', strlen(text));
     free(text);
     assert_int_equal(n_headers, 3);
@@ -135,7 +134,7 @@ TEST(arguments_become_headers)
     size_t  i;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(headers_of(cases[i].arguments, text), MCP_OK);
+        assert_ok(headers_of(cases[i].arguments, text));
         assert_string_equal(text, cases[i].headers);
     }
 }
@@ -179,7 +178,7 @@ TEST(long_argument_is_an_error)
 
     memcpy(argument + 10 + MCP_TOOL_PARAMS_SIZE - 16, "\"}", 3);
     argument[10] = '"';
-    assert_int_equal(headers_of(argument, text), MCP_OK);
+    assert_ok(headers_of(argument, text));
 
     memset(argument + 11, 'a', MCP_TOOL_PARAMS_SIZE);
     memcpy(argument + 10 + MCP_TOOL_PARAMS_SIZE, "\"}", 3);

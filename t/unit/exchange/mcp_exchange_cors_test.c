@@ -21,9 +21,8 @@ TEST(test_cors)
     char          error[128];
     mcp_match_t  *match;
 
-    assert_int_equal(mcp_match_create(&d.te.env.mem, test_str(allowed),
-                                      &match, error, sizeof(error)),
-                     MCP_OK);
+    assert_ok(mcp_match_create(&d.te.env.mem, test_str(allowed), &match, error,
+                               sizeof(error)));
     d.endpoint.origins = &match;
     d.endpoint.n_origins = 1;
 
@@ -216,10 +215,9 @@ TEST(test_without_exchange)
     mcp_match_t  *match;
     mcp_header_t  in[4], out[MCP_CORS_HEADERS];
 
-    assert_int_equal(mcp_match_create(&d.te.env.mem,
-                                      mcp_str("https://app.example"), &match,
-                                      why, sizeof(why)),
-                     MCP_OK);
+    assert_ok(mcp_match_create(&d.te.env.mem,
+                               mcp_str("https://app.example"), &match,
+                               why, sizeof(why)));
     d.endpoint.origins = &match;
     d.endpoint.n_origins = 1;
 

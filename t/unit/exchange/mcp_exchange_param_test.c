@@ -222,11 +222,10 @@ TEST(test_cases)
         /* a tool without declared headers, and an unknown tool: no check */
 
         a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
-        assert_int_equal(check("u", headers, n, cases[i].arguments, &detail),
-                         MCP_OK);
-        assert_int_equal(mcp_exchange_param_check(
-                             a.x, mcp_str("v"),
-                             &(mcp_json_value_t) { 0 }, &detail), MCP_OK);
+        assert_ok(check("u", headers, n, cases[i].arguments, &detail));
+        assert_ok(mcp_exchange_param_check(
+                      a.x, mcp_str("v"),
+                      &(mcp_json_value_t) { 0 }, &detail));
         client_close(&d, &a);
     }
 
@@ -234,8 +233,7 @@ TEST(test_cases)
 
     d.endpoint.catalog = NULL;
     a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
-    assert_int_equal(check("t", NULL, 0, "{\"region\":\"eu\"}", &detail),
-                     MCP_OK);
+    assert_ok(check("t", NULL, 0, "{\"region\":\"eu\"}", &detail));
     client_close(&d, &a);
 }
 
@@ -257,17 +255,16 @@ TEST(test_limits)
     headers[3].name = mcp_str("Mcp-Param-Region");
 
     a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
-    assert_int_equal(check("t", headers, MCP_CATALOG_HEADERS_MAX,
-                           "{\"region\":\"y\"}", &detail), MCP_OK);
+    assert_ok(check("t", headers, MCP_CATALOG_HEADERS_MAX,
+                    "{\"region\":\"y\"}", &detail));
     client_close(&d, &a);
 
     a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
     assert_int_equal(check("t", headers, MCP_CATALOG_HEADERS_MAX + 1,
                            "{\"region\":\"y\"}", &detail), MCP_ERR_SYNTAX);
     assert_str_is(detail, "too many Mcp-Param headers");
-    assert_int_equal(mcp_exchange_param_check(
-                         a.x, mcp_str("u"), &(mcp_json_value_t) { 0 }, &detail),
-                     MCP_OK);
+    assert_ok(mcp_exchange_param_check(
+                  a.x, mcp_str("u"), &(mcp_json_value_t) { 0 }, &detail));
     client_close(&d, &a);
 
     size = MCP_TOOL_PARAMS_SIZE - sizeof("Mcp-Param-X") + 1;

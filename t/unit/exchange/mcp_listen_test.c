@@ -184,10 +184,9 @@ TEST(test_subset)
     mcp_catalog_t        *catalog;
     const mcp_catalog_t  *before;
 
-    assert_int_equal(mcp_catalog_create(&d.te.env.mem,
-                         mcp_str("{\"prompts\":[]}"), &catalog, error,
-                         sizeof(error)),
-                     MCP_OK);
+    assert_ok(mcp_catalog_create(&d.te.env.mem,
+                  mcp_str("{\"prompts\":[]}"), &catalog, error,
+                  sizeof(error)));
     before = d.endpoint.catalog;
     d.endpoint.catalog = catalog;
 

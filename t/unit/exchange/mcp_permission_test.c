@@ -32,9 +32,8 @@ use_catalog(const char *text)
     d.catalog = NULL;
 
     if (text) {
-        assert_int_equal(mcp_catalog_create(&d.te.env.mem, test_str(text),
-                                            &d.catalog, error, sizeof(error)),
-                         MCP_OK);
+        assert_ok(mcp_catalog_create(&d.te.env.mem, test_str(text), &d.catalog,
+                                     error, sizeof(error)));
     }
 
     d.endpoint.catalog = d.catalog;
@@ -63,9 +62,8 @@ use_rules(const char *const patterns[4], const char *const values[4],
     memset(driver_evaluated, 0, sizeof(driver_evaluated));
 
     for (n = 0; n < 4 && patterns[n]; n++) {
-        assert_int_equal(mcp_allow_read(&d.te.env.mem, test_str(patterns[n]),
-                                        &rules[n], error, sizeof(error)),
-                         MCP_OK);
+        assert_ok(mcp_allow_read(&d.te.env.mem, test_str(patterns[n]),
+                                 &rules[n], error, sizeof(error)));
         rules[n].value = "";
         driver_values[n] = values[n];
     }

@@ -54,9 +54,8 @@ TEST(test_offers)
     char  error[128];
 
     mcp_catalog_free(d.catalog);
-    assert_int_equal(mcp_catalog_create(&d.te.env.mem, test_str(elsewhere),
-                                        &d.catalog, error, sizeof(error)),
-                     MCP_OK);
+    assert_ok(mcp_catalog_create(&d.te.env.mem, test_str(elsewhere), &d.catalog,
+                                 error, sizeof(error)));
     d.endpoint.catalog = d.catalog;
 
     ask(session, REQUEST("1", "tools/list", "{}"), 200, "-32601");
@@ -133,9 +132,8 @@ TEST(test_routes)
     mcp_route_t    route;
     mcp_match_t   *match;
 
-    assert_int_equal(mcp_match_create(&d.te.env.mem, mcp_str("other"),
-                                      &match, error, sizeof(error)),
-                     MCP_OK);
+    assert_ok(mcp_match_create(&d.te.env.mem, mcp_str("other"),
+                               &match, error, sizeof(error)));
     route.match = match;
     route.target = 3;
     d.endpoint.routes = &route;

@@ -139,10 +139,10 @@ TEST(test_behind)
 
     breq = task_begin(0);
     store = &d.process[0].store;
-    assert_int_equal(mcp_task_id_read(&id, d.endpoint.keys, test_str(task_id),
-                                      d.te.now), MCP_OK);
-    assert_int_equal(mcp_store_find(store, id.stream, 0, &info), MCP_OK);
-    assert_int_equal(mcp_store_replication_start(store, &info.ref, 1), MCP_OK);
+    assert_ok(mcp_task_id_read(&id, d.endpoint.keys, test_str(task_id),
+                               d.te.now));
+    assert_ok(mcp_store_find(store, id.stream, 0, &info));
+    assert_ok(mcp_store_replication_start(store, &info.ref, 1));
     backend_send(&d, breq, ROUND(",\"inputRequests\":{\"k\":" FORM "}") "\n");
     backend_end(&d, breq, MCP_FAULT_NONE);
     task_is(1, "\"status\":\"working\"");
@@ -244,11 +244,10 @@ away_begin(void)
     mcp_stream_info_t  info;
 
     (void) task_begin(0);
-    assert_int_equal(mcp_task_id_read(&id, d.endpoint.keys, test_str(task_id),
-                                      d.te.now), MCP_OK);
+    assert_ok(mcp_task_id_read(&id, d.endpoint.keys, test_str(task_id),
+                               d.te.now));
     memcpy(away_id, id.stream, MCP_STREAM_ID_LEN);
-    assert_int_equal(mcp_store_find(&d.process[0].store, away_id, 0, &info),
-                     MCP_OK);
+    assert_ok(mcp_store_find(&d.process[0].store, away_id, 0, &info));
     memset(&away_is, 0, sizeof(away_is));
     away_is.info = info;
     away_is.info.ref.index = 0;
@@ -407,16 +406,16 @@ own_begin(void)
 
     breq = task_begin(0);
     store = &d.process[0].store;
-    assert_int_equal(mcp_task_id_read(&id, d.endpoint.keys, test_str(task_id),
-                                      d.te.now), MCP_OK);
+    assert_ok(mcp_task_id_read(&id, d.endpoint.keys, test_str(task_id),
+                               d.te.now));
     memcpy(away_id, id.stream, MCP_STREAM_ID_LEN);
-    assert_int_equal(mcp_store_find(store, id.stream, 0, &info), MCP_OK);
-    assert_int_equal(mcp_store_replication_start(store, &info.ref, 0), MCP_OK);
+    assert_ok(mcp_store_find(store, id.stream, 0, &info));
+    assert_ok(mcp_store_replication_start(store, &info.ref, 0));
     backend_send(&d, breq,
                  ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
                                "}") "\n");
     backend_end(&d, breq, MCP_FAULT_NONE);
-    assert_int_equal(mcp_store_find(store, id.stream, 0, &info), MCP_OK);
+    assert_ok(mcp_store_find(store, id.stream, 0, &info));
     assert_int_equal(info.state, MCP_STATE_INPUT_REQUIRED);
 
     memset(&away_is, 0, sizeof(away_is));
@@ -464,10 +463,9 @@ TEST(test_own)
                                       info.last_seq, 2, 3,
                                       mcp_str("{\"1\":{}}"), d.te.now),
                      MCP_AGAIN);
-    assert_int_equal(mcp_store_answer(&d.process[0].store, &info.ref,
-                                      info.last_seq, 1, 3,
-                                      mcp_str("{\"0\":{}}"), d.te.now),
-                     MCP_OK);
+    assert_ok(mcp_store_answer(&d.process[0].store, &info.ref,
+                               info.last_seq, 1, 3,
+                               mcp_str("{\"0\":{}}"), d.te.now));
     driver_pump(&d);
     assert_int_equal(d.n_breqs, 1);
     d.process[1].worker->cluster_hooks = NULL;

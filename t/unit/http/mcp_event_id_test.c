@@ -75,7 +75,7 @@ TEST(test_parse)
         }
     }
 
-    assert_int_equal(mcp_stream_id_parse(mcp_str(STREAM), id), MCP_OK);
+    assert_ok(mcp_stream_id_parse(mcp_str(STREAM), id));
     assert_memory_equal(id, stream, sizeof(id));
     assert_int_equal(mcp_stream_id_parse(mcp_str(STREAM "A"), id),
                      MCP_ERR_SYNTAX);

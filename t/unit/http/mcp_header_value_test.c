@@ -46,15 +46,14 @@ TEST(plain)
             continue;
         }
 
-        assert_int_equal(mcp_header_value_plain(test_str(plain_cases[i].raw),
-                                                &value), MCP_OK);
+        assert_ok(mcp_header_value_plain(test_str(plain_cases[i].raw), &value));
         assert_str_is(value, plain_cases[i].plain);
     }
 
     assert_int_equal(mcp_header_value_plain((mcp_str_t) { "a\0b", 3 }, &value),
                      MCP_ERR_SYNTAX);
 
-    assert_int_equal(mcp_header_value_plain(mcp_null_str, &value), MCP_OK);
+    assert_ok(mcp_header_value_plain(mcp_null_str, &value));
     assert_non_null(value.data);
     assert_int_equal(value.len, 0);
 }
@@ -173,14 +172,13 @@ TEST(decode)
 
     /* an encoded value may contain any character, even NUL */
 
-    assert_int_equal(mcp_header_value_decode(&arena,
-                                             mcp_str("=?base64?YQBi?="),
-                                             &value), MCP_OK);
+    assert_ok(mcp_header_value_decode(&arena,
+                                      mcp_str("=?base64?YQBi?="),
+                                      &value));
     assert_int_equal(value.len, 3);
     assert_memory_equal(value.data, "a\0b", 3);
 
-    assert_int_equal(mcp_header_value_decode(&arena, mcp_null_str, &value),
-                     MCP_OK);
+    assert_ok(mcp_header_value_decode(&arena, mcp_null_str, &value));
     assert_non_null(value.data);
 
     mcp_arena_destroy(&arena);
@@ -372,9 +370,9 @@ TEST(round_trip)
         p = mcp_base64_encode(p, cases[i].text, strlen(cases[i].text));
         p += sprintf(p, "?=");
 
-        assert_int_equal(mcp_header_value_decode(
-                             &arena, (mcp_str_t) { raw, (size_t) (p - raw) },
-                             &value), MCP_OK);
+        assert_ok(mcp_header_value_decode(
+                      &arena, (mcp_str_t) { raw, (size_t) (p - raw) },
+                      &value));
 
         body = (mcp_json_value_t) { MCP_JSON_STRING, test_str(cases[i].json) };
         assert_int_equal(mcp_header_value_is(value, &body), 1);
@@ -413,10 +411,9 @@ TEST(encoding)
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         text = test_str(cases[i].text);
-        assert_int_equal(mcp_header_value_encode(&arena, text, &value), MCP_OK);
+        assert_ok(mcp_header_value_encode(&arena, text, &value));
         assert_int_equal(mcp_header_value_is_encoded(value), cases[i].encoded);
-        assert_int_equal(mcp_header_value_decode(&arena, value, &back),
-                         MCP_OK);
+        assert_ok(mcp_header_value_decode(&arena, value, &back));
         assert_true(mcp_str_eq(back, text));
     }
 

@@ -180,9 +180,8 @@ TEST(origins_listed)
     memset(&o, 0, sizeof(o));
 
     for (i = 0; i < 3; i++) {
-        assert_int_equal(mcp_match_create(&tm.mem, test_str(patterns[i]),
-                                          &allowed[i], error, sizeof(error)),
-                         MCP_OK);
+        assert_ok(mcp_match_create(&tm.mem, test_str(patterns[i]), &allowed[i],
+                                   error, sizeof(error)));
     }
 
     o.host = mcp_str("mcp.example.com");
@@ -200,8 +199,8 @@ TEST(origins_listed)
 
     /* a pattern for any text allows all origins except "null" ... */
 
-    assert_int_equal(mcp_match_create(&tm.mem, mcp_str("~."), &allowed[3],
-                                      error, sizeof(error)), MCP_OK);
+    assert_ok(mcp_match_create(&tm.mem, mcp_str("~."), &allowed[3],
+                               error, sizeof(error)));
     o.n_allowed = 4;
 
     o.origin = mcp_str("https://evil.com");
@@ -213,8 +212,8 @@ TEST(origins_listed)
 
     /* ... which must be configured literally */
 
-    assert_int_equal(mcp_match_create(&tm.mem, mcp_str("null"), &allowed[4],
-                                      error, sizeof(error)), MCP_OK);
+    assert_ok(mcp_match_create(&tm.mem, mcp_str("null"), &allowed[4],
+                               error, sizeof(error)));
     o.n_allowed = 5;
     assert_int_equal(mcp_http_origin_allowed(&o), 1);
 

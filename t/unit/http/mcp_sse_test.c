@@ -167,7 +167,7 @@ check_stream(size_t i, size_t first, size_t n, const mcp_mem_t *mem)
     }
 
     if (streams[i].at_end != NULL) {
-        assert_int_equal(mcp_sse_decoder_end(&d, &data), MCP_OK);
+        assert_ok(mcp_sse_decoder_end(&d, &data));
         assert_str_is(data, streams[i].at_end);
     }
 
@@ -218,8 +218,8 @@ TEST(test_lengths)
             p = text + 5 + n;
             p = stpcpy(stpcpy(p, ends[i]), ends[i]);
 
-            assert_int_equal(mcp_sse_decode(&d, text, (size_t) (p - text),
-                                            &consumed, &data), MCP_OK);
+            assert_ok(mcp_sse_decode(&d, text, (size_t) (p - text), &consumed,
+                                     &data));
             assert_int_equal(consumed, p - text);
             assert_int_equal(data.len, n);
             assert_memory_equal(data.data, text + 5, n);
@@ -238,13 +238,12 @@ TEST(test_consumed)
 
     mcp_sse_decoder_init(&d, &tm.mem, 1000);
 
-    assert_int_equal(mcp_sse_decode(&d, "data: a\n\ndata: b\r\n\r\nx", 21,
-                                    &consumed, &data), MCP_OK);
+    assert_ok(mcp_sse_decode(&d, "data: a\n\ndata: b\r\n\r\nx", 21,
+                             &consumed, &data));
     assert_int_equal(consumed, 9);
     assert_str_is(data, "a");
 
-    assert_int_equal(mcp_sse_decode(&d, "data: b\r\n\r\nx", 12, &consumed,
-                                    &data), MCP_OK);
+    assert_ok(mcp_sse_decode(&d, "data: b\r\n\r\nx", 12, &consumed, &data));
     assert_int_equal(consumed, 11);
     assert_str_is(data, "b");
 
@@ -379,8 +378,7 @@ TEST(test_only)
 
     in = mcp_str("event: message\ndata: abc\n\ndata: a\ndata: b\n\ndata: d");
 
-    assert_int_equal(mcp_sse_decode(&d, in.data, in.len, &consumed, &data),
-                     MCP_OK);
+    assert_ok(mcp_sse_decode(&d, in.data, in.len, &consumed, &data));
     assert_ptr_equal(data.data, in.data + 21);
     assert_str_is(data, "abc");
     assert_int_equal(d.joined, 0);
@@ -389,8 +387,7 @@ TEST(test_only)
     in.data += consumed;
     in.len -= consumed;
 
-    assert_int_equal(mcp_sse_decode(&d, in.data, in.len, &consumed, &data),
-                     MCP_OK);
+    assert_ok(mcp_sse_decode(&d, in.data, in.len, &consumed, &data));
     assert_str_is(data, "a\nb");
     assert_int_equal(d.joined, 1);
 
@@ -400,8 +397,7 @@ TEST(test_only)
     assert_int_equal(mcp_sse_decode(&d, in.data, in.len, &consumed, &data),
                      MCP_AGAIN);
     in = mcp_str("e\n\n");
-    assert_int_equal(mcp_sse_decode(&d, in.data, in.len, &consumed, &data),
-                     MCP_OK);
+    assert_ok(mcp_sse_decode(&d, in.data, in.len, &consumed, &data));
     assert_str_is(data, "de");
     assert_int_equal(d.joined, 0);
 
@@ -419,7 +415,7 @@ check_ids(const char *in, size_t step, const char *id, uint64_t retry)
 
     test_mem_init(&tm);
     mcp_sse_decoder_init(&d, &tm.mem, 2000);
-    assert_int_equal(mcp_sse_decoder_keep_ids(&d, mcp_str("old")), MCP_OK);
+    assert_ok(mcp_sse_decoder_keep_ids(&d, mcp_str("old")));
 
     len = strlen(in);
 

@@ -81,8 +81,8 @@ pick(json_scan_pt scan)
         copy = malloc(len);
         memcpy(copy, picks[i].text, len);
 
-        assert_int_equal(scan(&arena, (mcp_str_t) { copy, len }, DEPTH, fields,
-                              F_COUNT, &root, values, NULL), MCP_OK);
+        assert_ok(scan(&arena, (mcp_str_t) { copy, len }, DEPTH, fields,
+                       F_COUNT, &root, values, NULL));
 
         for (f = 0; f < F_COUNT; f++) {
             if (picks[i].values[f] == NULL) {
@@ -143,9 +143,8 @@ find_root(json_scan_pt scan)
 
     for (i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
         for (with = 0; with < 2; with++) {
-            assert_int_equal(scan(&arena, test_str(roots[i].text), DEPTH,
-                                  fields, with ? F_COUNT : 0, &root, values,
-                                  NULL), MCP_OK);
+            assert_ok(scan(&arena, test_str(roots[i].text), DEPTH, fields,
+                           with ? F_COUNT : 0, &root, values, NULL));
             assert_int_equal(root.type, roots[i].type);
             assert_str_is(root.raw, roots[i].raw);
         }

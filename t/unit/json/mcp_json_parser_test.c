@@ -224,7 +224,7 @@ TEST(test_memory)
 
         rc = mcp_json_scan(&arena, (mcp_str_t) { text, 2 * depth }, DEPTH,
                            NULL, 0, &root, NULL, NULL);
-        assert_int_equal(rc, MCP_OK);
+        assert_ok(rc);
 
         mcp_arena_destroy(&arena);
         assert_int_equal(tm.live, 0);

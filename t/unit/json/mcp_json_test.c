@@ -163,7 +163,7 @@ TEST(test_prefixes)
                          MCP_ERR_SYNTAX);
     }
 
-    assert_int_equal(scan(&tm.mem, mcp_str(text), NULL), MCP_OK);
+    assert_ok(scan(&tm.mem, mcp_str(text), NULL));
 }
 
 
@@ -217,11 +217,11 @@ TEST(test_depth)
 
     /* many values side by side do not count as depth */
 
-    assert_int_equal(scan(&tm.mem,
-                          mcp_str("[[],[],[],[],[],[],[],[],[],[],[],{}]"),
-                          &error), MCP_OK);
+    assert_ok(scan(&tm.mem,
+                   mcp_str("[[],[],[],[],[],[],[],[],[],[],[],{}]"),
+                   &error));
 
-    assert_int_equal(scan_deep(&tm.mem, mcp_str("1"), 0, NULL), MCP_OK);
+    assert_ok(scan_deep(&tm.mem, mcp_str("1"), 0, NULL));
     assert_int_equal(scan_deep(&tm.mem, mcp_str("[]"), 0, &error),
                      MCP_ERR_SYNTAX);
     assert_int_equal(error.problem, MCP_JSON_BAD_DEPTH);
@@ -248,10 +248,10 @@ TEST(test_depth)
             text[pair++] = i % 2 ? '}' : ']';
         }
 
-        assert_int_equal(scan_deep(&tm.mem, (mcp_str_t) { text, pair },
-                                   (unsigned) n, NULL), MCP_OK);
-        assert_int_equal(scan_deep(&tm.mem, (mcp_str_t) { text, pair },
-                                   UINT32_MAX, NULL), MCP_OK);
+        assert_ok(scan_deep(&tm.mem, (mcp_str_t) { text, pair },
+                            (unsigned) n, NULL));
+        assert_ok(scan_deep(&tm.mem, (mcp_str_t) { text, pair },
+                            UINT32_MAX, NULL));
         assert_int_equal(scan_deep(&tm.mem, (mcp_str_t) { text, pair },
                                    (unsigned) n - 1, &error), MCP_ERR_SYNTAX);
         assert_int_equal(error.problem, MCP_JSON_BAD_DEPTH);

@@ -130,8 +130,7 @@ TEST(test_unescape)
         text.data = strings[i].text;
         text.len = strings[i].len ? strings[i].len : strlen(strings[i].text);
 
-        assert_int_equal(mcp_json_unescape(&arena, test_str(strings[i].raw),
-                                           &out), MCP_OK);
+        assert_ok(mcp_json_unescape(&arena, test_str(strings[i].raw), &out));
         assert_true(mcp_str_eq(out, text));
         assert_true(mcp_utf8_valid(out));
 
@@ -165,7 +164,7 @@ TEST(test_unescape)
 
     /* the result for an absent value */
 
-    assert_int_equal(mcp_json_unescape(&arena, mcp_null_str, &out), MCP_OK);
+    assert_ok(mcp_json_unescape(&arena, mcp_null_str, &out));
     assert_int_equal(out.len, 0);
 }
 
@@ -222,17 +221,17 @@ TEST(test_get_once)
         MCP_JSON_OBJECT, mcp_str("{\"a\":1,\"b\":2,\"\\u0062\":3,\"c\":null}")
     };
 
-    assert_int_equal(mcp_json_get_once(&object, mcp_str("a"), &value), MCP_OK);
+    assert_ok(mcp_json_get_once(&object, mcp_str("a"), &value));
     assert_str_is(value.raw, "1");
-    assert_int_equal(mcp_json_get_once(&object, mcp_str("c"), &value), MCP_OK);
+    assert_ok(mcp_json_get_once(&object, mcp_str("c"), &value));
     assert_int_equal(value.type, MCP_JSON_NULL);
-    assert_int_equal(mcp_json_get_once(&object, mcp_str("d"), &value), MCP_OK);
+    assert_ok(mcp_json_get_once(&object, mcp_str("d"), &value));
     assert_int_equal(value.type, MCP_JSON_NONE);
     assert_int_equal(mcp_json_get_once(&object, mcp_str("b"), &value),
                      MCP_ERR_SYNTAX);
 
     object = (mcp_json_value_t) { MCP_JSON_ARRAY, mcp_str("[\"a\"]") };
-    assert_int_equal(mcp_json_get_once(&object, mcp_str("a"), &value), MCP_OK);
+    assert_ok(mcp_json_get_once(&object, mcp_str("a"), &value));
     assert_int_equal(value.type, MCP_JSON_NONE);
 }
 

@@ -40,7 +40,7 @@ TEST(test_long)
         /* a number: yajl detects its end only at the end of the text */
 
         memset(text, '7', n);
-        assert_int_equal(scan(&arena, text, n, &root), MCP_OK);
+        assert_ok(scan(&arena, text, n, &root));
         assert_int_equal(root.type, MCP_JSON_NUMBER);
         assert_ptr_equal(root.raw.data, text);
         assert_int_equal(root.raw.len, n);
@@ -58,7 +58,7 @@ TEST(test_long)
         assert_int_equal(scan(&arena, text, n, &root), MCP_ERR_SYNTAX);
 
         memcpy(text + len - 2, "\"]", 2);
-        assert_int_equal(scan(&arena, text, len, &root), MCP_OK);
+        assert_ok(scan(&arena, text, len, &root));
         assert_int_equal(root.raw.len, len);
 
         free(text);
@@ -86,7 +86,7 @@ TEST(test_scratch)
     assert_int_equal(tm.total, 3);
 
     for (i = 0; i < 100; i++) {
-        assert_int_equal(scan(&arena, "[1,2]", 5, &root), MCP_OK);
+        assert_ok(scan(&arena, "[1,2]", 5, &root));
     }
 
     assert_int_equal(tm.total, 3);

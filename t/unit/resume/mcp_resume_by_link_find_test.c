@@ -105,11 +105,10 @@ TEST(test_spent)
     char  error[256];
 
     mcp_catalog_free(d.catalog);
-    assert_int_equal(mcp_catalog_create(&d.te.env.mem, mcp_str(
-                         "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":"
-                         "{\"type\":\"object\"},\"x-mcp-max-wait\":600}]}"),
-                         &d.catalog, error, sizeof(error)),
-                     MCP_OK);
+    assert_ok(mcp_catalog_create(&d.te.env.mem, mcp_str(
+                  "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":"
+                  "{\"type\":\"object\"},\"x-mcp-max-wait\":600}]}"),
+                  &d.catalog, error, sizeof(error)));
     d.endpoint.catalog = d.catalog;
     d.endpoint.max_wait = 1000;
 

@@ -955,8 +955,7 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
     (void) limit;
 
     shared = *ref;
-    assert_int_equal(mcp_store_replication_start(&d.process[0].store, ref, 1),
-                     MCP_OK);
+    assert_ok(mcp_store_replication_start(&d.process[0].store, ref, 1));
 }
 
 
@@ -983,11 +982,9 @@ known(void)
 {
     mcp_store_replication_state_t  repl_state;
 
-    assert_int_equal(mcp_store_replication_state(&d.process[0].store, &shared,
-                                                 &repl_state),
-                     MCP_OK);
-    assert_int_equal(mcp_store_acked(&d.process[0].store, &shared,
-                                     &repl_state.own), MCP_OK);
+    assert_ok(mcp_store_replication_state(&d.process[0].store, &shared,
+                                          &repl_state));
+    assert_ok(mcp_store_acked(&d.process[0].store, &shared, &repl_state.own));
     driver_pump(&d);
 }
 

@@ -172,8 +172,8 @@ TEST(test_resume)
 
     /* the confirmed events are removed */
 
-    assert_int_equal(mcp_event_id_parse(test_str(last), id, &seq), MCP_OK);
-    assert_int_equal(mcp_store_find(&d.process[0].store, id, 0, &info), MCP_OK);
+    assert_ok(mcp_event_id_parse(test_str(last), id, &seq));
+    assert_ok(mcp_store_find(&d.process[0].store, id, 0, &info));
     assert_int_equal(info.first_seq, 4);
 
     /* the client resumes twice: the newer connection gets the stream; without

@@ -247,8 +247,7 @@ now_it_is_sent(void *ctx)
      * the stream by now */
 
     if (d.locks == 2) {
-        assert_int_equal(mcp_store_confirm(store, &unsent.ref,
-                                           unsent.last_seq), MCP_OK);
+        assert_ok(mcp_store_confirm(store, &unsent.ref, unsent.last_seq));
         d.te.env.now = real_now;
     }
 
@@ -267,10 +266,8 @@ TEST(test_poll_once)
     breq = durable(1);
     client_close(&d, &a);
     end_with_result(breq);
-    assert_int_equal(mcp_stream_id_parse((mcp_str_t) { stream, 22 }, id),
-                     MCP_OK);
-    assert_int_equal(mcp_store_find(&d.process[0].store, id, 0, &unsent),
-                     MCP_OK);
+    assert_ok(mcp_stream_id_parse((mcp_str_t) { stream, 22 }, id));
+    assert_ok(mcp_store_find(&d.process[0].store, id, 0, &unsent));
 
     real_now = d.te.env.now;
     d.te.env.now = now_it_is_sent;

@@ -261,7 +261,7 @@ TEST(test_pages_superseded)
     backend_send(&d, breq, AGAIN(1) "\n");
     a.slow = 1;
     end_with_result(breq);
-    assert_int_equal(client_pull(&a), MCP_OK);
+    assert_ok(client_pull(&a));
     has(a.text, "\"id\":8,\"result\":" RESULT);
     client_post(&d, 1, &b, session, again(token));
     has(b.text, "\"id\":8,\"result\":" RESULT);

@@ -32,9 +32,8 @@ TEST(test_find)
     for (i = 0; i < ITEMS(cases); i++) {
         snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":1,"
                  "\"method\":\"tools/call\",\"params\":%s}", cases[i].params);
-        assert_int_equal(mcp_rpc_parse(&arena, test_str(line), 20,
-                                       MCP_RPC_FROM_CLIENT, &msg),
-                         MCP_OK);
+        assert_ok(mcp_rpc_parse(&arena, test_str(line), 20, MCP_RPC_FROM_CLIENT,
+                                &msg));
 
         n = mcp_resume_token_find(&msg, places);
 
@@ -89,7 +88,7 @@ TEST(test_write)
         out.len = 0;
         mcp_resume_token_write(&out, &result, &meta, test_str(cases[i].token),
                                cases[i].wanted);
-        assert_int_equal(out.failed, MCP_OK);
+        assert_ok(out.failed);
         assert_str_is(((mcp_str_t) { out.data, out.len }), cases[i].written);
     }
 

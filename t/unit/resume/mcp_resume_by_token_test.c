@@ -258,7 +258,7 @@ TEST(test_superseded_and_gone)
     client_post(&d, 1, &a, session, again(token));
     a.slow = 1;
     end_with_result(breq);
-    assert_int_equal(client_pull(&a), MCP_OK);
+    assert_ok(client_pull(&a));
     has(a.text, "\"id\":8,\"result\":" RESULT);
     client_post(&d, 0, &b, session, again(token));
     has(b.text, "\"id\":8,\"result\":" RESULT);

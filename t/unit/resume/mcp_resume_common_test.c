@@ -124,12 +124,12 @@ TEST(test_tokens)
     memset(data, 7, sizeof(data));
     mcp_buf_init(&buf, &d.te.env.mem, 4096);
     mcp_resume_add_token(&buf, &d.keys, 'x', data, sizeof(data));
-    assert_int_equal(buf.failed, MCP_OK);
+    assert_ok(buf.failed);
     assert_int_equal(buf.data[0], '"');
     assert_int_equal(buf.data[buf.len - 1], '"');
 
     text = (mcp_str_t) { buf.data + 1, buf.len - 2 };
-    assert_int_equal(mcp_token_verify(&d.keys, 'x', text, out, 20), MCP_OK);
+    assert_ok(mcp_token_verify(&d.keys, 'x', text, out, 20));
     assert_memory_equal(out, data, 20);
     mcp_buf_free(&buf);
 }

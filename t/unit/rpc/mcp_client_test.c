@@ -58,8 +58,8 @@ TEST(capabilities_are_read)
     mcp_arena_init(&scratch, &tm.mem);
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(mcp_json_scan(&scratch, test_str(cases[i].json), 16,
-                                       NULL, 0, &root, NULL, NULL), MCP_OK);
+        assert_ok(mcp_json_scan(&scratch, test_str(cases[i].json), 16, NULL, 0,
+                                &root, NULL, NULL));
         assert_int_equal(mcp_client_capabilities(&root), cases[i].bits);
     }
 
@@ -77,11 +77,11 @@ TEST(principals_differ)
 
     static const unsigned char  zero[MCP_DIGEST_LEN];
 
-    assert_int_equal(mcp_principal(mcp_null_str, a), MCP_OK);
+    assert_ok(mcp_principal(mcp_null_str, a));
     assert_memory_equal(a, zero, MCP_DIGEST_LEN);
 
-    assert_int_equal(mcp_principal(mcp_str("alice"), a), MCP_OK);
-    assert_int_equal(mcp_principal(mcp_str("Alice"), b), MCP_OK);
+    assert_ok(mcp_principal(mcp_str("alice"), a));
+    assert_ok(mcp_principal(mcp_str("Alice"), b));
     assert_memory_not_equal(a, b, MCP_DIGEST_LEN);
     assert_memory_not_equal(a, zero, MCP_DIGEST_LEN);
 }

@@ -146,7 +146,7 @@ TEST(test_write)
                         writes[i].fault,
                         test_str(writes[i].detail), test_str(writes[i].data));
 
-        assert_int_equal(buf.failed, MCP_OK);
+        assert_ok(buf.failed);
         assert_str_is(mcp_buf_text(&buf), writes[i].text);
 
         mcp_buf_free(&buf);
@@ -211,9 +211,8 @@ TEST(test_round_trip)
                         (mcp_fault_e) fault,
                         mcp_str("\n\"\\\x01"), mcp_str("[1]"));
 
-        assert_int_equal(mcp_rpc_parse(&arena, mcp_buf_text(&buf), 8,
-                                       MCP_RPC_FROM_CLIENT, &msg),
-                         MCP_OK);
+        assert_ok(mcp_rpc_parse(&arena, mcp_buf_text(&buf), 8,
+                                MCP_RPC_FROM_CLIENT, &msg));
         assert_int_equal(msg.kind, MCP_RPC_ERROR);
         assert_str_is(msg.id, "-0");
 

@@ -52,13 +52,12 @@ TEST(test_same)
 
     for (i = 0; i < ROWS; i++) {
         for (k = 0; k < 6 && rows[i][k]; k++) {
-            assert_int_equal(mcp_id_digest(&tm.mem, mcp_str("p"),
-                                           text(i, k), a), MCP_OK);
+            assert_ok(mcp_id_digest(&tm.mem, mcp_str("p"), text(i, k), a));
 
             for (m = 0; m < ROWS; m++) {
                 for (n = 0; n < 6 && rows[m][n]; n++) {
-                    assert_int_equal(mcp_id_digest(&tm.mem, mcp_str("p"),
-                                                   text(m, n), b), MCP_OK);
+                    assert_ok(mcp_id_digest(&tm.mem, mcp_str("p"),
+                                            text(m, n), b));
 
                     if (mcp_id_same(&tm.mem, text(i, k), text(m, n))
                         != (i == m)
@@ -144,16 +143,14 @@ setup(void **state)
 
     test_mem_init(&tm);
     memset(&keys, 0, sizeof(keys));
-    assert_int_equal(mcp_keys_add(&keys,
-                         mcp_str("0123456789abcdef0123456789abcdef")),
-                     MCP_OK);
+    assert_ok(mcp_keys_add(&keys, mcp_str("0123456789abcdef0123456789abcdef")));
 
     memset(task.stream, 0x5a, MCP_STREAM_ID_LEN);
     task.created = NOW;
     task.ttl = TTL;
 
     mcp_buf_init(&buf, &tm.mem, MCP_TOKEN_TEXT_MAX);
-    assert_int_equal(mcp_task_id_write(&task, &keys, &buf), MCP_OK);
+    assert_ok(mcp_task_id_write(&task, &keys, &buf));
     memcpy(task_text, buf.data, buf.len);
     task_text[buf.len] = '\0';
     mcp_buf_free(&buf);

@@ -62,7 +62,7 @@ static void
 seal(void)
 {
     of = book();
-    assert_int_equal(seal_with(&keys, &of, mcp_str(STATE), 1000), MCP_OK);
+    assert_ok(seal_with(&keys, &of, mcp_str(STATE), 1000));
     text = mcp_buf_text(&out);
 }
 
@@ -94,10 +94,10 @@ static void
 keys_init(mcp_keys_t *k, const char *one, const char *two)
 {
     memset(k, 0, sizeof(mcp_keys_t));
-    assert_int_equal(mcp_keys_add(k, test_str(one)), MCP_OK);
+    assert_ok(mcp_keys_add(k, test_str(one)));
 
     if (two) {
-        assert_int_equal(mcp_keys_add(k, test_str(two)), MCP_OK);
+        assert_ok(mcp_keys_add(k, test_str(two)));
     }
 }
 
@@ -145,8 +145,8 @@ TEST(comes_back)
                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ", text.data[i]));
     }
 
-    assert_int_equal(opens(&keys, &of, text, 0), MCP_OK);
-    assert_int_equal(opens(&keys, &of, text, 999), MCP_OK);
+    assert_ok(opens(&keys, &of, text, 0));
+    assert_ok(opens(&keys, &of, text, 999));
 }
 
 
@@ -168,7 +168,7 @@ TEST(comes_back_escaped)
 
     mcp_buf_lit(&escaped, "\"");
     text = (mcp_str_t) { escaped.data, escaped.len };
-    assert_int_equal(opens(&keys, &of, text, 0), MCP_OK);
+    assert_ok(opens(&keys, &of, text, 0));
 
     mcp_buf_free(&escaped);
 }
@@ -244,7 +244,7 @@ TEST(params_are_the_same)
 
     for (i = 0; i < ITEMS(same); i++) {
         of.params = test_str(same[i]);
-        assert_int_equal(opens(&keys, &of, text, 0), MCP_OK);
+        assert_ok(opens(&keys, &of, text, 0));
     }
 
     for (i = 0; i < ITEMS(other); i++) {
@@ -297,9 +297,8 @@ TEST(other_tokens)
     unsigned char  nonce[MCP_SEAL_NONCE_LEN] = { 0 };
 
     mcp_buf_lit(&out, "\"");
-    assert_int_equal(mcp_token_seal(&keys, MCP_TOKEN_RESUME, mcp_null_str,
-                                    mcp_str("12345678\"s\""), nonce, &out),
-                     MCP_OK);
+    assert_ok(mcp_token_seal(&keys, MCP_TOKEN_RESUME, mcp_null_str,
+                             mcp_str("12345678\"s\""), nonce, &out));
     mcp_buf_lit(&out, "\"");
     text = mcp_buf_text(&out);
     assert_int_equal(opens(&keys, &of, text, 0), MCP_ERR_DENIED);
@@ -316,12 +315,12 @@ TEST(keys_rotate)
     seal();
 
     assert_int_equal(opens(&other, &of, text, 0), MCP_ERR_DENIED);
-    assert_int_equal(opens(&next, &of, text, 0), MCP_OK);
+    assert_ok(opens(&next, &of, text, 0));
 
     /* two keys have the same id: both are tried */
 
     next.id[0] = next.id[1];
-    assert_int_equal(opens(&next, &of, text, 0), MCP_OK);
+    assert_ok(opens(&next, &of, text, 0));
 }
 
 
@@ -351,14 +350,13 @@ TEST(limits)
 
     of.max_depth = 16;
     most.len--;
-    assert_int_equal(seal_with(&keys, &of, most, 1), MCP_OK);
+    assert_ok(seal_with(&keys, &of, most, 1));
 
     mcp_arena_init(&arena, &tm.mem);
-    assert_int_equal(mcp_request_state_open(&arena, &keys, &of,
-                                            (mcp_str_t) { out.data + 1,
-                                                          out.len - 1 },
-                                            0, &none),
-                     MCP_OK);
+    assert_ok(mcp_request_state_open(&arena, &keys, &of,
+                                     (mcp_str_t) { out.data + 1,
+                                                   out.len - 1 },
+                                     0, &none));
     assert_true(mcp_str_eq(none, most));
     mcp_arena_destroy(&arena);
 

@@ -88,7 +88,7 @@ TEST(results)
                                         test_str(cases[i].body), &out);
 
         if (cases[i].result) {
-            assert_int_equal(rc, MCP_OK);
+            assert_ok(rc);
             assert_str_is(mcp_buf_text(&out), cases[i].result);
 
         } else {

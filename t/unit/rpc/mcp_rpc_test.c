@@ -182,9 +182,8 @@ TEST(test_messages)
         copy = malloc(len ? len : 1);
         memcpy(copy, messages[i].text, len);
 
-        assert_int_equal(mcp_rpc_parse(&arena, (mcp_str_t) { copy, len },
-                                       DEPTH, MCP_RPC_FROM_CLIENT, &msg),
-                         MCP_OK);
+        assert_ok(mcp_rpc_parse(&arena, (mcp_str_t) { copy, len },
+                                DEPTH, MCP_RPC_FROM_CLIENT, &msg));
 
         if (msg.kind != messages[i].kind || msg.fault != messages[i].fault) {
             fail_msg("kind %d, fault %d: %s", msg.kind, msg.fault,
@@ -208,9 +207,9 @@ TEST(test_raw)
 
     mcp_arena_init(&arena, &tm.mem);
 
-    assert_int_equal(mcp_rpc_parse(&arena,
-                                   mcp_str("\n {" V "\"method\":\"n\"} \n"),
-                                   DEPTH, MCP_RPC_FROM_CLIENT, &msg), MCP_OK);
+    assert_ok(mcp_rpc_parse(&arena,
+                            mcp_str("\n {" V "\"method\":\"n\"} \n"),
+                            DEPTH, MCP_RPC_FROM_CLIENT, &msg));
     assert_str_is(msg.raw, "{" V "\"method\":\"n\"}");
 
     assert_int_equal(mcp_rpc_parse(&arena, mcp_str(" {x "), DEPTH, MCP_RPC_FROM_CLIENT, &msg),
@@ -237,8 +236,8 @@ TEST(test_fields)
 
     mcp_arena_init(&arena, &tm.mem);
 
-    assert_int_equal(mcp_rpc_parse(&arena, mcp_str(text), DEPTH, MCP_RPC_FROM_CLIENT, &msg),
-                     MCP_OK);
+    assert_ok(mcp_rpc_parse(&arena, mcp_str(text), DEPTH, MCP_RPC_FROM_CLIENT,
+                            &msg));
     assert_int_equal(msg.kind, MCP_RPC_REQUEST);
 
     assert_int_equal(msg.params.type, MCP_JSON_OBJECT);
@@ -264,10 +263,10 @@ TEST(test_fields)
     assert_int_equal(msg.result.type, MCP_JSON_NONE);
     assert_int_equal(msg.error.type, MCP_JSON_NONE);
 
-    assert_int_equal(mcp_rpc_parse(&arena,
-                                   mcp_str("{" V "\"id\":1,"
-                                           "\"result\":{\"a\":2}}"),
-                                   DEPTH, MCP_RPC_FROM_CLIENT, &msg), MCP_OK);
+    assert_ok(mcp_rpc_parse(&arena,
+                            mcp_str("{" V "\"id\":1,"
+                                    "\"result\":{\"a\":2}}"),
+                            DEPTH, MCP_RPC_FROM_CLIENT, &msg));
     assert_str_is(msg.result.raw, "{\"a\":2}");
     assert_int_equal(msg.params.type, MCP_JSON_NONE);
 
@@ -306,8 +305,8 @@ TEST(test_split)
     mcp_arena_init(&arena, &tm.mem);
 
     for (i = 0; i < sizeof(batches) / sizeof(batches[0]); i++) {
-        assert_int_equal(mcp_rpc_split(&arena, test_str(batches[i].text),
-                                       DEPTH, 4, &items, &n, &fault), MCP_OK);
+        assert_ok(mcp_rpc_split(&arena, test_str(batches[i].text), DEPTH, 4,
+                                &items, &n, &fault));
         assert_int_equal(fault, batches[i].fault);
         assert_int_equal(n, batches[i].n);
 
@@ -316,8 +315,8 @@ TEST(test_split)
         }
     }
 
-    assert_int_equal(mcp_rpc_split(&arena, mcp_str("[[[]]]"), UINT32_MAX, 1,
-                                   &items, &n, &fault), MCP_OK);
+    assert_ok(mcp_rpc_split(&arena, mcp_str("[[[]]]"), UINT32_MAX, 1,
+                            &items, &n, &fault));
     assert_int_equal(fault, MCP_FAULT_NONE);
 
     mcp_arena_destroy(&arena);
@@ -414,9 +413,8 @@ TEST(test_read)
                      MCP_ERR_MEMORY);
     assert_ptr_equal(msg, &mcp_rpc_none);
 
-    assert_int_equal(mcp_rpc_read(&arena, mcp_str("{" V "\"method\":\"a\"}"),
-                                  DEPTH, &msg),
-                     MCP_OK);
+    assert_ok(mcp_rpc_read(&arena, mcp_str("{" V "\"method\":\"a\"}"),
+                           DEPTH, &msg));
     assert_int_equal(msg->kind, MCP_RPC_NOTIFICATION);
     assert_true(mcp_str_eq(msg->method, mcp_str("a")));
 

@@ -41,11 +41,10 @@ fixture_init(fixture_t *f)
 {
     memset(f, 0, sizeof(fixture_t));
 
-    assert_int_equal(mcp_keys_add(&f->keys, mcp_str(KEY)), MCP_OK);
+    assert_ok(mcp_keys_add(&f->keys, mcp_str(KEY)));
 
     memset(f->session.id, 0x42, MCP_DIGEST_LEN);
-    assert_int_equal(mcp_principal(mcp_str("alice"), f->session.principal),
-                     MCP_OK);
+    assert_ok(mcp_principal(mcp_str("alice"), f->session.principal));
     f->session.expires = NOW + 3600 * 1000;
     f->session.revision = MCP_REVISION_2025_06_18;
     f->session.capabilities = MCP_CLIENT_ROOTS|MCP_CLIENT_SAMPLING_TOOLS;
@@ -59,7 +58,7 @@ parse(fixture_t *f, uint64_t now, const char *name, mcp_client_t *out)
 {
     unsigned char  principal[MCP_DIGEST_LEN];
 
-    assert_int_equal(mcp_principal(test_str(name), principal), MCP_OK);
+    assert_ok(mcp_principal(test_str(name), principal));
 
     return mcp_session_parse(&f->keys, f->token, now, principal, out);
 }
@@ -70,7 +69,7 @@ parse_cached(fixture_t *f, mcp_session_cache_t *cache, mcp_client_t *out)
 {
     unsigned char  principal[MCP_DIGEST_LEN];
 
-    assert_int_equal(mcp_principal(mcp_str("alice"), principal), MCP_OK);
+    assert_ok(mcp_principal(mcp_str("alice"), principal));
 
     return mcp_session_parse_cached(cache, &f->keys, f->token, NOW, principal,
                                     out);
@@ -95,7 +94,7 @@ TEST(session_round_trip)
     }
 
     memset(&out, 0xff, sizeof(out));
-    assert_int_equal(parse(&f, NOW, "alice", &out), MCP_OK);
+    assert_ok(parse(&f, NOW, "alice", &out));
 
     assert_memory_equal(out.id, f.session.id, MCP_DIGEST_LEN);
     assert_memory_equal(out.principal, f.session.principal, MCP_DIGEST_LEN);
@@ -146,14 +145,14 @@ TEST(session_belongs_to_its_principal)
 
     fixture_init(&f);
 
-    assert_int_equal(parse(&f, NOW, "alice", &out), MCP_OK);
+    assert_ok(parse(&f, NOW, "alice", &out));
     assert_int_equal(parse(&f, NOW, "mallory", &out), MCP_ERR_NOT_FOUND);
     assert_int_equal(parse(&f, NOW, "", &out), MCP_ERR_NOT_FOUND);
 
     memset(f.session.principal, 0, MCP_DIGEST_LEN);
     fixture_print(&f);
 
-    assert_int_equal(parse(&f, NOW, "", &out), MCP_OK);
+    assert_ok(parse(&f, NOW, "", &out));
     assert_int_equal(parse(&f, NOW, "alice", &out), MCP_ERR_NOT_FOUND);
 }
 
@@ -186,7 +185,7 @@ TEST(session_of_others)
 
     fixture_init(&f);
     memset(&keys, 0, sizeof(keys));
-    assert_int_equal(mcp_keys_add(&keys, mcp_str(OTHER)), MCP_OK);
+    assert_ok(mcp_keys_add(&keys, mcp_str(OTHER)));
     end = mcp_session_print(&keys, &f.session, f.text);
     f.token.len = (size_t) (end - f.text);
     assert_int_equal(parse(&f, NOW, "alice", &out), MCP_ERR_NOT_FOUND);
@@ -236,13 +235,13 @@ TEST(session_seen_before)
     fixture_init(&f);
     mcp_session_cache_init(&cache, &tm.mem);
 
-    assert_int_equal(parse_cached(&f, &cache, &out), MCP_OK);
+    assert_ok(parse_cached(&f, &cache, &out));
 
     for (i = 0; i < f.token.len; i++) {
         f.text[i] ^= 1;
         assert_int_equal(parse_cached(&f, &cache, &out), MCP_ERR_NOT_FOUND);
         f.text[i] ^= 1;
-        assert_int_equal(parse_cached(&f, &cache, &out), MCP_OK);
+        assert_ok(parse_cached(&f, &cache, &out));
         assert_memory_equal(out.id, f.session.id, MCP_DIGEST_LEN);
     }
 

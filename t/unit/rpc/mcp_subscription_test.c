@@ -151,31 +151,31 @@ TEST(test_topics)
     const unsigned char  unknown[MCP_DIGEST_LEN] = { 0 };
 
     for (list = 0; list < MCP_TOPIC_COUNT; list++) {
-        assert_int_equal(mcp_topic_list(list, NULL, topic), MCP_OK);
+        assert_ok(mcp_topic_list(list, NULL, topic));
         is_new(topic);
-        assert_int_equal(mcp_topic_list(list, here, topic), MCP_OK);
+        assert_ok(mcp_topic_list(list, here, topic));
         is_new(topic);
-        assert_int_equal(mcp_topic_list(list, there, topic), MCP_OK);
+        assert_ok(mcp_topic_list(list, there, topic));
         is_new(topic);
-        assert_int_equal(mcp_topic_list(list, unknown, topic), MCP_OK);
+        assert_ok(mcp_topic_list(list, unknown, topic));
         is_new(topic);
-        assert_int_equal(mcp_topic_list(list, there, same), MCP_OK);
+        assert_ok(mcp_topic_list(list, there, same));
         assert_memory_equal(same, seen.topic[seen.n - 2], MCP_DIGEST_LEN);
     }
 
-    assert_int_equal(mcp_topic_uri(mcp_str("test://a"), topic), MCP_OK);
+    assert_ok(mcp_topic_uri(mcp_str("test://a"), topic));
     is_new(topic);
-    assert_int_equal(mcp_topic_uri(mcp_str("test://b"), topic), MCP_OK);
+    assert_ok(mcp_topic_uri(mcp_str("test://b"), topic));
     is_new(topic);
-    assert_int_equal(mcp_topic_session_uri(mcp_str("test://a"), topic), MCP_OK);
+    assert_ok(mcp_topic_session_uri(mcp_str("test://a"), topic));
     is_new(topic);
 
-    assert_int_equal(mcp_topic_session_uri(mcp_str("test://a"), same), MCP_OK);
+    assert_ok(mcp_topic_session_uri(mcp_str("test://a"), same));
     assert_memory_equal(topic, same, MCP_DIGEST_LEN);
 
     /* the URI "list_changed" does not get the topic of a list */
 
-    assert_int_equal(mcp_topic_uri(mcp_str("list_changed"), topic), MCP_OK);
+    assert_ok(mcp_topic_uri(mcp_str("list_changed"), topic));
     is_new(topic);
 }
 

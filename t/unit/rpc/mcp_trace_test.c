@@ -191,9 +191,8 @@ TEST(test_meta)
         snprintf(text, sizeof(text),
                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\","
                  "\"params\":{\"_meta\":%s}}", cases[i].meta);
-        assert_int_equal(mcp_rpc_parse(&arena, test_str(text), 8,
-                                       MCP_RPC_FROM_CLIENT, &msg),
-                         MCP_OK);
+        assert_ok(mcp_rpc_parse(&arena, test_str(text), 8, MCP_RPC_FROM_CLIENT,
+                                &msg));
         mcp_trace_of_meta(&trace, &arena, &msg);
         mcp_trace_set(&variables, &trace);
         variable_is(&variables, MCP_VARIABLE_TRACEPARENT, cases[i].parent);

@@ -29,11 +29,11 @@ TEST(both_forms)
     memset(&about, 0, sizeof(about));
     test_mem_init(&tm);
 
-    assert_int_equal(set("{\"supportedVersions\":[\"2026-07-28\"],"
-                         "\"capabilities\":{\"tools\":{},\"logging\":{}},"
-                         "\"instructions\":\"i\\n\",\"_meta\":{"
-                         "\"io.modelcontextprotocol/serverInfo\":" INFO "}}",
-                         7), MCP_OK);
+    assert_ok(set("{\"supportedVersions\":[\"2026-07-28\"],"
+                  "\"capabilities\":{\"tools\":{},\"logging\":{}},"
+                  "\"instructions\":\"i\\n\",\"_meta\":{"
+                  "\"io.modelcontextprotocol/serverInfo\":" INFO "}}",
+                  7));
     assert_int_equal(about.at, 7);
     assert_str_is(about.server_info, INFO);
     assert_str_is(about.instructions, "\"i\\n\"");
@@ -42,10 +42,9 @@ TEST(both_forms)
     assert_int_equal(about.prompts, 0);
     assert_true(about.members.len > 0);
 
-    assert_int_equal(set("{\"protocolVersion\":\"2025-06-18\","
-                         "\"capabilities\":{\"prompts\":{},\"resources\":{},"
-                         "\"completions\":{}},\"serverInfo\":" INFO "}", 0),
-                     MCP_OK);
+    assert_ok(set("{\"protocolVersion\":\"2025-06-18\","
+                  "\"capabilities\":{\"prompts\":{},\"resources\":{},"
+                  "\"completions\":{}},\"serverInfo\":" INFO "}", 0));
     assert_int_equal(about.at, 1);
     assert_str_is(about.version, "2025-06-18");
     assert_str_is(about.server_info, INFO);
@@ -68,10 +67,9 @@ TEST(invalid_members)
     memset(&about, 0, sizeof(about));
     test_mem_init(&tm);
 
-    assert_int_equal(set("{\"capabilities\":{\"tools\":true},"
-                         "\"instructions\":1,\"serverInfo\":\"a\","
-                         "\"protocolVersion\":\"1\",\"_meta\":[]}", 7),
-                     MCP_OK);
+    assert_ok(set("{\"capabilities\":{\"tools\":true},"
+                  "\"instructions\":1,\"serverInfo\":\"a\","
+                  "\"protocolVersion\":\"1\",\"_meta\":[]}", 7));
     assert_int_equal(about.tools, 0);
     assert_int_equal(about.instructions.len, 0);
     assert_int_equal(about.server_info.len, 0);

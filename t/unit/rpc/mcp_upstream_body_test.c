@@ -94,7 +94,7 @@ TEST(test_meta_is_added)
     for (i = 0; i < sizeof(added) / sizeof(added[0]); i++) {
         mcp_buf_init(&out, &tm.mem, 2000);
         mcp_upstream_add_meta(&out, test_str(added[i].body), &meta);
-        assert_int_equal(out.failed, MCP_OK);
+        assert_ok(out.failed);
         assert_str_is(mcp_buf_text(&out), added[i].result);
         mcp_buf_free(&out);
     }

@@ -62,9 +62,8 @@ TEST(test_retry_after)
         x = waiting();
         before = stats().counter[cases[i].counter];
 
-        assert_int_equal(mcp_answer_fault(x, cases[i].fault, mcp_null_str,
-                                          mcp_null_str),
-                         MCP_OK);
+        assert_ok(mcp_answer_fault(x, cases[i].fault, mcp_null_str,
+                                   mcp_null_str));
 
         r = mcp_exchange_response(x);
         assert_int_equal(r->status, mcp_fault(cases[i].fault)->session.status);
@@ -93,7 +92,7 @@ TEST(test_no_memory)
                      MCP_ERR_MEMORY);
     d.te.tm.fail_at = 0;
 
-    assert_int_equal(mcp_answer_status(x, 204), MCP_OK);
+    assert_ok(mcp_answer_status(x, 204));
     assert_int_equal(mcp_exchange_response(x)->status, 204);
     assert_int_equal(mcp_exchange_response(x)->body.len, 0);
     mcp_exchange_free(x);

@@ -29,9 +29,8 @@ setup_catalog(void **state)
 
     setup(state);
 
-    assert_int_equal(mcp_catalog_create(&d.te.env.mem, mcp_str(CATALOG),
-                                        &catalog, error, sizeof(error)),
-                     MCP_OK);
+    assert_ok(mcp_catalog_create(&d.te.env.mem, mcp_str(CATALOG), &catalog,
+                                 error, sizeof(error)));
 
     d.endpoint.catalog = catalog;
     d.endpoint.catalog_key[0] = 1;

@@ -27,9 +27,8 @@ reload(uint32_t number, const char *text)
     catalog = NULL;
 
     if (text) {
-        assert_int_equal(mcp_catalog_create(&d.te.env.mem, test_str(text),
-                                            &catalog, error, sizeof(error)),
-                         MCP_OK);
+        assert_ok(mcp_catalog_create(&d.te.env.mem, test_str(text), &catalog,
+                                     error, sizeof(error)));
     }
 
     d.endpoint.catalog = catalog;

@@ -90,10 +90,8 @@ begin(void)
     memcpy(id, task_begin(0)->call->id, MCP_STREAM_ID_LEN);
 
     mcp_buf_init(&event, &d.te.env.mem, 4096);
-    assert_int_equal(mcp_store_find(&d.process[0].store, id, 0, &info), MCP_OK);
-    assert_int_equal(mcp_store_lookup(&d.process[0].store, &info.ref, 0, &is,
-                                      &event),
-                     MCP_OK);
+    assert_ok(mcp_store_find(&d.process[0].store, id, 0, &info));
+    assert_ok(mcp_store_lookup(&d.process[0].store, &info.ref, 0, &is, &event));
     mcp_buf_free(&event);
     is.info = info;
     is.info.ref.index = 0;

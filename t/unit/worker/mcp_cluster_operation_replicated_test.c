@@ -28,8 +28,7 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
     (void) ctx;
     (void) limit;
 
-    assert_int_equal(mcp_store_replication_start(&d.process[1].store, ref, 1),
-                     MCP_OK);
+    assert_ok(mcp_store_replication_start(&d.process[1].store, ref, 1));
 }
 
 

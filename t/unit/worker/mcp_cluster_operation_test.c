@@ -443,7 +443,7 @@ TEST(test_ahead)
     /* the cluster has the event now, or does not get it in time */
 
     answer(MCP_OK);
-    assert_int_equal(result, MCP_OK);
+    assert_ok(result);
     assert_int_equal(mcp_operation_waits(&x), 0);
     mcp_operation_leave(&x);
 

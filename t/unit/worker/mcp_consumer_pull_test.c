@@ -122,7 +122,7 @@ TEST(test_pieces)
     a.slow = 1;
     said[strlen(said)] = '\n';
     backend_send(&d, breq, said);
-    assert_int_equal(client_pull(&a), MCP_OK);
+    assert_ok(client_pull(&a));
     driver_wait(&d, 20000);
     a.slow = 0;
     driver_pull(&a);
@@ -195,7 +195,7 @@ sent(const mcp_stream_ref_t *ref)
 {
     mcp_stream_info_t  info;
 
-    assert_int_equal(mcp_store_info(&d.process[0].store, ref, &info), MCP_OK);
+    assert_ok(mcp_store_info(&d.process[0].store, ref, &info));
 
     return info.sent_seq;
 }

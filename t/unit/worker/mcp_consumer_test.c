@@ -88,7 +88,7 @@ TEST(test_close_behind)
     }
 
     for (i = 0; i < 5; i++) {
-        assert_int_equal(client_pull(&a), MCP_OK);
+        assert_ok(client_pull(&a));
     }
 
     driver_wait(&d, 3100);
@@ -129,7 +129,7 @@ TEST(test_close_in_the_middle)
     a.slow = 1;
     a.cap = MCP_PULL_MIN;
     backend_send(&d, breq, said);
-    assert_int_equal(client_pull(&a), MCP_OK);
+    assert_ok(client_pull(&a));
     driver_wait(&d, 5000);
     backend_send(&d, breq, PROGRESS(3) "\n");
     a.slow = 0;

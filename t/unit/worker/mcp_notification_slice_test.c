@@ -31,12 +31,9 @@ listen_as(unsigned n)
     spec.max_events = 100;
     spec.max_bytes = 100000;
 
-    assert_int_equal(mcp_store_create(&d.process[0].store, &spec, d.te.now,
-                                      &refs[n]),
-                     MCP_OK);
-    assert_int_equal(mcp_notify_subscribe(d.process[0].worker, &d.endpoint,
-                                          &refs[n], MCP_TOPIC_TOOLS),
-                     MCP_OK);
+    assert_ok(mcp_store_create(&d.process[0].store, &spec, d.te.now, &refs[n]));
+    assert_ok(mcp_notify_subscribe(d.process[0].worker, &d.endpoint, &refs[n],
+                                   MCP_TOPIC_TOOLS));
 }
 
 
@@ -61,8 +58,7 @@ served(uint64_t events)
     count = 0;
 
     for (n = 0; n < LISTENERS; n++) {
-        assert_int_equal(mcp_store_info(&d.process[0].store, &refs[n], &info),
-                         MCP_OK);
+        assert_ok(mcp_store_info(&d.process[0].store, &refs[n], &info));
         count += info.last_seq >= events;
     }
 
@@ -123,9 +119,7 @@ TEST(notifications_keep_their_order)
     turn();
     assert_int_equal(served(2), LISTENERS);
     assert_int_equal(served(3), 0);
-    assert_int_equal(mcp_store_info(&d.process[0].store, &refs[LISTENERS],
-                                    &info),
-                     MCP_OK);
+    assert_ok(mcp_store_info(&d.process[0].store, &refs[LISTENERS], &info));
     assert_int_equal(info.last_seq, 0);
 }
 
@@ -149,7 +143,7 @@ TEST(without_memory_everybody_is_served_at_once)
 
     listen_all();
     changed(CHANGED);
-    assert_int_equal(mcp_topic_list(MCP_TOPIC_TOOLS, NULL, topic), MCP_OK);
+    assert_ok(mcp_topic_list(MCP_TOPIC_TOOLS, NULL, topic));
     d.te.tm.fail_at = 1;
     mcp_notify_slices(d.process[0].worker, topic, mcp_str(CHANGED), &all);
     assert_int_equal(d.te.tm.failed, 1);

@@ -228,10 +228,9 @@ TEST(test_listener_at_once)
     other.session.expires = d.te.now + 100000;
 
     d.process[0].store.glue.unlock = listen_first;
-    assert_int_equal(mcp_notify_listener(d.process[0].worker, &d.endpoint,
-                                         &other.session, nobody, &info),
-                     MCP_OK);
-    assert_int_equal(other.rc, MCP_OK);
+    assert_ok(mcp_notify_listener(d.process[0].worker, &d.endpoint,
+                                  &other.session, nobody, &info));
+    assert_ok(other.rc);
     assert_int_equal(info.ref.index, other.info.ref.index);
     assert_int_equal(stats().listeners, 1);
     assert_int_equal(stats().subscriptions, 2);
@@ -308,12 +307,9 @@ subscribed(unsigned char number, mcp_topic_e list)
     memset(spec.id, number, MCP_STREAM_ID_LEN);
     spec.max_wait = 1000;
 
-    assert_int_equal(mcp_store_create(&d.process[0].store, &spec, d.te.now,
-                                      &ref),
-                     MCP_OK);
-    assert_int_equal(mcp_notify_subscribe(d.process[0].worker, &d.endpoint,
-                                          &ref, list),
-                     MCP_OK);
+    assert_ok(mcp_store_create(&d.process[0].store, &spec, d.te.now, &ref));
+    assert_ok(mcp_notify_subscribe(d.process[0].worker, &d.endpoint, &ref,
+                                   list));
 
     return ref;
 }
@@ -324,7 +320,7 @@ events(const mcp_stream_ref_t *ref)
 {
     mcp_stream_info_t  info;
 
-    assert_int_equal(mcp_store_info(&d.process[0].store, ref, &info), MCP_OK);
+    assert_ok(mcp_store_info(&d.process[0].store, ref, &info));
 
     return info.last_seq;
 }

@@ -135,7 +135,7 @@ TEST(test_quick_call)
     x.endpoint = &d.endpoint;
     passed = 0;
 
-    assert_int_equal(mcp_hook_lookup(&x, &head), MCP_OK);
+    assert_ok(mcp_hook_lookup(&x, &head));
     assert_int_equal(mcp_hook_request(&x), MCP_AGAIN);
     x.client.capabilities = MCP_CLIENT_STREAMS|MCP_CLIENT_INPUT;
     assert_int_equal(mcp_hook_request(&x), MCP_AGAIN);
@@ -151,7 +151,7 @@ TEST(test_quick_call)
     assert_int_equal(passed, 2);
 
     d.endpoint.link = 1;
-    assert_int_equal(mcp_hook_lookup(&x, &head), MCP_OK);
+    assert_ok(mcp_hook_lookup(&x, &head));
     assert_int_equal(passed, 3);
 }
 

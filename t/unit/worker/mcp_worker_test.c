@@ -264,9 +264,8 @@ wake_again(void *ctx)
         fail_msg("does not come to an end");
     }
 
-    assert_int_equal(mcp_store_watch(&d.process[1].store, &mischief.ref, 5, 0,
-                                     &cursor, &taken),
-                     MCP_OK);
+    assert_ok(mcp_store_watch(&d.process[1].store, &mischief.ref, 5, 0, &cursor,
+                              &taken));
 }
 
 
@@ -283,8 +282,7 @@ TEST(test_woken_for_ever)
     memset(&mischief, 0, sizeof(mischief));
     memset(&spec, 0, sizeof(mcp_stream_spec_t));
     memset(spec.id, 1, MCP_STREAM_ID_LEN);
-    assert_int_equal(mcp_store_create(&p->store, &spec, 1, &mischief.ref),
-                     MCP_OK);
+    assert_ok(mcp_store_create(&p->store, &spec, 1, &mischief.ref));
 
     p->store.glue.unlock = wake_again;
     wake_again(NULL);
@@ -322,11 +320,9 @@ TEST(test_woken_in_turns)
 
     for (i = 0; i < ITEMS(refs); i++) {
         memset(spec.id, (int) i + 1, MCP_STREAM_ID_LEN);
-        assert_int_equal(mcp_store_create(&p->store, &spec, 1, &refs[i]),
-                         MCP_OK);
-        assert_int_equal(mcp_store_watch(&d.process[1].store, &refs[i], i + 1,
-                                         0, &cursor, &taken),
-                         MCP_OK);
+        assert_ok(mcp_store_create(&p->store, &spec, 1, &refs[i]));
+        assert_ok(mcp_store_watch(&d.process[1].store, &refs[i], i + 1, 0,
+                                  &cursor, &taken));
     }
 
     for (turns = 0; p->woken; turns++) {
