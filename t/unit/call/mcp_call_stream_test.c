@@ -6,27 +6,6 @@
 #include "core_cases.h"
 
 
-TEST(test_stream)
-{
-    mcp_backend_request_t  *breq;
-
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n" PROGRESS(2) "\n");
-
-    assert_int_equal(a.status, 200);
-    assert_int_equal(a.streaming, 1);
-    has(a.text, ".1\ndata: " PROGRESS(1) "\n\n");
-    has(a.text, ".2\ndata: " PROGRESS(2) "\n\n");
-    assert_int_equal(a.ended, 0);
-
-    backend_send(&d, breq, RESULT "\n");
-    has(a.text, ".3\ndata: " ANSWER "\n\n");
-    assert_int_equal(a.ended, 1);
-
-    backend_end(&d, breq, MCP_FAULT_NONE);
-}
-
-
 /* A batch becomes durable after some of its requests got their responses:
  * these are the first events of the stream. */
 TEST(test_kept_answers)
@@ -47,22 +26,6 @@ TEST(test_kept_answers)
     client_close(&d, &a);
     driver_killed(&d, 0, 1);
     assert_int_equal(stats().counter[MCP_COUNT_EVENTS], 2);
-}
-
-
-TEST(test_client_leaves_early)
-{
-    client_post(&d, 0, &a, session, CALL);
-    client_close(&d, &a);
-    assert_int_equal(stats().streams, 1);
-    assert_int_equal(d.n_breqs, 1);
-
-    backend_json(&d, RESULT);
-    quiet();
-    assert_int_equal(stats().streams, 1);
-
-    driver_wait(&d, 70000);
-    assert_int_equal(stats().streams, 0);
 }
 
 

@@ -5,61 +5,6 @@
 #include "core_cases.h"
 
 
-TEST(test_cancel)
-{
-    mcp_backend_request_t  *breq;
-
-    /* a durable call is cancelled at another process */
-
-    client_post(&d, 0, &a, session, CALL);
-    driver_wait(&d, 1500);
-    cancel(1, session, "7");
-    assert_int_equal(d.aborts, 1);
-    assert_int_equal(a.ended, 1);
-    has_not(a.text, "result");
-    client_close(&d, &a);
-    quiet();
-
-    /* a call that is not durable yet is cancelled */
-
-    client_post(&d, 0, &a, session, CALL);
-    cancel(1, session, "7");
-    driver_wait(&d, 1500);
-    assert_int_equal(d.aborts, 2);
-    assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
-
-    /* a call that becomes durable only after 20 s is cancelled at another
-     * process */
-
-    d.endpoint.stream_after = 20000;
-    client_post(&d, 0, &a, session, CALL);
-    cancel(1, session, "7");
-    driver_wait(&d, 20500);
-    assert_int_equal(d.aborts, 3);
-    assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-    quiet();
-    d.endpoint.stream_after = 1000;
-
-    /* a cancellation of another request id, or in another session: the call
-     * continues */
-
-    breq = call(0);
-    driver_wait(&d, 1500);
-    cancel(1, session, "\"7\"");
-    cancel(1, session, "77");
-    client_open(&d, session, NEW, ALL);
-    cancel(1, session, "7");
-    assert_int_equal(d.aborts, 3);
-    end_with_result(breq);
-    has(a.text, ANSWER);
-    client_close(&d, &a);
-    assert_int_equal(stats().counter[MCP_COUNT_CALLS_CANCELLED], 3);
-}
-
-
 /* Request ids are compared by value, in any spelling, for durable calls and
  * for others. */
 TEST(test_cancel_spelled)

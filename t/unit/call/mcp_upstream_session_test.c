@@ -63,26 +63,6 @@ TEST(principal_both_use_one_session_and_delete_does_not_end_it)
 }
 
 
-TEST(call_each_has_its_own_session_that_ends_with_it)
-{
-    size_t  i;
-
-    target.session = MCP_UPSTREAM_OF_CALL;
-
-    for (i = 0; i < 2; i++) {
-        call_tool(&a);
-        open_session();
-        sends("tools/call");
-        answer(RESULT);
-        assert_string_equal(a.text, ANSWER);
-        assert_int_equal(d.n_breqs, 1);
-        assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
-        client_close(&d, &a);
-        end();
-    }
-}
-
-
 TEST(text_of_another_version_in_the_zone_a_new_session_replaces_it)
 {
     unsigned char  key[MCP_DIGEST_LEN];
@@ -108,17 +88,6 @@ TEST(text_of_another_version_in_the_zone_a_new_session_replaces_it)
     call_tool(&a);
     sends("tools/call");
     answer(RESULT);
-}
-
-
-TEST(session_of_one_client_declares_its_capabilities)
-{
-    call_tool(&a);
-    has(d.last_body, "\"capabilities\":{\"sampling\":{},"
-                     "\"elicitation\":{},\"roots\":{}}");
-    client_close(&d, &a);
-    open_session();
-    end();
 }
 
 

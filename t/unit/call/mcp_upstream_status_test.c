@@ -111,28 +111,6 @@ TEST(server_without_requests_state_is_unknown)
 }
 
 
-TEST(session_opened_and_used_state_is_init_then_hit)
-{
-    call_tool(&a);
-    state_is("init");
-    open_session();
-    state_is("init");
-    answer(RESULT);
-    client_close(&d, &a);
-
-    call_tool(&a);
-    state_is("hit");
-    answer(RESULT);
-    client_close(&d, &a);
-
-    assert_int_equal(row()->up, MCP_UPSTREAM_UP);
-    assert_int_equal(row()->sessions, 1);
-    assert_int_equal(row()->opened, 1);
-    assert_int_equal(row()->refused, 0);
-    assert_int_equal(row()->revision, MCP_REVISION_2025_06_18);
-}
-
-
 TEST(session_lost_state_is_again)
 {
     open_first();

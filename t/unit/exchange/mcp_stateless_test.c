@@ -277,24 +277,6 @@ TEST(test_methods_of_http)
 }
 
 
-/* A request of a stateless revision ignores Mcp-Session-Id. */
-TEST(test_session_is_ignored)
-{
-    client_init(&a, "no-such-session");
-    client_header(&a, "MCP-Protocol-Version", MODERN);
-    client_header(&a, "Mcp-Method", "tools/list");
-    client_header(&a, "Last-Event-ID", "x");
-    client_send(&d, 0, &a, "POST", MESSAGE("tools/list", OK));
-    assert_int_equal(a.status, 200);
-    client_close(&d, &a);
-
-    /* in a session, the value of protocolVersion in _meta does not matter */
-
-    client_post(&d, 0, &a, session, MESSAGE("ping", META("\"2025-11-25\"")));
-    assert_int_equal(a.status, 200);
-}
-
-
 /* An endpoint supports only the revisions of mcp_revisions. */
 TEST(test_revisions_of_an_endpoint)
 {
@@ -481,32 +463,6 @@ TEST(test_no_log)
     end_with_result(breq);
     assert_int_equal(a.status, 200);
     has_not(a.text, "notifications/message");
-}
-
-
-/* A client disconnects, before its stream begins or after that: the call is
- * cancelled. */
-TEST(test_leaving_cancels)
-{
-    int  streams;
-
-    for (streams = 0; streams < 2; streams++) {
-        send_modern(&a, "tools/call", "echo",
-            ECHO_META("\"progressToken\":\"t\""));
-        mcp_backend_request_head(d.breqs[0], 200,
-                                 mcp_str("application/x-ndjson"));
-
-        if (streams) {
-            backend_send(&d, d.breqs[0], PROGRESS(1) "\n");
-        }
-
-        client_close(&d, &a);
-        driver_wait(&d, 1);
-        assert_int_equal(d.aborts, streams + 1);
-        assert_int_equal(stats().counter[MCP_COUNT_CALLS_CANCELLED],
-                         streams + 1);
-        quiet();
-    }
 }
 
 

@@ -94,21 +94,6 @@ TEST(test_get)
 }
 
 
-/* A connection is lost before the first byte of the response's body: the URL
- * in the head resumes the stream. */
-TEST(test_head_only)
-{
-    mcp_backend_request_t  *breq;
-
-    begin(NEW);
-    breq = linked(0);
-    client_close(&d, &a);
-    end_with_result(breq);
-    send_to(1, &b, session, "GET", url, NULL, "");
-    assert_int_equal(count(b.text, ANSWER), 1);
-}
-
-
 /* The client has answered the questions, but the answers have not reached the
  * process of the call: GET waits instead of responding with 204. */
 TEST(test_answers_under_way)
@@ -226,86 +211,6 @@ TEST(test_batch)
     assert_int_equal(b.status, 200);
     backend_answer(&d, d.breqs[0], RESULT);
     has(b.text, "\"id\":7,");
-}
-
-
-/* The client answers two questions one after the other: the new URL is for the
- * remaining question, which is sent again because it may not have arrived. */
-TEST(test_some_answers)
-{
-    char  second[64];
-
-    begin(NEW);
-    linked(1);
-    asked(d.breqs[0]);
-    strcpy(old, url);
-
-    /* the answer to the first question does not prove that the second question
-     * has arrived */
-
-    send_to(1, &a, session, "POST", url, NULL, answers(1));
-    assert_int_equal(a.status, 200);
-    assert_int_equal(d.n_breqs, 0);
-    assert_int_equal(questions(a.text), 1);
-    question_id(a.text, "roots/list", second);
-    assert_string_equal(second, ids[1]);
-    has_not(a.text, PROGRESS(1));
-    assert_int_equal(a.ended, 1);
-    has(a.text + a.len - 12, "retry: 100\n\n");
-    assert_non_null(link_of(&a, url));
-    client_close(&d, &a);
-    get_is(session, old, NULL, 200);
-    get_is(session, url, last, 204);
-    get_is(session, url, NULL, 200);
-    get_is(session, old, NULL, 404);
-
-    strcpy(ids[0], ids[1]);
-    send_to(0, &a, session, "POST", url, NULL, answers(1));
-    assert_int_equal(a.status, 200);
-    assert_int_equal(d.n_breqs, 1);
-    assert_int_equal(questions(a.text), 0);
-    backend_json(&d, RESULT);
-    has(a.text, ANSWER);
-    client_close(&d, &a);
-    get_is(session, url, NULL, 200);
-}
-
-
-/*
- * The second question is answered first: this proves that the first question
- * has arrived, so it is not sent again. The answer to the first question gets
- * another URL, which begins at the same event; the use of that URL invalidates
- * the previous one.
- */
-TEST(test_last_answer)
-{
-    char  first[64];
-
-    begin(NEW);
-    linked(1);
-    asked(d.breqs[0]);
-    strcpy(first, ids[0]);
-    strcpy(ids[0], ids[1]);
-
-    send_to(1, &a, session, "POST", url, NULL, answers(1));
-    assert_int_equal(a.status, 200);
-    assert_int_equal(d.n_breqs, 0);
-    assert_int_equal(questions(a.text), 0);
-    assert_non_null(link_of(&a, old));
-    client_close(&d, &a);
-    get_is(session, old, NULL, 204);
-
-    strcpy(ids[0], first);
-    send_to(0, &a, session, "POST", old, NULL, answers(1));
-    assert_int_equal(a.status, 200);
-    assert_int_equal(d.n_breqs, 1);
-    assert_int_equal(questions(a.text), 0);
-    assert_non_null(link_of(&a, url));
-    assert_string_not_equal(old, url);
-    client_close(&d, &a);
-    backend_json(&d, RESULT);
-    get_is(session, url, NULL, 200);
-    get_is(session, old, NULL, 404);
 }
 
 
@@ -482,28 +387,6 @@ TEST(test_closed_at_will)
     send_to(0, &b, NULL, "GET", url, last, "");
     end_with_result(breq);
     has(b.text, ANSWER);
-}
-
-
-/* A client that has ignored the URL resumes by Last-Event-ID. */
-TEST(test_ignored)
-{
-    begin(NEW);
-    linked(0);
-    end_with(d.breqs[0], ASK "\n");
-    assert_int_equal(a.ended, 1);
-    read_ids();
-    client_last_id(&a, last);
-    client_close(&d, &a);
-
-    client_resume(&d, 1, &a, session, last);
-    assert_int_equal(a.status, 200);
-    assert_int_equal(a.ended, 0);
-    reply(1, session, ids[0], "\"result\":{\"action\":\"accept\"}");
-    reply(0, session, ids[1], "\"result\":{\"roots\":[]}");
-    assert_int_equal(a.ended, 0);
-    backend_json(&d, RESULT);
-    has(a.text, ANSWER);
 }
 
 

@@ -65,26 +65,6 @@ TEST(test_policy)
     assert_int_equal(count(a.text, POLICY), 1);
 
     end_with_result(breq);
-    has(a.text, ".3\ndata: " ANSWER);
-    client_close(&d, &a);
-
-    /* no policy for a call that gets its response at once, and none for a
-     * client that has not declared the capability; that client cannot use the
-     * methods either */
-
-    client_post(&d, 0, &a, session, CALL);
-    backend_json(&d, RESULT);
-    assert_string_equal(a.text, ANSWER);
-    client_close(&d, &a);
-
-    client_open(&d, session, NEW, ALL);
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
-    has(a.text, ".1\ndata: " PROGRESS(1));
-    has_not(a.text, POLICY);
-    ask(session, status_of("7", token), 200, "\"code\":-32601");
-    ask(session, resume_of("7", token), 200, "\"code\":-32601");
-    end_with_result(breq);
 }
 
 
@@ -236,52 +216,6 @@ TEST(test_gap)
 }
 
 
-/* After the policy, mcp_close_after ends the connection; the same holds for a
- * connection that has resumed the call. */
-TEST(test_closed_at_will)
-{
-    mcp_backend_request_t  *breq;
-
-    d.endpoint.close_after = 3000;
-    begin(NEW);
-    breq = durable(1);
-    driver_wait(&d, 3100);
-    assert_int_equal(a.ended, 1);
-    has(a.text, "retry: 2000\n\n");
-    client_last_id(&a, last);
-    client_close(&d, &a);
-
-    post_after(1, &b, session, resume_of("7", token), last);
-    assert_int_equal(b.ended, 0);
-    driver_wait(&d, 3100);
-    assert_int_equal(b.ended, 1);
-    client_close(&d, &b);
-
-    post_after(0, &b, session, resume_of("7", token), last);
-    end_with_result(breq);
-    assert_int_equal(count(b.text, ANSWER), 1);
-    assert_int_equal(count(b.text, PROGRESS(1)), 0);
-}
-
-
-/* A response was written to a broken connection: the client gets it again. */
-TEST(test_response_lost)
-{
-    mcp_backend_request_t  *breq;
-
-    begin(NEW);
-    breq = durable(1);
-    end_with_result(breq);
-    assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-
-    post_after(1, &b, session, resume_of("7", token), NULL);
-    assert_int_equal(count(b.text, POLICY), 0);
-    assert_int_equal(count(b.text, PROGRESS(1)), 1);
-    assert_int_equal(count(b.text, ANSWER), 1);
-}
-
-
 /* The hook "lock" of process 0: the next "looks" times that it is called, the
  * backend request "busy" of process 1 sends a message before process 0 gets
  * the lock. */
@@ -407,20 +341,6 @@ TEST(test_refused)
     driver_wait(&d, 70000);
     ask(session, resume_of("7", token), 200, REFUSED);
     ask(session, status_of("7", token), 200, REFUSED);
-}
-
-
-/* The token of a principal's call is rejected in a session without a
- * principal. */
-TEST(test_principal)
-{
-    mcp_backend_request_t  *breq;
-
-    breq = call_as("alice", "{\"experimental\":{\"resumableRequests\":{}}}");
-    begin(NEW);
-    ask(session, resume_of("7", token), 200, REFUSED);
-
-    end_with_result(breq);
 }
 
 

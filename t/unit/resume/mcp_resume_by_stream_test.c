@@ -46,9 +46,9 @@ resume_it(void)
 }
 
 
+/* The first event contains the configured times. */
 TEST(test_create)
 {
-    char                    end[512];
     mcp_backend_request_t  *breq;
 
     d.endpoint.max_wait = 90000;
@@ -60,30 +60,7 @@ TEST(test_create)
                 "\"params\":{\"streamId\":\"");
     has(a.text, "\",\"requestId\":7,\"resumeInterval\":{\"min\":1.500,"
                 "\"max\":90}}}\n\n");
-    has_not(a.text, END);
-
-    /* event ids begin with the stream id */
-
-    client_last_id(&a, last);
-    assert_memory_equal(last, stream, 22);
-
     end_with_result(breq);
-    snprintf(end, sizeof(end), ANSWER "\n\ndata: {\"jsonrpc\":\"2.0\","
-             "\"method\":\"" END "\",\"params\":{\"streamId\":\"%s\"}}\n\n",
-             stream);
-    has(a.text, end);
-    assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-
-    client_open(&d, session, NEW, ALL);
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
-    ask(session, poll_it(), 200, "\"code\":-32601");
-    ask(session, resume_it(), 200, "\"code\":-32601");
-    ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
-        "\"code\":-32601");
-    end_with_result(breq);
-    has_not(a.text, "notifications/stream");
 }
 
 
@@ -385,35 +362,6 @@ TEST(test_pieces)
 }
 
 
-/* Several resumption methods for one call. */
-TEST(test_mixed)
-{
-    mcp_backend_request_t  *breq;
-
-    client_open(&d, session, NEW, "{\"experimental\":{\"streams\":{},"
-                "\"resumableRequests\":{}}}");
-    breq = durable(1);
-    has(a.text, ".1\ndata: {\"jsonrpc\":\"2.0\",\"method\":"
-                "\"notifications/requests/resumePolicy\"");
-    has(a.text, ".2\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"" CREATE "\"");
-    client_last_id(&a, last);
-    client_close(&d, &a);
-
-    client_resume(&d, 1, &a, session, last);
-    ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
-        "\"pendingMessages\":false");
-    assert_int_equal(a.ended, 0);
-    end_with_result(breq);
-    has(a.text, ".4\ndata: " ANSWER);
-    has(a.text, END);
-    client_last_id(&a, last);
-    client_close(&d, &a);
-
-    client_resume(&d, 0, &a, session, last);
-    assert_int_equal(a.status, 204);
-}
-
-
 /* A superseded connection gets neither stream/end nor the result of
  * stream/resume, because the stream continues at another connection. */
 TEST(test_superseded)
@@ -642,40 +590,6 @@ TEST(test_batch)
     backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
     assert_int_equal(count(b.text, "\"code\":-32603"), 2);
     has(b.text, END);
-}
-
-
-/* A request of a batch failed while the other request runs: "hasError" is true
- * until the client has confirmed the error. */
-TEST(test_batch_error)
-{
-    begin(OLD);
-    client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
-    driver_wait(&d, 1500);
-    assert_true(told());
-    client_close(&d, &a);
-
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
-    ask(session, poll_it(), 200, "\"status\":\"live\","
-        "\"pendingMessages\":true,\"hasRequest\":false,\"hasError\":true");
-    ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
-        "\"hasError\":true");
-
-    post_after(1, &b, session, resume_it(), NULL);
-    client_last_id(&b, last);
-    client_close(&d, &b);
-    post_after(0, &b, session, poll_it(), last);
-    client_close(&d, &b);
-    ask(session, poll_it(), 200, "\"status\":\"live\","
-        "\"pendingMessages\":false,\"hasRequest\":false,"
-        "\"hasError\":false");
-
-    backend_json(&d, RESULT);
-    ask(session, poll_it(), 200, "\"status\":\"completed\","
-        "\"pendingMessages\":true,\"hasRequest\":false,"
-        "\"hasError\":false");
-    post_after(1, &b, session, resume_it(), last);
-    has(b.text, RESULT);
 }
 
 

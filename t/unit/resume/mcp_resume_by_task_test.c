@@ -32,34 +32,6 @@ TEST(test_slow)
 }
 
 
-/* A stream has no response after mcp_task_after: its last event is a task. */
-TEST(test_stream)
-{
-    mcp_backend_request_t  *breq;
-
-    d.endpoint.stream_after = 100;
-    breq = task_call(1, "echo");
-    driver_wait(&d, 101);
-    assert_int_equal(a.streaming, 1);
-    driver_wait(&d, 800);
-    assert_int_equal(a.ended, 0);
-    driver_wait(&d, 100);
-    assert_int_equal(a.ended, 1);
-    has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{"
-                "\"resultType\":\"task\"");
-    has_not(a.text, "id: ");
-    begin_status_listener();
-
-    /* the client's connection is closed: the call continues */
-
-    driver_wait(&d, 5000);
-    task_is(0, "\"status\":\"working\"");
-    end_with_result(breq);
-    task_is(0, "\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]"
-               ",\"resultType\":\"complete\"");
-}
-
-
 /* The backend responds before mcp_task_after: no task. */
 TEST(test_in_time)
 {

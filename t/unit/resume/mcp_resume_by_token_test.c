@@ -8,48 +8,6 @@
 
 /* --- interim responses --- */
 
-TEST(test_slow)
-{
-    mcp_backend_request_t  *breq;
-
-    begin(NEW);
-    breq = slow();
-    backend_send(&d, breq, PROGRESS(1) "\n");
-
-    /* the client resumes at another process: it gets the later messages with
-     * the id of the new request, and without event ids */
-
-    client_post(&d, 1, &a, session, again(token));
-    assert_int_equal(a.streaming, 1);
-    has(a.text, ":\n\ndata: " AGAIN(1));
-    has_not(a.text, "id: ");
-    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESUME_METHOD,
-                "tokens");
-    backend_send(&d, breq, PROGRESS(2) "\n");
-    end_with_result(breq);
-    has(a.text, "data: " AGAIN(2) "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
-                "\"result\":" RESULT "}\n\n");
-    assert_int_equal(a.ended, 1);
-    assert_int_equal(count(a.text, AGAIN(1)), 1);
-    client_close(&d, &a);
-
-    /* the client uses the same token again, as after a lost connection: it
-     * gets the messages and the response again */
-
-    client_post(&d, 0, &a, session, again(token));
-    assert_int_equal(count(a.text, AGAIN(1)), 1);
-    has(a.text, "data: " AGAIN(2) "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
-                "\"result\":" RESULT "}\n\n");
-    assert_int_equal(a.ended, 1);
-    client_close(&d, &a);
-
-    /* mcp_linger is over: the token is rejected */
-
-    driver_wait(&d, 6000);
-    ask(session, again(token), 200, REFUSED);
-}
-
-
 /* Some events that were sent on a lost connection have been dropped: when the
  * client resumes, a log message contains their number, and the remaining
  * events follow. */
@@ -70,43 +28,6 @@ TEST(test_gap)
     end_with_result(breq);
     has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":" RESULT "}\n\n");
     assert_int_equal(a.ended, 1);
-}
-
-
-/* Several interim responses: each request of the client gets the messages
- * since the previous one, and no message twice. */
-TEST(test_rounds)
-{
-    int                     i;
-    char                    said[256];
-    mcp_backend_request_t  *breq;
-
-    begin(NEW);
-    d.endpoint.call_timeout = 600000;
-    breq = slow();
-
-    for (i = 0; i < 5; i++) {
-        client_post(&d, i % 2, &a, session, again(token));
-        snprintf(line, sizeof(line), NOTE("notifications/progress",
-                 "{\"progressToken\":\"t\",\"progress\":%d}") "\n", i);
-        backend_send(&d, breq, line);
-        snprintf(said, sizeof(said), NOTE("notifications/progress",
-                 "{\"progressToken\":\"u\",\"progress\":%d}"), i);
-        driver_wait(&d, 5100);
-        assert_int_equal(a.ended, 1);
-        assert_int_equal(count(a.text, "notifications/progress"), 1);
-        has(a.text, said);
-        has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{"
-                    "\"content\":[{\"type\":\"text\",\"text\":\"" INTERIM);
-        has_not(a.text, "retry:");
-        token_of(&a);
-        client_close(&d, &a);
-    }
-
-    end_with_result(breq);
-    client_post(&d, 1, &a, session, again(token));
-    assert_string_equal(a.text, ":\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":8,"
-                        "\"result\":" RESULT "}\n\n");
 }
 
 
@@ -159,6 +80,8 @@ TEST(test_streaming)
 
     backend_send(&d, breq, PROGRESS(2) "\n");
     client_post(&d, 0, &a, session, again(token));
+    variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESUME_METHOD,
+                "tokens");
     has_not(a.text, "\"progress\":1}");
     end_of_rest(breq, &a);
 }
@@ -411,29 +334,6 @@ TEST(test_input)
     reply(0, session, id, "\"result\":{\"roots\":[]}");
     backend_json(&d, RESULT);
     has(a.text, "\"id\":8,\"result\":" RESULT);
-}
-
-
-/* A process that stops sends an interim response to each request that waits
- * for messages of a slow call. */
-TEST(test_stop)
-{
-    mcp_backend_request_t  *breq;
-
-    begin(NEW);
-    breq = slow();
-    client_post(&d, 1, &a, session, again(token));
-    backend_send(&d, breq, PROGRESS(1) "\n");
-    mcp_worker_stop(d.process[1].worker, 0);
-    driver_pump(&d);
-    assert_int_equal(a.ended, 1);
-    has(a.text, INTERIM);
-    token_of(&a);
-    client_close(&d, &a);
-
-    client_post(&d, 0, &a, session, again(token));
-    has_not(a.text, "\"progress\":1}");
-    end_of_rest(breq, &a);
 }
 
 
