@@ -190,6 +190,21 @@ variable_is(const mcp_variables_t *variables, mcp_variable_e variable,
 }
 
 
+/* Checks the status of a response and, if part is not NULL, that its body
+ * contains part; then closes the client. */
+static inline void
+answered(client_t *c, int status, const char *part)
+{
+    assert_int_equal(c->status, status);
+
+    if (part) {
+        has(c->text, part);
+    }
+
+    client_close(&d, c);
+}
+
+
 /* POSTs a body in the session "of", checks status and body, and closes. */
 static inline void
 ask(const char *of, const char *body, int status, const char *part)
@@ -216,14 +231,10 @@ ask(const char *of, const char *body, int status, const char *part)
 static inline mcp_backend_request_t *
 call(unsigned process)
 {
-    mcp_backend_request_t  *breq;
-
     client_post(&d, process, &a, session, CALL);
     assert_int_equal(d.n_breqs, 1);
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
 
-    return breq;
+    return backend_stream(&d, 0);
 }
 
 

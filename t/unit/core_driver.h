@@ -893,6 +893,18 @@ backend_end(driver_t *d, mcp_backend_request_t *breq, mcp_fault_e fault)
 }
 
 
+/* Sends the head of a stream for the i-th backend request, and returns the
+ * request. */
+static inline mcp_backend_request_t *
+backend_stream(driver_t *d, size_t i)
+{
+    mcp_backend_request_head(d->breqs[i], 200,
+                             mcp_str("application/x-ndjson"));
+
+    return d->breqs[i];
+}
+
+
 /* Answers a backend request with JSON, and ends it. */
 static inline void
 backend_answer(driver_t *d, mcp_backend_request_t *breq, const char *text)

@@ -81,8 +81,7 @@ linked(int n)
     mcp_backend_request_t  *breq;
 
     send_to(0, &a, session, "POST", "/mcp", NULL, CALL);
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
 
     while (n--) {
         backend_send(&d, breq, PROGRESS(1) "\n");

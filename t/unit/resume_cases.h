@@ -73,8 +73,7 @@ call_as(const char *principal, const char *capabilities)
 
     client_open_as(&d, session, principal, NEW, capabilities);
     client_post_as(&d, 0, &a, session, principal, CALL);
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     backend_send(&d, breq, PROGRESS(1) "\n");
     assert_true(told());
 

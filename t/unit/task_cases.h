@@ -99,8 +99,7 @@ task_call(unsigned process, const char *tool)
         return NULL;
     }
 
-    breq = d.breqs[d.n_breqs - 1];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, d.n_breqs - 1);
 
     return breq;
 }
@@ -149,9 +148,7 @@ static inline void
 task_is(unsigned process, const char *part)
 {
     task_request(process, "tasks/get", "");
-    assert_int_equal(b.status, 200);
-    has(b.text, part);
-    client_close(&d, &b);
+    answered(&b, 200, part);
 }
 
 

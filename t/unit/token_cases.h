@@ -66,8 +66,7 @@ slow(void)
 
     d.endpoint.stream_after = 20000;
     client_post(&d, 0, &a, session, CALL);
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     driver_wait(&d, 5100);
     assert_int_equal(a.status, 200);
     assert_int_equal(a.streaming, 0);

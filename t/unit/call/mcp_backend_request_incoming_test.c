@@ -30,8 +30,7 @@ TEST(test_progress_tokens)
         snprintf(body, sizeof(body), REQUEST("7", "tools/call",
                  "{\"name\":\"echo\",%s}"), cases[i].meta);
         client_post(&d, 0, &a, session, body);
-        breq = d.breqs[0];
-        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        breq = backend_stream(&d, 0);
         snprintf(body, sizeof(body), NOTE("notifications/progress",
                  "{\"progressToken\":%s,\"progress\":1}") "\n",
                  cases[i].token);

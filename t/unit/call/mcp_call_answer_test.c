@@ -37,7 +37,7 @@ TEST(test_one_answer)
     driver_wait(&d, 1500);
     call = d.breqs[0]->call;
 
-    mcp_backend_request_head(d.breqs[0], 200, mcp_str("application/x-ndjson"));
+    (void) backend_stream(&d, 0);
     backend_send(&d, d.breqs[0], RESULT "\n");
     assert_int_equal(call->pending, 1);
     mcp_call_fail(&call->requests[d.breqs[0]->request], MCP_FAULT_INTERNAL);

@@ -48,9 +48,7 @@ TEST(test_full_store)
     mcp_backend_request_head(breq, 200, mcp_str("application/json"));
     backend_send(&d, breq, RESULT);
     backend_end(&d, breq, MCP_FAULT_NONE);
-    assert_int_equal(b.status, 200);
-    has(b.text, "\"id\":8,\"result\"");
-    client_close(&d, &b);
+    answered(&b, 200, "\"id\":8,\"result\"");
     assert_int_equal(d.n_breqs, 1);
     assert_int_equal(stats().counter[MCP_COUNT_REFUSED_FULL], 0);
 
@@ -75,8 +73,7 @@ TEST(test_full_later)
 
     client_post(&d, 1, &b, session, CALL8);
     client_post(&d, 0, &a, session, CALL);
-    breq = d.breqs[1];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 1);
     backend_send(&d, breq, PROGRESS(1) "\n");
     a.slow = 1;
     fill(breq);
@@ -124,8 +121,7 @@ TEST(test_full_left)
     client_init(&a, session);
     client_header(&a, "Last-Event-ID", id);
     client_send(&d, 1, &a, "GET", "");
-    assert_int_equal(a.status, 404);
-    client_close(&d, &a);
+    answered(&a, 404, NULL);
 
     end_with_result(d.breqs[0]);
 }

@@ -22,8 +22,7 @@ begin(unsigned process)
            "\"io.modelcontextprotocol/clientCapabilities\":" TASK_CAN "}},"
            "\"other\":{\"a\":1");
     assert_int_equal(d.n_breqs, 1);
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     driver_wait(&d, 2);
     begin_status_listener();
 

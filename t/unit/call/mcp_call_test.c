@@ -240,8 +240,7 @@ scenario_input(void)
     client_post(&d, 0, &a, session, CALL);
 
     if (d.n_breqs) {
-        breq = d.breqs[0];
-        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        breq = backend_stream(&d, 0);
         backend_send(&d, breq, PROGRESS(1) "\n" ASK "\n");
 
         if (d.n_breqs) {

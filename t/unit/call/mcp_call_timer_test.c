@@ -46,8 +46,7 @@ TEST(test_timer)
         call->refs++;
 
         if (way == ASKED) {
-            mcp_backend_request_head(d.breqs[0], 200,
-                                     mcp_str("application/x-ndjson"));
+            (void) backend_stream(&d, 0);
             backend_send(&d, d.breqs[0], ASK "\n");
         }
 

@@ -40,9 +40,7 @@ TEST(test_cancel_spelled)
                              "\"_meta\":{\"progressToken\":\"t\"}}"),
                      cases[i].id);
             client_post(&d, 0, &a, session, body);
-            breq = d.breqs[0];
-            mcp_backend_request_head(breq, 200,
-                mcp_str("application/x-ndjson"));
+            breq = backend_stream(&d, 0);
 
             if (durable) {
                 backend_send(&d, breq, PROGRESS(1) "\n");

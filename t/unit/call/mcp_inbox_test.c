@@ -232,8 +232,7 @@ TEST(test_answer_between_rounds)
 
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     backend_send(&d, breq, ASK_ROOTS "\n");
     question_id(a.text, "roots/list", id);
     reply(1, old, id, "\"result\":{\"roots\":[]}");

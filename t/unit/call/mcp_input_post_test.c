@@ -39,8 +39,7 @@ TEST(test_no_room)
     mcp_store_free(&d.process[1].store, &ref);
 
     client_post(&d, 1, &b, session, answer);
-    assert_int_equal(b.status, 202);
-    client_close(&d, &b);
+    answered(&b, 202, NULL);
     has(d.last_body, "\"inputResponses\":{\"a\":{\"roots\":[]");
     backend_json(&d, RESULT);
     has(a.text, ANSWER);
@@ -116,9 +115,7 @@ TEST(test_at_once)
              "\"id\":\"%s\",\"result\":{\"y\":\"%01500d\"}}]", id, 1, second,
              2);
     client_post(&d, 1, &b, old, answers);
-    assert_int_equal(b.status, 200);
-    has(b.text, PONG);
-    client_close(&d, &b);
+    answered(&b, 200, PONG);
 
     assert_int_equal(d.n_breqs, 2);
     backend_answer(&d, d.breqs[0], RESULT);

@@ -15,7 +15,7 @@
  * with "answer". Checks the status of the response. The caller closes the
  * client. */
 static void
-answered(const char *can, const char *answer, int status)
+responds(const char *can, const char *answer, int status)
 {
     round_can = can;
     modern_call(0, &a, "");
@@ -32,7 +32,7 @@ answered(const char *can, const char *answer, int status)
  * removed. */
 TEST(test_goes_out)
 {
-    answered(EVERYTHING, "{ \"inputRequests\" : { \"k\" : " FORM ", \"\\u006b2"
+    responds(EVERYTHING, "{ \"inputRequests\" : { \"k\" : " FORM ", \"\\u006b2"
              "\":" URL " }, \"x\":1.50,\"_meta\":{\"a\":1,\"nextResumeToken\":"
              "\"t\"},\"resultType\":\"input_required\",\"ttlMs\":5,"
              "\"cacheScope\":\"public\",\"nextResumeToken\":\"t\"}", 200);
@@ -49,7 +49,7 @@ TEST(test_goes_out)
     assert_int_equal(stats().counter[MCP_COUNT_INPUTS], 2);
     client_close(&d, &a);
 
-    answered(EVERYTHING, ROUND(ONE(TOOLS) STATE("secret")), 200);
+    responds(EVERYTHING, ROUND(ONE(TOOLS) STATE("secret")), 200);
     has(a.text, ONE(TOOLS));
     has(a.text, "\"requestState\":\"");
     has_not(a.text, "secret");
@@ -58,7 +58,7 @@ TEST(test_goes_out)
     /* a result that has requestState but no questions is sent to the client as
      * well */
 
-    answered("{}", ROUND(STATE("s")), 200);
+    responds("{}", ROUND(STATE("s")), 200);
     has(a.text, "\"requestState\":\"");
     has_not(a.text, "inputRequests");
 }
@@ -96,7 +96,7 @@ TEST(test_lacks)
     };
 
     for (i = 0; i < ITEMS(cases); i++) {
-        answered(cases[i].can, cases[i].answer, 400);
+        responds(cases[i].can, cases[i].answer, 400);
         snprintf(data, sizeof(data), "\"data\":{\"requiredCapabilities\":%s}}",
                  cases[i].required);
         has(a.text, "\"id\":7,\"error\":{\"code\":-32021,");
@@ -117,8 +117,7 @@ TEST(test_stream)
     mcp_backend_request_t  *breq;
 
     modern_call(0, &a, "");
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     driver_wait(&d, 1001);
     assert_int_equal(a.streaming, 1);
     end_with(breq, ROUND(ONE(FORM) STATE("s")) "\n");
@@ -131,8 +130,7 @@ TEST(test_stream)
     round_can = "{}";
     modern_call(0, &a, "");
     round_can = EVERYTHING;
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     driver_wait(&d, 1001);
     end_with(breq, ROUND(ONE(FORM)) "\n");
     assert_int_equal(a.status, 200);
@@ -162,14 +160,14 @@ TEST(test_faults)
     };
 
     for (i = 0; i < ITEMS(cases); i++) {
-        answered(EVERYTHING, cases[i].answer, 200);
+        responds(EVERYTHING, cases[i].answer, 200);
         has(a.text, "\"code\":-32603");
         has(d.te.last, cases[i].log);
         client_close(&d, &a);
         quiet();
     }
 
-    answered(EVERYTHING, "{\"content\":[],\"resultType\":\"comp\\u006cete\"}",
+    responds(EVERYTHING, "{\"content\":[],\"resultType\":\"comp\\u006cete\"}",
              200);
     has(a.text, "\"result\":{");
 }
@@ -233,7 +231,7 @@ TEST(test_too_long)
     memset(answer + strlen(answer), 's', len);
     strcpy(strrchr(answer, 's') + 1, "\"}");
 
-    answered(EVERYTHING, answer, 200);
+    responds(EVERYTHING, answer, 200);
     has(a.text, "\"code\":-32603");
     has(d.te.last, "\"requestState\" of the backend is too long");
     client_close(&d, &a);

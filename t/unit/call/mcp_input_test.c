@@ -72,8 +72,7 @@ TEST(test_rounds)
     last[0] = '\0';
 
     for (i = 0; i < 25; i++) {
-        breq = d.breqs[0];
-        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        breq = backend_stream(&d, 0);
         snprintf(ask_body, sizeof(ask_body),
                  PROGRESS(1) "\n" ASK_ONE("k%d", "roots/list", "s%d") "\n",
                  i, i);

@@ -44,8 +44,7 @@ TEST(test_batch_streams)
     client_open(&d, old, OLD, ALL);
 
     client_post(&d, 0, &a, old, "[" PING "," CALL "]");
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     backend_send(&d, breq, PROGRESS(1) "\n");
     has(a.text, ".1\ndata: " PONG "\n\n");
     has(a.text, ".2\ndata: " PROGRESS(1) "\n\n");

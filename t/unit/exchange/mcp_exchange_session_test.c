@@ -23,18 +23,14 @@ TEST(test_session_ends)
     ask(session, CALL, 404, "\"id\":7");
 
     client_resume(&d, 0, &a, session, NULL);
-    assert_int_equal(a.status, 404);
-    has(a.text, "-32001");
-    client_close(&d, &a);
+    answered(&a, 404, "-32001");
 
     client_resume(&d, 1, &a, session, last);
-    assert_int_equal(a.status, 404);
-    client_close(&d, &a);
+    answered(&a, 404, NULL);
 
     client_init(&a, session);
     client_send(&d, 0, &a, "DELETE", "");
-    assert_int_equal(a.status, 404);
-    client_close(&d, &a);
+    answered(&a, 404, NULL);
 
     ask(other, PING, 200, PONG);
 }
@@ -108,14 +104,12 @@ TEST(test_principal)
 
     for (i = 0; i < ITEMS(who); i++) {
         client_post_as(&d, 1, &a, own, who[i], PING);
-        assert_int_equal(a.status, 404);
-        client_close(&d, &a);
+        answered(&a, 404, NULL);
 
         client_init(&a, own);
         a.principal = who[i];
         client_send(&d, 1, &a, "DELETE", "");
-        assert_int_equal(a.status, 404);
-        client_close(&d, &a);
+        answered(&a, 404, NULL);
     }
 
     client_init(&a, session);
@@ -138,8 +132,7 @@ TEST(test_forged)
         strcpy(bad, session);
         bad[i] = bad[i] == 'A' ? 'B' : 'A';
         client_post(&d, 0, &a, bad, PING);
-        assert_int_equal(a.status, 404);
-        client_close(&d, &a);
+        answered(&a, 404, NULL);
     }
 
     strcpy(bad, session);

@@ -98,8 +98,7 @@ TEST(test_lasts_without_backend)
     client_close(&d, &b);
 
     client_post(&d, 0, &a, own, CALL);
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     backend_send(&d, breq, PROGRESS(1) "\n");
     assert_int_equal(mcp_exchange_lasts(a.x), 0);
     client_last_id(&a, id);

@@ -24,8 +24,7 @@ TEST(test_principal_with_control)
         client_init(&a, session);
         a.principal = who[i];
         client_send(&d, 1, &a, "DELETE", "");
-        assert_int_equal(a.status, 403);
-        client_close(&d, &a);
+        answered(&a, 403, NULL);
     }
 
     ask(session, PING, 200, PONG);

@@ -48,8 +48,7 @@ TEST(test_messages)
     mcp_backend_request_t  *breq;
 
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     backend_send(&d, breq, NOTE("notifications/progress", "{\"progressToken\":"
                 "1,\"progress\":1}") "\n");
     client_post(&d, 1, &b, session, KEYED("2", "other", "\"k\""));

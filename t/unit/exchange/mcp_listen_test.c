@@ -270,9 +270,7 @@ TEST(test_quota)
     client_header(&b, "MCP-Protocol-Version", MODERN);
     client_header(&b, "Mcp-Method", "subscriptions/listen");
     client_send(&d, 1, &b, "POST", LISTEN("2", "{" TOOLS "}"));
-    assert_int_equal(b.status, 429);
-    has(b.text, "\"id\":2,\"error\":{\"code\":-32603,");
-    client_close(&d, &b);
+    answered(&b, 429, "\"id\":2,\"error\":{\"code\":-32603,");
 
     /* after the end of the first subscription, another one is accepted */
 
@@ -282,16 +280,13 @@ TEST(test_quota)
     client_header(&b, "MCP-Protocol-Version", MODERN);
     client_header(&b, "Mcp-Method", "subscriptions/listen");
     client_send(&d, 1, &b, "POST", LISTEN("2", "{" TOOLS "}"));
-    assert_int_equal(b.status, 200);
-    client_close(&d, &b);
+    answered(&b, 200, NULL);
     all_gone();
 
     d.endpoint.quota_key = MCP_QUOTA_KEY_OFF;
     hog(&ref);
     listens(0, &a, LISTEN("1", "{" TOOLS "}"));
-    assert_int_equal(a.status, 503);
-    has(a.text, "\"id\":1,\"error\":{\"code\":-32603,");
-    client_close(&d, &a);
+    answered(&a, 503, "\"id\":1,\"error\":{\"code\":-32603,");
     mcp_store_free(&d.process[1].store, &ref);
     all_gone();
 }

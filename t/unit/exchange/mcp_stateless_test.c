@@ -206,17 +206,14 @@ TEST(test_twice)
         client_header(&a, "Mcp-Name", "echo");
         client_send(&d, 0, &a, "POST",
                     MESSAGE("tools/call", "\"name\":\"echo\"," OK));
-        assert_int_equal(a.status, 400);
-        has(a.text, "\"id\":7,\"error\":{\"code\":-32020");
-        client_close(&d, &a);
+        answered(&a, 400, "\"id\":7,\"error\":{\"code\":-32020");
     }
 
     client_init(&a, session);
     client_header(&a, "Mcp-Method", "x");
     client_header(&a, "Mcp-Method", "y");
     client_send(&d, 0, &a, "POST", PING);
-    assert_int_equal(a.status, 200);
-    client_close(&d, &a);
+    answered(&a, 200, NULL);
 
     client_init(&a, session);
     client_header(&a, "MCP-Protocol-Version", NEW);
@@ -241,8 +238,7 @@ TEST(test_dropped_headers)
 
     for (i = 0; i < 3; i++) {
         send_case(&a, &row);
-        assert_int_equal(a.status, 400);
-        client_close(&d, &a);
+        answered(&a, 400, NULL);
         assert_int_equal(d.te.logged, logged + 1);
     }
 
@@ -293,27 +289,20 @@ TEST(test_revisions_of_an_endpoint)
      * handled as a stateless one */
 
     client_post(&d, 0, &a, session, REQUEST("7", "tools/list", "{}"));
-    assert_int_equal(a.status, 400);
-    has(a.text, "\"id\":7,\"error\":{\"code\":-32602,");
-    client_close(&d, &a);
+    answered(&a, 400, "\"id\":7,\"error\":{\"code\":-32602,");
 
     client_init(&a, session);
     client_send(&d, 0, &a, "DELETE", "");
-    assert_int_equal(a.status, 405);
-    client_close(&d, &a);
+    answered(&a, 405, NULL);
 
     d.endpoint.revisions = mcp_revision_bit(MCP_REVISION_2025_06_18);
     client_post(&d, 0, &a, NULL,
                 REQUEST("7", "initialize",
                         "{\"protocolVersion\":\"2025-11-25\"}"));
-    assert_int_equal(a.status, 200);
-    has(a.text, "\"protocolVersion\":\"2025-06-18\"");
-    client_close(&d, &a);
+    answered(&a, 200, "\"protocolVersion\":\"2025-06-18\"");
 
     send_modern(&a, "tools/list", NULL, MESSAGE("tools/list", OK));
-    assert_int_equal(a.status, 400);
-    has(a.text, "\"code\":-32000");
-    client_close(&d, &a);
+    answered(&a, 400, "\"code\":-32000");
 
     /* a session that began with a revision that the endpoint no longer
      * supports */
@@ -395,9 +384,7 @@ TEST(test_retried_read)
     for (i = 0; i < 2; i++) {
         send_modern(&a, "resources/read", "test://a", reads[i][0]);
         backend_json(&d, "{\"contents\":[]}");
-        assert_int_equal(a.status, 200);
-        has(a.text, reads[i][1]);
-        client_close(&d, &a);
+        answered(&a, 200, reads[i][1]);
     }
 }
 
@@ -409,9 +396,7 @@ TEST(test_errors_of_backends)
     send_modern(&a, "tools/call", "echo", ECHO);
     backend_json(&d, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":"
                      "-32042,\"message\":\"m\"}}");
-    assert_int_equal(a.status, 200);
-    has(a.text, "\"error\":{\"code\":-32603,\"message\":\"m\"}");
-    client_close(&d, &a);
+    answered(&a, 200, "\"error\":{\"code\":-32603,\"message\":\"m\"}");
 
     send_modern(&a, "tools/call", "echo", ECHO);
     backend_json(&d, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":"
@@ -432,8 +417,7 @@ TEST(test_stream)
     send_modern(&a, "tools/call", "echo",
         ECHO_META("\"progressToken\":\"t\",\"io.modelcontextprotocol/"
                   "logLevel\":\"warning\""));
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     backend_send(&d, breq, PROGRESS(1) "\n");
     backend_send(&d, breq, NOTE("notifications/message",
                               "{\"level\":\"info\",\"data\":1}") "\n");
@@ -456,8 +440,7 @@ TEST(test_no_log)
     mcp_backend_request_t  *breq;
 
     send_modern(&a, "tools/call", "echo", ECHO);
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     backend_send(&d, breq, NOTE("notifications/message",
                               "{\"level\":\"emergency\",\"data\":1}") "\n");
     end_with_result(breq);
@@ -520,8 +503,7 @@ TEST(test_get)
     send_modern(&a, "tools/call", "echo",
         MESSAGE("tools/call", "\"name\":\"echo\"," TOKENS(
             "\"experimental\":{\"resumeTokens\":{}}") ",\"progressToken\":\"t\"}"));
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     backend_send(&d, breq, PROGRESS(1) "\n");
     has(a.text, PROGRESS(1));
     has_not(a.text, "id: ");
@@ -533,8 +515,7 @@ TEST(test_get)
     send_modern(&a, "tools/call", "echo",
         MESSAGE("tools/call", "\"name\":\"echo\"," TOKENS(
             "\"experimental\":{\"resumableRequests\":{}}") ",\"progressToken\":\"t\"}"));
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     backend_send(&d, breq, PROGRESS(1) "\n");
     client_last_id(&a, id);
     d.endpoint.resume_stateless = MCP_RESUME_STATELESS_OFF;
@@ -571,8 +552,7 @@ TEST(test_reconnect_wait)
         d.aborts = 0;
         send_modern(&a, "tools/call", "echo",
             ECHO_META("\"progressToken\":\"t\""));
-        breq = d.breqs[0];
-        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        breq = backend_stream(&d, 0);
         backend_send(&d, breq, PROGRESS(1) "\n");
         client_last_id(&a, id);
         client_close(&d, &a);
@@ -628,8 +608,7 @@ TEST(test_resume_tokens)
         d.endpoint.resume_tokens = (unsigned) i & 1;
 
         send_modern(&a, "tools/call", "echo", calls[i]);
-        breq = d.breqs[0];
-        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        breq = backend_stream(&d, 0);
         driver_wait(&d, 5100);
         assert_int_equal(a.status, 200);
         has(a.text, "\"resultType\":\"complete\"");

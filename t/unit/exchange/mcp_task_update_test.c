@@ -116,9 +116,7 @@ TEST(test_large)
     snprintf(line, sizeof(line), ",\"inputResponses\":{\"l#1\":{\"a\":"
              "\"%01500d\"}}", 0);
     task_request(1, "tasks/update", line);
-    assert_int_equal(b.status, 503);
-    has(b.text, "\"code\":-32603");
-    client_close(&d, &b);
+    answered(&b, 503, "\"code\":-32603");
     task_is(1, "\"inputRequests\":{\"l#1\"");
     driver_pause(&d, 0, 0);
     task_does(1, "tasks/update", line);
@@ -269,8 +267,7 @@ away_begin(void)
 static void
 away_done(void)
 {
-    assert_int_equal(b.status, 200);
-    client_close(&d, &b);
+    answered(&b, 200, NULL);
     d.process[1].worker->cluster_hooks = NULL;
     d.process[1].worker->cluster = NULL;
 }
@@ -452,8 +449,7 @@ TEST(test_own)
              ",\"inputResponses\":{\"k#1\":{\"late\":1},\"l#1\":{}}");
     away_answer(MCP_STATE_INPUT_REQUIRED, info.last_seq);
     assert_int_equal(away_posts, 1);
-    assert_int_equal(b.status, 200);
-    client_close(&d, &b);
+    answered(&b, 200, NULL);
     assert_int_equal(d.n_breqs, 0);
 
     /* both answers arrive from Redis, that to the second question first: the
@@ -490,8 +486,7 @@ TEST(test_own_alone)
         task_request(1, "tasks/update", ",\"inputResponses\":{\"k#1\":{}}");
         away_answer(MCP_STATE_INPUT_REQUIRED, info.last_seq);
         assert_int_equal(away_posts, 1);
-        assert_int_equal(b.status, 200);
-        client_close(&d, &b);
+        answered(&b, 200, NULL);
 
         task_request(1, "tasks/get", "");
         mcp_operation_answer(away_asked, MCP_ERR_UNREACHABLE);
@@ -504,8 +499,7 @@ TEST(test_own_alone)
         mcp_operation_answer(away_asked, MCP_ERR_UNREACHABLE);
         driver_pump(&d);
         assert_int_equal(away_posts, 1);
-        assert_int_equal(b.status, 200);
-        client_close(&d, &b);
+        answered(&b, 200, NULL);
         assert_int_equal(d.n_breqs, 1);
         d.process[1].worker->cluster_hooks = NULL;
         d.process[1].worker->cluster = NULL;

@@ -21,9 +21,7 @@ TEST(test_resume_answers)
 
     for (i = 0; i < ITEMS(malformed); i++) {
         client_resume(&d, 0, &a, session, malformed[i]);
-        assert_int_equal(a.status, 400);
-        has(a.text, "Invalid event ID format");
-        client_close(&d, &a);
+        answered(&a, 400, "Invalid event ID format");
     }
 
     client_open(&d, other, NEW, ALL);
@@ -35,20 +33,14 @@ TEST(test_resume_answers)
      * unknown stream: the same error for all */
 
     client_resume(&d, 1, &b, other, id);
-    assert_int_equal(b.status, 404);
-    has(b.text, "Unknown event ID");
-    client_close(&d, &b);
+    answered(&b, 404, "Unknown event ID");
 
     id[23] = '9';
     client_resume(&d, 1, &b, session, id);
-    assert_int_equal(b.status, 404);
-    has(b.text, "Unknown event ID");
-    client_close(&d, &b);
+    answered(&b, 404, "Unknown event ID");
 
     client_resume(&d, 1, &b, session, "AAAAAAAAAAAAAAAAAAAAAA.1");
-    assert_int_equal(b.status, 404);
-    has(b.text, "Unknown event ID");
-    client_close(&d, &b);
+    answered(&b, 404, "Unknown event ID");
 
     /* the rejected requests did not take the stream over */
 
@@ -105,9 +97,7 @@ TEST(test_purged)
     client_close(&d, &a);
 
     client_resume(&d, 1, &b, session, first);
-    assert_int_equal(b.status, 404);
-    has(b.text, "Events no longer available");
-    client_close(&d, &b);
+    answered(&b, 404, "Events no longer available");
 
     client_resume(&d, 1, &b, session, id);
     assert_int_equal(b.status, 200);
@@ -126,8 +116,7 @@ TEST(test_due)
 
     for (phase = 0; phase < 1000; phase += 250) {
         client_post(&d, 0, &a, session, CALL);
-        breq = d.breqs[0];
-        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        breq = backend_stream(&d, 0);
         backend_send(&d, breq, PROGRESS(1) "\n");
         client_last_id(&a, id);
         driver_wait(&d, 1000 + (uint64_t) phase);
@@ -142,8 +131,7 @@ TEST(test_due)
 
         driver_wait(&d, d.endpoint.linger);
         client_resume(&d, 1, &a, session, id);
-        assert_int_equal(a.status, 404);
-        client_close(&d, &a);
+        answered(&a, 404, NULL);
         quiet();
     }
 }

@@ -191,8 +191,7 @@ TEST(test_batch)
 
     begin(OLD);
     send_to(0, &a, session, "POST", "/mcp", NULL, "[" CALL "," CALL8 "]");
-    breq = d.breqs[1];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 1);
     end_with(breq, "{\"resultType\":\"input_required\","
              "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}},"
              "\"requestState\":\"s1\"}\n");
@@ -302,8 +301,7 @@ TEST(test_answer_lost)
     asked(d.breqs[0]);
     driver_pause(&d, 0, 1);
     send_to(1, &a, session, "POST", url, NULL, answers(2));
-    assert_int_equal(a.status, 200);
-    client_close(&d, &a);
+    answered(&a, 200, NULL);
 
     /* other answers are POSTed to the old URL, first before the call has
      * received the first answers, then after it has continued */
@@ -311,8 +309,7 @@ TEST(test_answer_lost)
     snprintf(old, sizeof(old), "[{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
              "\"result\":{\"action\":\"decline\"}}]", ids[0]);
     send_to(1, &a, session, "POST", url, NULL, old);
-    assert_int_equal(a.status, 200);
-    client_close(&d, &a);
+    answered(&a, 200, NULL);
     driver_pause(&d, 0, 0);
     assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "\"inputResponses\":{\"k\":{\"action\":\"accept\"},");
@@ -353,8 +350,7 @@ TEST(test_answer_lost)
 
     backend_json(&d, RESULT);
     send_to(1, &a, NULL, "GET", old, last, "");
-    assert_int_equal(a.status, 404);
-    client_close(&d, &a);
+    answered(&a, 404, NULL);
     send_to(1, &a, NULL, "GET", url, last, "");
     assert_int_equal(count(a.text, ANSWER), 1);
 }
@@ -567,9 +563,7 @@ TEST(test_refused)
     b.principal = "bob";
     b.target = url;
     client_send(&d, 0, &b, "GET", "");
-    assert_int_equal(b.status, 404);
-    has(b.text, LOST);
-    client_close(&d, &b);
+    answered(&b, 404, LOST);
 
     /* the call is cancelled; the session of a call is deleted */
 
@@ -798,8 +792,7 @@ no_memory(void)
     send_to(0, &a, session, "POST", "/mcp", NULL, CALL);
 
     if (d.n_breqs) {
-        breq = d.breqs[0];
-        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        breq = backend_stream(&d, 0);
         backend_send(&d, breq, PROGRESS(1) "\n");
 
         if (a.x && a.streaming && link_of(&a, url)) {
@@ -880,8 +873,7 @@ unknown(void)
     mcp_backend_request_t  *breq;
 
     send_to(0, &a, session, "POST", "/mcp", NULL, CALL);
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     backend_send(&d, breq, PROGRESS(1) "\n");
     backend_send(&d, breq, PROGRESS(2) "\n");
     assert_int_equal(a.streaming, 0);

@@ -444,12 +444,12 @@ TEST(test_batch)
     /* a client that resumes with the token of one request gets only the
      * messages and the response of this request */
 
-    mcp_backend_request_head(d.breqs[1], 200, mcp_str("application/x-ndjson"));
+    (void) backend_stream(&d, 1);
     backend_send(&d, d.breqs[1], OTHERS "\n");
     post_after(1, &b, session, resume_of("7", first), NULL);
     has_not(b.text, OTHERS);
     has_not(b.text, POLICY);
-    mcp_backend_request_head(d.breqs[0], 200, mcp_str("application/x-ndjson"));
+    (void) backend_stream(&d, 0);
     backend_send(&d, d.breqs[0], PROGRESS(1) "\n");
     has(b.text, "\n\ndata: " PROGRESS(1) "\n\n");
     backend_send(&d, d.breqs[1], OTHERS "\n");
@@ -507,8 +507,7 @@ batch_asks(void)
 {
     mcp_backend_request_t  *breq;
 
-    breq = d.breqs[1];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 1);
     end_with(breq, "{\"resultType\":\"input_required\","
              "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}},"
              "\"requestState\":\"s1\"}\n");
@@ -653,9 +652,7 @@ TEST(test_full)
     breq = call(0);
     hog(&ref);
     backend_send(&d, breq, PROGRESS(1) "\n");
-    assert_int_equal(a.status, 200);
-    has(a.text, "the server has no room for its events");
-    client_close(&d, &a);
+    answered(&a, 200, "the server has no room for its events");
     driver_wait(&d, 100);
     mcp_store_free(&d.process[1].store, &ref);
     driver_wait(&d, 10000);
@@ -670,8 +667,7 @@ no_memory(void)
     client_post(&d, 0, &a, session, CALL);
 
     if (d.n_breqs) {
-        breq = d.breqs[0];
-        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        breq = backend_stream(&d, 0);
         backend_send(&d, breq, PROGRESS(1) "\n");
 
         (void) told();

@@ -102,8 +102,7 @@ TEST(test_poll)
     ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
         "\"pendingMessages\":true,\"hasRequest\":false,\"hasError\":true");
     client_resume(&d, 1, &a, session, last);
-    assert_int_equal(a.status, 204);
-    client_close(&d, &a);
+    answered(&a, 204, NULL);
     ask(session, poll_it(), 200, "\"status\":\"completed\","
         "\"pendingMessages\":false,\"hasRequest\":false,\"hasError\":false");
 }
@@ -175,8 +174,7 @@ TEST(test_poll_many)
     for (i = 0; i < 300; i++) {
         client_post(&d, 0, &b, session, CALL8);
         driver_wait(&d, 10);
-        mcp_backend_request_head(d.breqs[1], 200,
-                                 mcp_str("application/x-ndjson"));
+        (void) backend_stream(&d, 1);
         end_with_result(d.breqs[1]);
         assert_int_equal(b.ended, 1);
         client_close(&d, &b);
@@ -515,7 +513,7 @@ TEST(test_named)
     driver_wait(&d, 1500);
     quoted(b.text, "\"streamId\":\"", stream, sizeof(stream));
     assert_string_not_equal(stream, first);
-    mcp_backend_request_head(d.breqs[1], 200, mcp_str("application/x-ndjson"));
+    (void) backend_stream(&d, 1);
     backend_send(&d, d.breqs[1], OTHERS "\n");
     has(b.text, OTHERS);
     end_with_result(d.breqs[1]);
@@ -601,8 +599,7 @@ no_memory(void)
     client_post(&d, 0, &a, session, CALL);
 
     if (d.n_breqs) {
-        breq = d.breqs[0];
-        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        breq = backend_stream(&d, 0);
         backend_send(&d, breq, PROGRESS(1) "\n");
 
         (void) told();

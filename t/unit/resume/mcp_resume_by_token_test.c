@@ -66,17 +66,14 @@ TEST(test_streaming)
      * id, because the interim response was lost: the stream */
 
     client_resume(&d, 1, &a, session, last);
-    assert_int_equal(a.status, 204);
-    client_close(&d, &a);
+    answered(&a, 204, NULL);
     snprintf(last + 22, sizeof(last) - 22, ".%llu",
              (unsigned long long) (MCP_EVENT_ANSWERED | 2));
     client_resume(&d, 1, &a, session, last);
-    assert_int_equal(a.status, 404);
-    client_close(&d, &a);
+    answered(&a, 404, NULL);
     strcpy(last + 22, ".1");
     client_resume(&d, 1, &a, session, last);
-    assert_int_equal(a.status, 200);
-    client_close(&d, &a);
+    answered(&a, 200, NULL);
 
     backend_send(&d, breq, PROGRESS(2) "\n");
     client_post(&d, 0, &a, session, again(token));
@@ -591,8 +588,7 @@ no_memory(void)
     client_post(&d, 0, &a, session, CALL);
 
     if (d.n_breqs) {
-        breq = d.breqs[0];
-        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        breq = backend_stream(&d, 0);
         driver_wait(&d, 5100);
 
         if (strstr(a.text, NEXT)) {

@@ -35,8 +35,7 @@ TEST(test_first_events)
     assert_int_equal(count(a.text, "resumePolicy"), 2);
 
     while (d.n_breqs) {
-        breq = d.breqs[0];
-        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        breq = backend_stream(&d, 0);
         end_with_result(breq);
     }
 

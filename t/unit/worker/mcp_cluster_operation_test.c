@@ -130,8 +130,7 @@ static void
 lives(int status)
 {
     client_post(&d, 0, &a, session, PING);
-    assert_int_equal(a.status, status);
-    client_close(&d, &a);
+    answered(&a, status, NULL);
 }
 
 
@@ -176,8 +175,7 @@ TEST(test_at_once)
 {
     join(MCP_OK);
     end();
-    assert_int_equal(b.status, 204);
-    client_close(&d, &b);
+    answered(&b, 204, NULL);
     lives(404);
 }
 
@@ -193,9 +191,7 @@ TEST(test_unreachable)
     join(MCP_AGAIN);
     end();
     answer(MCP_ERR_UNREACHABLE);
-    assert_int_equal(b.status, 503);
-    has(b.text, "cannot be reached");
-    client_close(&d, &b);
+    answered(&b, 503, "cannot be reached");
     lives(200);
 }
 
@@ -245,8 +241,7 @@ TEST(test_nobody)
     join(MCP_AGAIN);
     client_post(&d, 1, &b, session,
                 REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"));
-    assert_int_equal(b.status, 200);
-    client_close(&d, &b);
+    answered(&b, 200, NULL);
     assert_int_equal(cluster.told, 1);
     assert_null(cluster.op);
     assert_int_equal(cluster.broadcast.what, MCP_BROADCAST_LOG_LEVEL);
@@ -309,12 +304,10 @@ listens(int rc)
 TEST(test_listens)
 {
     listens(MCP_ERR_UNREACHABLE);
-    assert_int_equal(b.status, 503);
-    client_close(&d, &b);
+    answered(&b, 503, NULL);
 
     listens(MCP_ERR_FULL);
-    assert_int_equal(b.status, 503);
-    client_close(&d, &b);
+    answered(&b, 503, NULL);
 
     /* no node has the listener: this node creates and replicates it, and
      * repeats "resume" */
@@ -324,8 +317,7 @@ TEST(test_listens)
     assert_int_equal(cluster.watched, 2);
     assert_int_equal(cluster.shared, 1);
     answer(MCP_OK);
-    assert_int_equal(b.status, 200);
-    client_close(&d, &b);
+    answered(&b, 200, NULL);
 
     /* this node has the listener */
 
@@ -336,8 +328,7 @@ TEST(test_listens)
     client_close(&d, &b);
 
     listens(MCP_ERR_UNREACHABLE);
-    assert_int_equal(b.status, 200);
-    client_close(&d, &b);
+    answered(&b, 200, NULL);
 
     d.process[1].worker->cluster = NULL;
     end_session(0, session);

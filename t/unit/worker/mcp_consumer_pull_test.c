@@ -22,8 +22,7 @@ TEST(test_priming)
         client_open(&d, own, cases[i].revision, ALL);
 
         client_post(&d, 0, &a, own, CALL);
-        breq = d.breqs[0];
-        mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+        breq = backend_stream(&d, 0);
         backend_send(&d, breq, PROGRESS(1) "\n");
         client_last_id(&a, id);
         client_close(&d, &a);
@@ -108,8 +107,7 @@ TEST(test_pieces)
     client_init(&a, session);
     a.cap = MCP_PULL_MIN;
     client_send(&d, 0, &a, "POST", CALL);
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     backend_send(&d, breq, said);
     said[strlen(said) - 1] = '\0';
     has(a.text, said);

@@ -154,8 +154,7 @@ TEST(test_close_whom)
     client_open(&d, own, MIDDLE, ALL);
 
     client_post(&d, 0, &a, own, CALL);
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
     backend_send(&d, breq, PROGRESS(1) "\n");
     client_resume(&d, 0, &b, session, NULL);
     driver_wait(&d, 10000);
@@ -260,8 +259,7 @@ TEST(test_close_without_id)
     client_open(&d, own, MIDDLE, ALL);
 
     client_post(&d, 0, &a, own, CALL);
-    breq = d.breqs[0];
-    mcp_backend_request_head(breq, 200, mcp_str("application/x-ndjson"));
+    breq = backend_stream(&d, 0);
 
     /* mcp_exchange_close() before the response has begun: no effect */
 
