@@ -120,6 +120,35 @@ static const char  driver_catalog[] =
     "\"instructions\":\"Be kind.\"}";
 
 
+/* The hook "is_unreachable" of a cluster whose Redis is reachable. */
+static inline int
+redis_reachable(void *ctx)
+{
+    (void) ctx;
+
+    return 0;
+}
+
+
+/* The hook "replicate" of a cluster that replicates no stream. */
+static inline void
+replicates_nothing(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
+{
+    (void) ctx;
+    (void) ref;
+    (void) limit;
+}
+
+
+/* The hook "changed" of a cluster that ignores changes of streams. */
+static inline void
+changes_nothing(void *ctx, const mcp_stream_ref_t *ref)
+{
+    (void) ctx;
+    (void) ref;
+}
+
+
 /* The hook "clock" of a cluster whose nodes have the same time. */
 static inline int
 clock_agrees(void *ctx)

@@ -28,30 +28,12 @@ tell(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 }
 
 
-static int
-is_unreachable(void *ctx)
-{
-    (void) ctx;
-
-    return 0;
-}
-
-
-static void
-share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
-{
-    (void) limit;
-    (void) ctx;
-    (void) ref;
-}
-
-
 static const mcp_cluster_hooks_t  hooks = {
     .start = tell,
-    .is_unreachable = is_unreachable,
+    .is_unreachable = redis_reachable,
     .clock = clock_agrees,
     .check_leader = leader_stays,
-    .replicate = share
+    .replicate = replicates_nothing
 };
 
 

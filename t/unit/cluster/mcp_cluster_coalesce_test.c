@@ -91,6 +91,28 @@ found(int i, unsigned once, mcp_stream_info_t *info)
 }
 
 
+/* Starts n nodes, and claims at node 0 that the call of stream "a" is the first
+ * of equal calls. Waits for Redis's reply. */
+static void
+begin_first(int n, unsigned once)
+{
+    begin_all(n);
+    claim(0, 'a', once);
+    UNTIL(says[0] == MCP_OK);
+}
+
+
+/* Claims the same at node 1, which gets the reply that the request has to join
+ * the stream of another call. */
+static void
+claim_second(unsigned once)
+{
+    claim(1, 'b', once);
+    UNTIL(says[1] == MCP_ERR_EXISTS);
+    goes(1, 'b');
+}
+
+
 static void
 joins(int i, char c, uint64_t after)
 {
@@ -109,13 +131,9 @@ TEST(test_joined)
 {
     mcp_stream_info_t  info;
 
-    begin_all(2);
-    claim(0, 'a', 0);
-    UNTIL(says[0] == MCP_OK);
+    begin_first(2, 0);
 
-    claim(1, 'b', 0);
-    UNTIL(says[1] == MCP_ERR_EXISTS);
-    goes(1, 'b');
+    claim_second(0);
     assert_ok(found(1, 0, &info));
     assert_memory_equal(info.ref.id, id_of('a'), MCP_STREAM_ID_LEN);
     assert_int_equal(info.mirror, 1);
@@ -157,12 +175,8 @@ TEST(test_hidden)
     mcp_stream_info_t   info;
     mcp_stream_spec_t   spec;
 
-    begin_all(2);
-    claim(0, 'a', 0);
-    UNTIL(says[0] == MCP_OK);
-    claim(1, 'b', 0);
-    UNTIL(says[1] == MCP_ERR_EXISTS);
-    goes(1, 'b');
+    begin_first(2, 0);
+    claim_second(0);
 
     claim(1, 'c', 0);
     fill_spec(&spec, 'a');
@@ -183,13 +197,9 @@ TEST(test_once)
 {
     mcp_stream_info_t  info;
 
-    begin_all(2);
-    claim(0, 'a', 1);
-    UNTIL(says[0] == MCP_OK);
+    begin_first(2, 1);
     begins(0, 'a');
-    claim(1, 'b', 1);
-    UNTIL(says[1] == MCP_ERR_EXISTS);
-    goes(1, 'b');
+    claim_second(1);
     joins(1, 'a', 0);
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     leave(0, 'a', 1);
@@ -213,9 +223,7 @@ TEST(test_question)
 
     for (i = 0; i < 2; i++) {
         revision = revisions[i];
-        begin_all(2);
-        claim(0, 'a', 1);
-        UNTIL(says[0] == MCP_OK);
+        begin_first(2, 1);
         begins(0, 'a');
         add(0, 'a', "{\"method\":\"?\"}", 0, MCP_STATE_INPUT_REQUIRED);
         leave(0, 'a', 1);
@@ -236,13 +244,9 @@ TEST(test_attended)
 {
     mcp_stream_info_t  info;
 
-    begin_all(2);
-    claim(0, 'a', 1);
-    UNTIL(says[0] == MCP_OK);
+    begin_first(2, 1);
     begins(0, 'a');
-    claim(1, 'b', 1);
-    UNTIL(says[1] == MCP_ERR_EXISTS);
-    goes(1, 'b');
+    claim_second(1);
     joins(1, 'a', 0);
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     UNTIL(info_of(1, 'a').state == MCP_STATE_COMPLETED);
@@ -259,12 +263,8 @@ TEST(test_attended)
  * mirror, and the next equal call counts as the first. */
 TEST(test_gone)
 {
-    begin_all(2);
-    claim(0, 'a', 0);
-    UNTIL(says[0] == MCP_OK);
-    claim(1, 'b', 0);
-    UNTIL(says[1] == MCP_ERR_EXISTS);
-    goes(1, 'b');
+    begin_first(2, 0);
+    claim_second(0);
     joins(1, 'a', 0);
     goes(0, 'a');
     UNTIL(!is_at(1, 'a'));
@@ -279,9 +279,7 @@ TEST(test_gone)
  * call. */
 TEST(test_emptied)
 {
-    begin_all(2);
-    claim(0, 'a', 0);
-    UNTIL(says[0] == MCP_OK);
+    begin_first(2, 0);
     begins(0, 'a');
     add_acked(0, 'a', 1);
 
@@ -302,13 +300,9 @@ TEST(test_emptied)
  * the stream over. */
 TEST(test_dead)
 {
-    begin_all(3);
-    claim(0, 'a', 0);
-    UNTIL(says[0] == MCP_OK);
+    begin_first(3, 0);
     begins(0, 'a');
-    claim(1, 'b', 0);
-    UNTIL(says[1] == MCP_ERR_EXISTS);
-    goes(1, 'b');
+    claim_second(0);
     joins(1, 'a', 0);
     end(0);
     UNTIL(!is_at(1, 'a') || info_of(1, 'a').state >= MCP_STATE_COMPLETED

@@ -296,15 +296,6 @@ is_unreachable(void *ctx)
 }
 
 
-static void
-share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
-{
-    (void) ctx;
-    (void) ref;
-    (void) limit;
-}
-
-
 /* The hook "await_replication", which stores the operation in "asked" and does
  * not answer it. */
 static int
@@ -328,7 +319,7 @@ TEST(test_held)
         .is_unreachable = is_unreachable,
         .clock = clock_agrees,
         .check_leader = leader_stays,
-        .replicate = share,
+        .replicate = replicates_nothing,
         .await_replication = safe
     };
 

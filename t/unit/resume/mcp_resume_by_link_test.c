@@ -835,23 +835,6 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 }
 
 
-static int
-is_unreachable(void *ctx)
-{
-    (void) ctx;
-
-    return 0;
-}
-
-
-static void
-changed(void *ctx, const mcp_stream_ref_t *ref)
-{
-    (void) ctx;
-    (void) ref;
-}
-
-
 /* Acknowledges all events of the stream "shared", as Redis would. */
 static void
 known(void)
@@ -889,11 +872,11 @@ TEST(test_unknown)
     mcp_backend_request_t  *breq;
 
     static const mcp_cluster_hooks_t  hooks = {
-        .is_unreachable = is_unreachable,
+        .is_unreachable = redis_reachable,
         .clock = clock_agrees,
         .check_leader = leader_stays,
         .replicate = share,
-        .changed = changed
+        .changed = changes_nothing
     };
 
     begin(NEW);

@@ -26,15 +26,6 @@ static struct {
 } cluster;
 
 
-static int
-is_unreachable(void *ctx)
-{
-    (void) ctx;
-
-    return 0;
-}
-
-
 static void
 share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 {
@@ -91,7 +82,7 @@ start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 
 static const mcp_cluster_hooks_t  hooks = {
     .start = start,
-    .is_unreachable = is_unreachable,
+    .is_unreachable = redis_reachable,
     .clock = clock_agrees,
     .check_leader = leader_stays,
     .replicate = share

@@ -32,18 +32,9 @@ looks(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 }
 
 
-static int
-is_unreachable(void *ctx)
-{
-    (void) ctx;
-
-    return 0;
-}
-
-
 static const mcp_cluster_hooks_t  hooks = {
     .start = looks,
-    .is_unreachable = is_unreachable,
+    .is_unreachable = redis_reachable,
     .clock = clock_agrees,
     .check_leader = leader_stays
 };

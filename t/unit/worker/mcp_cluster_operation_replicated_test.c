@@ -13,15 +13,6 @@ static mcp_operation_t  *asked;
 static unsigned    n_asked;
 
 
-static int
-is_unreachable(void *ctx)
-{
-    (void) ctx;
-
-    return 0;
-}
-
-
 static void
 share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 {
@@ -45,21 +36,13 @@ safe(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *op)
 }
 
 
-static void
-changed(void *ctx, const mcp_stream_ref_t *ref)
-{
-    (void) ctx;
-    (void) ref;
-}
-
-
 static const mcp_cluster_hooks_t  hooks = {
-    .is_unreachable = is_unreachable,
+    .is_unreachable = redis_reachable,
     .clock = clock_agrees,
     .check_leader = leader_stays,
     .replicate = share,
     .await_replication = safe,
-    .changed = changed
+    .changed = changes_nothing
 };
 
 
