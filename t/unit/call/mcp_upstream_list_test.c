@@ -61,6 +61,18 @@ fill_cache(void)
 }
 
 
+/* Requests the list, and checks that the server gets the request, and client a
+ * the server's new list. */
+static void
+server_is_asked(void)
+{
+    list(&a);
+    sends("tools/list");
+    answer(PAGE("two"));
+    has(a.text, "\"two\"");
+}
+
+
 TEST(list_is_fresh_until_the_end_of_check)
 {
     fill_cache();
@@ -96,10 +108,7 @@ TEST(server_fails_the_old_list_is_used_for_a_second)
     assert_int_equal(d.n_breqs, 0);
 
     driver_wait(&d, 1);
-    list(&a);
-    sends("tools/list");
-    answer(PAGE("two"));
-    has(a.text, "\"two\"");
+    server_is_asked();
 }
 
 
@@ -131,10 +140,7 @@ TEST(client_leaves_while_the_server_is_asked_others_ask_later)
     }
 
     driver_wait(&d, 1000);
-    list(&a);
-    sends("tools/list");
-    answer(PAGE("two"));
-    has(a.text, "\"two\"");
+    server_is_asked();
 }
 
 
@@ -160,10 +166,7 @@ TEST(server_refuses_credentials_the_client_gets_the_fault)
 
     /* for the next client the server is asked again */
 
-    list(&a);
-    sends("tools/list");
-    answer(PAGE("two"));
-    has(a.text, "\"two\"");
+    server_is_asked();
 }
 
 
@@ -174,10 +177,7 @@ TEST(list_with_a_resume_token_is_not_stored)
     answer("{\"tools\":[],\"nextResumeToken\":\"secret\"}");
     client_close(&d, &a);
 
-    list(&a);
-    sends("tools/list");
-    answer(PAGE("two"));
-    has(a.text, "\"two\"");
+    server_is_asked();
 }
 
 
@@ -191,10 +191,7 @@ TEST(list_changes_before_an_older_response_it_is_not_stored)
     has(a.text, "\"one\"");
     client_close(&d, &a);
 
-    list(&a);
-    sends("tools/list");
-    answer(PAGE("two"));
-    has(a.text, "\"two\"");
+    server_is_asked();
     client_close(&d, &a);
     cached("\"two\"");
 }

@@ -200,8 +200,10 @@ TEST(test_forget)
 }
 
 
-/* The node is rejected and serves alone: no stream waits for room any more. */
-TEST(test_room_alone)
+/* Starts a node whose link is full, and creates streams "a" and "b", which wait
+ * for room. */
+static void
+begin_waiting(void)
 {
     begin_all(1);
     fill_window(0);
@@ -209,6 +211,13 @@ TEST(test_room_alone)
     make(0, 'b');
     mcp_worker_wake(nodes[0].worker);
     assert_int_equal(n_waiting(0), 2);
+}
+
+
+/* The node is rejected and serves alone: no stream waits for room any more. */
+TEST(test_room_alone)
+{
+    begin_waiting();
     mcp_replication_standalone(nodes[0].cluster);
     assert_null(nodes[0].cluster->waiting);
     UNTIL(n_replications(0) == 0);
@@ -235,12 +244,7 @@ TEST(test_copied)
 /* The link is lost: the waiting streams are sent on the next link. */
 TEST(test_room_lost)
 {
-    begin_all(1);
-    fill_window(0);
-    make(0, 'a');
-    make(0, 'b');
-    mcp_worker_wake(nodes[0].worker);
-    assert_int_equal(n_waiting(0), 2);
+    begin_waiting();
 
     mcp_link_fail(&nodes[0].cluster->link, "as a test says");
     UNTIL(repl_state(0, 'a').created && repl_state(0, 'b').created);
@@ -361,12 +365,7 @@ TEST(test_over_lost)
  * sent. */
 TEST(test_room_busy)
 {
-    begin_all(1);
-    fill_window(0);
-    make(0, 'a');
-    make(0, 'b');
-    mcp_worker_wake(nodes[0].worker);
-    assert_int_equal(n_waiting(0), 2);
+    begin_waiting();
     mcp_replication_continue(nodes[0].cluster);
     assert_int_equal(n_waiting(0), 1);
 }

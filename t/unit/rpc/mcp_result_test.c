@@ -100,50 +100,36 @@ TEST(backends_results)
 
 TEST(own_results)
 {
+    static const struct {
+        const char          *id;
+        const char          *result;
+        const mcp_result_t  *add;
+        const char          *text;     /* the id and the result */
+    } own[] = {
+        { "\"a\"", "{}", NULL, "\"a\",\"result\":{}}" },
+        { "1", "{}", &plain, "1,\"result\":{" DONE "," META "}}}" },
+        { "1", "{ \"a\": 1 \r\n\t}", &plain,
+          "1,\"result\":{ \"a\": 1," DONE "," META "}}}" },
+        { "1", "{ }", &plain, "1,\"result\":{" DONE "," META "}}}" },
+        { "1", "{\"tools\":[]}", &caches,
+          "1,\"result\":{\"tools\":[]," DONE ",\"ttlMs\":70,"
+          "\"cacheScope\":\"private\"," META "}}}" }
+    };
+
+    char       text[1024];
+    size_t     i;
     mcp_buf_t  out;
 
-    mcp_buf_init(&out, &tm.mem, 2000);
-    mcp_result_head(&out, mcp_str("\"a\""));
-    mcp_buf_lit(&out, "{}");
-    mcp_result_tail(&out, NULL);
-    assert_str_is(mcp_buf_text(&out),
-                  "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{}}");
-
-    out.len = 0;
-    mcp_result_head(&out, mcp_str("1"));
-    mcp_buf_lit(&out, "{}");
-    mcp_result_tail(&out, &plain);
-    assert_str_is(mcp_buf_text(&out),
-                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{" DONE "," META
-                  "}}}");
-
-    /* a result of a backend that needs no additional member: unchanged */
-
-    out.len = 0;
-    mcp_result_head(&out, mcp_str("1"));
-    mcp_buf_lit(&out, "{ \"a\": 1 \r\n\t}");
-    mcp_result_tail(&out, &plain);
-    assert_str_is(mcp_buf_text(&out),
-                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{ \"a\": 1,"
-                  DONE "," META "}}}");
-
-    out.len = 0;
-    mcp_result_head(&out, mcp_str("1"));
-    mcp_buf_lit(&out, "{ }");
-    mcp_result_tail(&out, &plain);
-    assert_str_is(mcp_buf_text(&out),
-                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{" DONE "," META
-                  "}}}");
-
-    out.len = 0;
-    mcp_result_head(&out, mcp_str("1"));
-    mcp_buf_lit(&out, "{\"tools\":[]}");
-    mcp_result_tail(&out, &caches);
-    assert_str_is(mcp_buf_text(&out),
-                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[],"
-                  DONE ",\"ttlMs\":70,\"cacheScope\":\"private\"," META
-                  "}}}");
-    mcp_buf_free(&out);
+    for (i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        mcp_buf_init(&out, &tm.mem, 2000);
+        mcp_result_head(&out, test_str(own[i].id));
+        mcp_buf_str(&out, test_str(own[i].result));
+        mcp_result_tail(&out, own[i].add);
+        snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":%s",
+                 own[i].text);
+        assert_str_is(mcp_buf_text(&out), text);
+        mcp_buf_free(&out);
+    }
 
     /* the buffer is too small for the result: an error */
 
