@@ -387,8 +387,6 @@ TEST(test_cut_off_once)
     uint64_t  node;
     unsigned  calls;
 
-    needs_redis();
-
     begin_all(4);
     node = nodes[0].cluster->node;
     set_heartbeat(node, 80000);
@@ -406,7 +404,6 @@ TEST(test_cut_off_once)
 
     set_heartbeat_of(node, 100000, 0);
     assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_OK);
-    end_all();
 }
 
 
@@ -415,8 +412,6 @@ TEST(test_cut_off_once)
 TEST(test_cut_off_later)
 {
     uint64_t  node;
-
-    needs_redis();
 
     begin_all(2);
     node = nodes[0].cluster->node;
@@ -428,7 +423,6 @@ TEST(test_cut_off_later)
     }
 
     assert_int_equal(answered, MCP_ERR_UNREACHABLE);
-    end_all();
 }
 
 
