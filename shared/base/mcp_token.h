@@ -55,7 +55,7 @@ typedef enum {
     MCP_TOKEN_LINK = 'k',      /* signed: a stream's URL
                                   (mcp_resume_by_link.c) */
     MCP_TOKEN_REQUEST = 'q',   /* signed: the id of a resumable request
-                                  (mcp_resume_by_request.c) */
+                                  (mcp_resume_by_requests_resume.c) */
     MCP_TOKEN_STREAM = 'r',    /* signed: a position in a stream that is
                                   polled (mcp_resume_by_stream.c) */
     MCP_TOKEN_RESUME = 'n',    /* signed: a resume token of this server

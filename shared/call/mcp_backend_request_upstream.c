@@ -4,10 +4,10 @@
  * request in the revision of the server. */
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_upstream_form.h"
-#include "call/mcp_upstream_param.h"
+#include "call/mcp_upstream_detect_form.h"
+#include "call/mcp_upstream_param_header.h"
 #include "call/mcp_upstream_session.h"
-#include "call/mcp_upstream_status.h"
+#include "call/mcp_upstream_health.h"
 #include "http/mcp_header_value.h"
 #include "rpc/mcp_upstream_body.h"
 

@@ -12,8 +12,8 @@
 
 #include "call/mcp_upstream_ask.h"
 #include "call/mcp_call_internal.h"
-#include "call/mcp_upstream_round.h"
-#include "call/mcp_call_request.h"
+#include "call/mcp_upstream_ask_stateless.h"
+#include "call/mcp_call_outcome.h"
 #include "rpc/mcp_fault.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_resume_hooks.h"

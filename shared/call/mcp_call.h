@@ -108,8 +108,8 @@ struct mcp_request_s {
                                            that have no answer yet, newest
                                            first */
     mcp_upstream_relist_t *relist;      /* list of tools that this server has
-                                           asked for, see mcp_upstream_param.h;
-                                           NULL: none */
+                                           asked for, NULL: none; see
+                                           mcp_upstream_param_header.h */
     mcp_str_t              cached;      /* response from the cache of lists, a
                                            result; empty: there is none */
     mcp_backend_t         *backend;
@@ -302,7 +302,7 @@ struct mcp_call_s {
                                                 status */
     unsigned                    rounds:1;   /* 1: questions of its server end
                                                the client's request, see
-                                               mcp_upstream_round.h */
+                                               mcp_upstream_ask_stateless.h */
     unsigned                    joinable:1; /* 1: other requests may join the
                                                call; set when a backend is
                                                called */

@@ -5,7 +5,7 @@
  * gets all responses of the call. */
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_call_request.h"
+#include "call/mcp_call_outcome.h"
 #include "rpc/mcp_fault.h"
 #include "rpc/mcp_result.h"
 #include "worker/mcp_resume_hooks.h"

@@ -6,21 +6,21 @@
  *   mcp_call.c                       its life: start and end
  *   mcp_call_stream.c                its stream: becoming durable
  *   mcp_call_answer.c                its responses
- *   mcp_call_list.c                  hides items of a backend's lists
+ *   mcp_call_hide_items.c            hides items of a backend's lists
  *   mcp_call_timer.c                 its timer
  *   mcp_call_task.c                  a call that is a task
- *   mcp_call_request.c               the states of a request
+ *   mcp_call_outcome.c               the states of a request
  *   mcp_backend_request.c            a backend request
  *   mcp_backend_request_variables.c  the variables for a backend
  *   mcp_backend_request_upstream.c   the request for an MCP server
- *   mcp_upstream_list.c              cached lists of an MCP server
- *   mcp_upstream_param.c             headers from the arguments of a tool
+ *   mcp_upstream_list_answer.c       cached lists of an MCP server
+ *   mcp_upstream_param_header.c      headers from the arguments of a tool
  *   mcp_upstream_session.c           the session at an MCP server
  *   mcp_upstream_resume.c            resuming a stream of an MCP server
  *   mcp_upstream_listen.c            the GET stream of a session
- *   mcp_upstream_form.c              the form of an MCP server
- *   mcp_upstream_status.c            the statistics of an MCP server
- *   mcp_backend_request_incoming.c    messages from a backend
+ *   mcp_upstream_detect_form.c       the form of an MCP server
+ *   mcp_upstream_health.c            the statistics of an MCP server
+ *   mcp_backend_request_receive.c    messages from a backend
  *   mcp_backend_request_subscribe.c  subscriptions of a session
  *   mcp_inbox.c                      posts from other processes
  *   mcp_cancel.c                     cancellation
@@ -175,7 +175,7 @@ void mcp_call_fail(mcp_request_t *req, mcp_fault_e fault);
 void mcp_call_hold_fault(mcp_request_t *req, mcp_fault_e fault);
 
 
-/* --- mcp_call_list.c --- */
+/* --- mcp_call_hide_items.c --- */
 
 /* Returns 1 if the result of a list method has an array of items. */
 int mcp_call_list_has_items(mcp_list_e kind, mcp_str_t result);
@@ -292,7 +292,7 @@ int  mcp_backend_request_to_upstream(mcp_request_t *req);
 void mcp_backend_request_meta(mcp_request_t *req, mcp_upstream_meta_t *meta);
 
 
-/* --- mcp_backend_request_incoming.c --- */
+/* --- mcp_backend_request_receive.c --- */
 
 /*
  * Processes one message from the backend or the publish endpoint. Returns

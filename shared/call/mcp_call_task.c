@@ -2,11 +2,11 @@
 
 /* A call that is a task: no client reads its stream. Until the task ends,
  * progress notifications of its backend set its status message, and other
- * notifications for the stream are ignored. mcp_resume_by_task.c decides when
+ * notifications for the stream are ignored. mcp_resume_as_task.c decides when
  * a call becomes a task. */
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_call_request.h"
+#include "call/mcp_call_outcome.h"
 #include "worker/mcp_notification.h"
 
 

@@ -4,10 +4,10 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_listen.h"
-#include "call/mcp_upstream_post.h"
+#include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_wait.h"
-#include "call/mcp_call_request.h"
+#include "call/mcp_call_outcome.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"

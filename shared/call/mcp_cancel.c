@@ -15,9 +15,9 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_cancel.h"
-#include "call/mcp_call_request.h"
+#include "call/mcp_call_outcome.h"
 #include "config/mcp_tenant.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 #include "rpc/mcp_id.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_resume_hooks.h"

@@ -5,8 +5,8 @@
  * records cancellations. Both wake the owner. */
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_call_request.h"
-#include "call/mcp_upstream_param.h"
+#include "call/mcp_call_outcome.h"
+#include "call/mcp_upstream_param_header.h"
 #include "call/mcp_upstream_session.h"
 #include "rpc/mcp_id.h"
 #include "worker/mcp_resume_hooks.h"

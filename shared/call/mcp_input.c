@@ -12,7 +12,7 @@
 
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_call_request.h"
+#include "call/mcp_call_outcome.h"
 #include "call/mcp_input.h"
 #include "call/mcp_upstream_ask.h"
 #include "http/mcp_sse.h"

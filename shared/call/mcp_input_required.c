@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_call_request.h"
+#include "call/mcp_call_outcome.h"
 #include "call/mcp_input.h"
 #include "rpc/mcp_request_state.h"
 

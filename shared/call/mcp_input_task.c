@@ -10,7 +10,7 @@
  */
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_call_request.h"
+#include "call/mcp_call_outcome.h"
 
 
 /* Appends the object inputRequests in the form for the client, as event

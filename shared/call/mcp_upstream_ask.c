@@ -3,8 +3,8 @@
 #include "call/mcp_upstream_ask.h"
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_upstream_post.h"
-#include "call/mcp_upstream_round.h"
+#include "call/mcp_upstream_respond.h"
+#include "call/mcp_upstream_ask_stateless.h"
 #include "rpc/mcp_id.h"
 
 

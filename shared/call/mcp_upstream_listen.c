@@ -6,8 +6,8 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_ask.h"
-#include "call/mcp_upstream_list.h"
-#include "call/mcp_upstream_post.h"
+#include "call/mcp_upstream_list_answer.h"
+#include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_wait.h"
 #include "mcp_http.h"
 #include "worker/mcp_notification.h"

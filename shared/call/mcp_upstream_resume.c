@@ -5,7 +5,7 @@
 #include "call/mcp_upstream_resume.h"
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_upstream_form.h"
+#include "call/mcp_upstream_detect_form.h"
 
 
 /* Returns the state of a stream that has broken off, or NULL. */

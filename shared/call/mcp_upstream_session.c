@@ -3,14 +3,14 @@
 #include "call/mcp_upstream_session.h"
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_upstream_form.h"
+#include "call/mcp_upstream_detect_form.h"
 #include "call/mcp_upstream_listen.h"
 #include "call/mcp_upstream_resume.h"
-#include "call/mcp_upstream_status.h"
+#include "call/mcp_upstream_health.h"
 #include "call/mcp_upstream_wait.h"
 #include "config/mcp_tenant.h"
 #include "rpc/mcp_upstream_body.h"
-#include "store/mcp_store_upstream.h"
+#include "store/mcp_store_upstream_stats.h"
 
 
 /* How long an unused session is remembered, ms. A server forgets a session

@@ -66,7 +66,8 @@ struct mcp_upstream_session_s {
                                           static text; empty: there is no
                                           session yet */
     uint32_t             form;         /* form that this request has found out,
-                                          see mcp_upstream_form.c; 0: none */
+                                          0: none; see
+                                          mcp_upstream_detect_form.c */
     size_t               len;          /* length of id; 0: the server has
                                           given none */
     char                 id[MCP_UPSTREAM_SESSION_ID];

@@ -5,7 +5,7 @@
 
 
 #include "cluster/mcp_cluster_replication.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 
 
 /* The first number of a stream's constant values: their form. With

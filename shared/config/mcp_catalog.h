@@ -11,10 +11,10 @@
 
 
 #include "rpc/mcp_method.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 #include "base/mcp_arena.h"
 #include "base/mcp_match.h"
-#include "config/mcp_policy.h"
+#include "config/mcp_call_policy.h"
 
 
 typedef struct mcp_catalog_s  mcp_catalog_t;
@@ -34,7 +34,7 @@ typedef struct mcp_catalog_s  mcp_catalog_t;
  * a name ([A-Za-z0-9_.-]{1,128}) and an inputSchema of type "object", a prompt
  * a name, a resource a uri and a name, a template a uriTemplate and a name.
  * Names, or URIs, are unique. Keys of an item that begin with "x-mcp-" are
- * settings of this server and are not shown to clients; mcp_policy.h lists
+ * settings of this server and are not shown to clients; mcp_call_policy.h lists
  * their values. Clients do see "x-mcp-header" of a property in an inputSchema.
  *
  * Returns MCP_OK, or

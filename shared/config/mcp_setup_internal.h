@@ -11,7 +11,7 @@
 
 
 #include "base/mcp_arena.h"
-#include "config/mcp_allow.h"
+#include "config/mcp_item_access.h"
 #include "mcp_directive.h"
 #include "mcp_setup.h"
 #include "rpc/mcp_revision.h"
@@ -169,7 +169,7 @@ int mcp_setup_fail(char *error, const char *fmt, ...)
 void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);
 
 
-/* --- mcp_setup_section.c --- */
+/* --- mcp_setup_section_warning.c --- */
 
 /* Returns 1 if the section itself sets the directive with this number. */
 int mcp_setup_has_own(const mcp_setup_t *setup, unsigned directive);
@@ -187,7 +187,7 @@ int mcp_setup_section_warning(const mcp_setup_t *setup,
     mcp_setup_section_e section, int apache, unsigned *position, char *text);
 
 
-/* --- mcp_allow.c --- */
+/* --- mcp_item_access.c --- */
 
 /* Frees the rules that the setup itself allocated. */
 void mcp_setup_free_allows(mcp_setup_t *setup);

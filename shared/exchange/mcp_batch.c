@@ -5,7 +5,7 @@
  * call.
  */
 
-#include "call/mcp_call_request.h"
+#include "call/mcp_call_outcome.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_exchange_session.h"
 #include "rpc/mcp_fault.h"

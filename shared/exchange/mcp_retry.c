@@ -3,7 +3,7 @@
 #include "exchange/mcp_retry.h"
 
 #include "call/mcp_input.h"
-#include "call/mcp_upstream_round.h"
+#include "call/mcp_upstream_ask_stateless.h"
 #include "rpc/mcp_fault.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"

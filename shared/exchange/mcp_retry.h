@@ -4,7 +4,7 @@
  * Repeated requests with the answers to questions of an MCP server with
  * sessions, from clients without a session (2026-07-28, basic/patterns/mrtr).
  * The call of the first request is still running: the server has asked on its
- * stream (call/mcp_upstream_round.h).
+ * stream (call/mcp_upstream_ask_stateless.h).
  */
 
 

@@ -8,7 +8,7 @@
 #define MCP_ENDPOINT_H_INCLUDED
 
 
-#include "config/mcp_allow.h"
+#include "config/mcp_item_access.h"
 #include "config/mcp_catalog.h"
 #include "base/mcp_token.h"
 #include "mcp_auth.h"

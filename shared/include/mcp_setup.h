@@ -75,7 +75,7 @@ int mcp_setup_backend(mcp_setup_t *setup, mcp_str_t target, char *error);
 int mcp_setup_route(mcp_setup_t *setup, mcp_str_t pattern, mcp_str_t target,
     char *error);
 
-/* Add a rule about the items that callers may use (mcp_allow.h), and the
+/* Add a rule about the items that callers may use (mcp_item_access.h), and the
  * expression for the scopes of callers. Each "value" is an expression of the
  * glue, which evaluates it for a request: see mcp_head_t. */
 int mcp_setup_allow(mcp_setup_t *setup, mcp_str_t pattern, const void *value,

@@ -7,7 +7,7 @@
 #define MCP_JSON_INTERNAL_H_INCLUDED
 
 
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 
 
 /* Memory for yajl: one block, from which all allocations of yajl are taken. */
@@ -35,7 +35,7 @@ typedef struct {
 
     int                      object;       /* index of the field that is the
                                               tracked object
-                                              (mcp_json.c), or
+                                              (mcp_json_scan.c), or
                                               MCP_JSON_ROOT */
     size_t                   first;        /* index of the first field in the
                                               tracked object */
@@ -75,7 +75,7 @@ typedef struct {
 } mcp_json_scan_t;
 
 
-/* --- mcp_json.c --- */
+/* --- mcp_json_scan.c --- */
 
 /* Records a syntax error at "offset" of the scan's text. Returns
  * MCP_ERR_SYNTAX. */

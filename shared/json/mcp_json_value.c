@@ -7,7 +7,7 @@
  */
 
 
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 #include "base/mcp_utf8.h"
 
 

@@ -228,7 +228,7 @@ mcp_json_check_bytes(mcp_json_scan_t *scan)
 
 
 /*
- * Reports the key or the value that is the string at p to mcp_json.c.
+ * Reports the key or the value that is the string at p to mcp_json_scan.c.
  * Returns the end of the string, or NULL if it does not end before "end".
  */
 static const char *

@@ -14,7 +14,7 @@
 
 #include "base/mcp_token.h"
 #include "http/mcp_event_id.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 #include "mcp_variable.h"
 #include "rpc/mcp_revision.h"
 

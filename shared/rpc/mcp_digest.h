@@ -12,7 +12,7 @@
 
 
 #include "base/mcp_token.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 
 
 /*

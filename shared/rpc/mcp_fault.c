@@ -6,7 +6,7 @@
  */
 
 
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 #include "rpc/mcp_fault.h"
 
 

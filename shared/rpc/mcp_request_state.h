@@ -13,7 +13,7 @@
 
 
 #include "base/mcp_token.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 
 
 /* The request to which a state is bound. */

@@ -2,7 +2,7 @@
 
 #include "rpc/mcp_result.h"
 
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 
 
 #define MCP_RESULT_SERVER_INFO  "\"io.modelcontextprotocol/serverInfo\":"

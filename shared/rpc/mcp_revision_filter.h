@@ -10,7 +10,7 @@
 #define MCP_REVISION_FILTER_H_INCLUDED
 
 
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 #include "rpc/mcp_method.h"
 
 

@@ -12,7 +12,7 @@
 
 #include "rpc/mcp_fault.h"
 #include "rpc/mcp_method.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 
 
 typedef enum {

@@ -19,7 +19,7 @@
 
 #include "base/mcp_token.h"
 #include "http/mcp_event_id.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 
 
 #define MCP_SUBSCRIPTION_ID  "io.modelcontextprotocol/subscriptionId"

@@ -2,7 +2,7 @@
 
 #include "rpc/mcp_upstream_about.h"
 
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 #include "rpc/mcp_result.h"
 #include "rpc/mcp_revision.h"
 

@@ -12,7 +12,7 @@
 
 
 #include "base/mcp_buf.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 
 
 typedef struct mcp_upstream_about_s  mcp_upstream_about_t;

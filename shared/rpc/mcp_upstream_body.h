@@ -11,7 +11,7 @@
 
 
 #include "base/mcp_buf.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 #include "mcp_version.h"
 
 

@@ -18,7 +18,7 @@
 #include "store/mcp_store_call_stats.h"
 #include "store/mcp_store_duration.h"
 #include "store/mcp_store_node.h"
-#include "store/mcp_store_upstream.h"
+#include "store/mcp_store_upstream_stats.h"
 
 
 /* The input of a response with the status: the request's query, the store, and

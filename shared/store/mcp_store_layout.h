@@ -4,34 +4,34 @@
  * The layout of the region, and the functions that the store's files share.
  * Only files of this folder and tests include it.
  *
- *   mcp_store.c                   format, lock, sweep, counters
- *   mcp_store_process.c           processes: attach, drain, reclaim, adopt
- *   mcp_store_chunk.c             chunks, lists, private chains
- *   mcp_store_log.c               records in a chain of chunks
- *   mcp_store_create.c            creation of a stream
- *   mcp_store_stream.c            session, states, end and times of a stream
- *   mcp_store_append.c            retention, appending, room in the region
- *   mcp_store_inbox.c             post, take, cancel
- *   mcp_store_task.c              tasks: keep, lookup
- *   mcp_store_consumer.c          watch, unwatch, read
- *   mcp_store_join.c              calls that other requests may join, and
+ *   mcp_store.c           format, lock, sweep, counters
+ *   mcp_store_process.c   processes: attach, drain, reclaim, adopt
+ *   mcp_store_chunk.c     chunks, lists, private chains
+ *   mcp_store_log.c       records in a chain of chunks
+ *   mcp_store_create.c    creation of a stream
+ *   mcp_store_stream.c    session, states, end and times of a stream
+ *   mcp_store_append.c    retention, appending, room in the region
+ *   mcp_store_inbox.c     post, take, cancel
+ *   mcp_store_task.c      tasks: keep, lookup
+ *   mcp_store_consumer.c  watch, unwatch, read
+ *   mcp_store_join.c      calls that other requests may join, and
  *                                 their joined readers
  *   mcp_store_replication.c       replicated streams, the last visible event,
  *                                 client input from other nodes
  *   mcp_store_replication_read.c  the interface of the replicator, and a
  *                                 consumer at another node
- *   mcp_store_mirror.c            mirrors of streams of other nodes
- *   mcp_store_tenant.c            accounting of each tenant
- *   mcp_store_quota.c             quotas of each tenant, eviction
- *   mcp_store_hash.c              entries and groups
- *   mcp_store_value.c             small values
- *   mcp_store_topic.c             subscriptions, publishing
- *   mcp_store_call_stats.c        outcomes, statistics of finished calls,
+ *   mcp_store_mirror.c      mirrors of streams of other nodes
+ *   mcp_store_tenant.c      accounting of each tenant
+ *   mcp_store_quota.c       quotas of each tenant, eviction
+ *   mcp_store_hash.c        entries and groups
+ *   mcp_store_value.c       small values
+ *   mcp_store_topic.c       subscriptions, publishing
+ *   mcp_store_call_stats.c  outcomes, statistics of finished calls,
  *                                 active requests
- *   mcp_store_duration.c          durations of requests
- *   mcp_store_upstream.c          statistics of MCP servers
- *   mcp_store_node.c              the zone as a node of a cluster
- *   mcp_store_repair.c            repair
+ *   mcp_store_duration.c        durations of requests
+ *   mcp_store_upstream_stats.c  statistics of MCP servers
+ *   mcp_store_node.c            the zone as a node of a cluster
+ *   mcp_store_repair.c          repair
  *
  * docs/internals/store.md explains how it works.
  *
@@ -51,7 +51,7 @@
 #include "store/mcp_store_replication.h"
 #include "store/mcp_store_call_stats.h"
 #include "store/mcp_store_duration.h"
-#include "store/mcp_store_upstream.h"
+#include "store/mcp_store_upstream_stats.h"
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
@@ -1792,7 +1792,7 @@ void mcp_store_call_stats_format(mcp_store_head_t *head);
 void mcp_store_active_retire(mcp_store_head_t *head, unsigned slot);
 
 
-/* --- mcp_store_upstream.c --- */
+/* --- mcp_store_upstream_stats.c --- */
 
 /* Returns the row to which a reference refers. Returns NULL if it refers to no
  * row, or if the row was taken for another server since. */

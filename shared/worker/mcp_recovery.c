@@ -5,7 +5,7 @@
  * gets an error. That ends a call also while it waits for an answer of the
  * client; a later answer has no effect. */
 
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 #include "rpc/mcp_fault.h"
 #include "store/mcp_store_call_stats.h"
 #include "worker/mcp_notification.h"

@@ -8,10 +8,10 @@
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_notification.h"
 #include "worker/mcp_answer.h"
-#include "worker/mcp_call_stats.h"
-#include "worker/mcp_upstream_lists.h"
-#include "worker/mcp_upstream_stats.h"
-#include "worker/mcp_upstream_tools.h"
+#include "worker/mcp_call_stats_rows.h"
+#include "worker/mcp_upstream_list_cache.h"
+#include "worker/mcp_upstream_stats_rows.h"
+#include "worker/mcp_upstream_tool_headers.h"
 
 
 /*

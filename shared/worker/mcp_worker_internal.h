@@ -128,15 +128,13 @@ struct mcp_worker_s {
     mcp_call_t                        *rounds;  /* list of the calls of clients
                                                    without a session that have
                                                    sent a question of an MCP
-                                                   server, see
-                                                   mcp_upstream_round.h */
+                                                   server */
     mcp_call_stats_entry_t            *call_stats; /* rows of the call
                                                       statistics for each
                                                       catalog, see
-                                                      mcp_call_stats.c */
+                                                      mcp_call_stats_rows.c */
     mcp_upstream_entry_t              *upstreams;  /* rows of the statistics of
-                                                      MCP servers, see
-                                                      mcp_upstream_stats.c */
+                                                      MCP servers */
     unsigned                           exchanges;      /* number of exchanges
                                                           that were created
                                                           since the start of
@@ -342,7 +340,7 @@ typedef struct {
                                                   call */
     unsigned               rounds:1;   /* 1: a question of the call may end
                                           this response, see
-                                          call/mcp_upstream_round.h */
+                                          call/mcp_upstream_ask_stateless.h */
     unsigned               answered:1; /* 1: the response of the call was
                                           written with the id of this
                                           request */

@@ -13,7 +13,7 @@
 #include "fuzz_env.h"
 
 #include "base/mcp_utf8.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 
 
 #define DEPTH  16

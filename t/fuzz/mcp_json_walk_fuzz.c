@@ -18,7 +18,7 @@
 #include "fuzz_env.h"
 
 #include "base/mcp_utf8.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 
 
 enum { F_A, F_B, F_AA, F_AB, F_ABC, F_C, F_COUNT };

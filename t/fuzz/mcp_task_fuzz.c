@@ -11,7 +11,7 @@
 #include "fuzz_env.h"
 
 #include "exchange/mcp_task.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 
 
 #define DEPTH  32

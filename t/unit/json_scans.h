@@ -8,7 +8,7 @@
 #define JSON_SCANS_H_INCLUDED
 
 
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 
 
 typedef int (*json_scan_pt)(mcp_arena_t *scratch, mcp_str_t text,

@@ -4,7 +4,7 @@
 
 
 #include "memory_cases.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 #include "json_scans.h"
 
 

@@ -5,7 +5,7 @@
 
 #include "memory_cases.h"
 #include "base/mcp_utf8.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 
 
 TEST(test_iter)

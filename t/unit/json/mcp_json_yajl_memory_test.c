@@ -5,7 +5,7 @@
 
 
 #include "memory_cases.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 
 
 #define DEPTH  8

@@ -5,13 +5,13 @@
 
 
 #include "memory_cases.h"
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 
 
 #define DEPTH  8
 
 
-/* Positions of errors in bytes; mcp_json_test.c compares line numbers with
+/* Positions of errors in bytes; mcp_json_scan_test.c compares line numbers with
  * yajl. */
 static const struct {
     const char  *text;

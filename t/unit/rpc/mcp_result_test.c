@@ -6,7 +6,7 @@
 
 #include "memory_cases.h"
 
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 #include "rpc/mcp_result.h"
 
 

@@ -6,7 +6,7 @@
 
 #include "status_cases.h"
 
-#include "json/mcp_json.h"
+#include "json/mcp_json_scan.h"
 #include "store/mcp_store_replication.h"
 
 

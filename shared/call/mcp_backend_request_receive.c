@@ -1,0 +1,703 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Messages from backends for a request: notifications, its result or error, and
+ * questions for its client. */
+
+#include <stdio.h>
+
+#include "call/mcp_call_internal.h"
+#include "call/mcp_call_outcome.h"
+#include "call/mcp_upstream_ask.h"
+#include "call/mcp_upstream_list_answer.h"
+#include "call/mcp_upstream_param_header.h"
+#include "call/mcp_upstream_resume.h"
+#include "call/mcp_upstream_session.h"
+#include "call/mcp_upstream_health.h"
+#include "rpc/mcp_id.h"
+#include "rpc/mcp_revision_filter.h"
+#include "worker/mcp_call_stats_rows.h"
+#include "worker/mcp_resume_hooks.h"
+#include "worker/mcp_notification.h"
+
+
+/* Appends a notification to the stream of the call, which becomes durable.
+ * Returns MCP_AGAIN if there is no room, otherwise MCP_OK. */
+static int
+mcp_backend_request_append(mcp_request_t *req, mcp_str_t message)
+{
+    int          rc;
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    if (mcp_call_durable(call) != MCP_OK || req->state == MCP_REQUEST_OVER) {
+        return MCP_OK;
+    }
+
+    rc = mcp_call_append(req, message, mcp_call_state(call));
+
+    if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
+        return MCP_AGAIN;
+    }
+
+    /* MCP_ERR_NOT_FOUND: the stream was freed, so no client waits for the
+     * notification. Any other error ends the call, because an event would be
+     * missing. */
+
+    if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
+        mcp_call_log(call, MCP_LOG_ERROR, "failed",
+                     mcp_call_append_reason(rc));
+        mcp_call_abandon(call, MCP_FAULT_INTERNAL);
+    }
+
+    return MCP_OK;
+}
+
+
+/* Arguments for "%.*s": at most n bytes of a text. */
+#define mcp_backend_request_cut(s, n)                                         \
+    (int) ((s).len > (n) ? (n) : (s).len), (s).data ? (s).data : ""
+
+
+/* Logs the first progress notification of a request whose token is not the
+ * client's. It is dropped, because clients would ignore it. */
+static void
+mcp_backend_request_warn_token(mcp_request_t *req, mcp_str_t token)
+{
+    char  id[9];
+
+    if (req->token_warned) {
+        return;
+    }
+
+    if (token.len == 0) {
+        token = mcp_str("(none)");
+    }
+
+    req->token_warned = 1;
+    mcp_stream_id_short(id, req->call->id);
+
+    mcp_worker_log(req->call->worker, MCP_LOG_WARN,
+                   "call %s of \"%.*s\" sent progress with the token %.*s, "
+                   "but the client's token is %.*s: the notification was "
+                   "dropped",
+                   id, mcp_backend_request_cut(req->name, 128),
+                   mcp_backend_request_cut(token, 64),
+                   mcp_backend_request_cut(req->progress_token, 64));
+}
+
+
+static int
+mcp_backend_request_notification(mcp_request_t *req,
+    const mcp_backend_msg_t *msg)
+{
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    if (mcp_endpoint_upstream(call->endpoint, req->target)
+        != MCP_UPSTREAM_OFF)
+    {
+        mcp_upstream_list_changed(req, msg->method);
+    }
+
+    if (mcp_str_eq(msg->method, mcp_str("notifications/progress"))) {
+
+        /* sent only to a client that has requested progress, and only with its
+         * token (basic/utilities/progress) */
+
+        if (req->progress_token.len == 0) {
+            return MCP_OK;
+        }
+
+        if (!mcp_id_same(&call->worker->env->mem, msg->progress_token.raw,
+                         req->progress_token))
+        {
+            mcp_backend_request_warn_token(req, msg->progress_token.raw);
+            return MCP_OK;
+        }
+
+    } else if (mcp_str_eq(msg->method, mcp_str("notifications/message"))) {
+
+        if (!mcp_notify_log_wanted(call->worker, &call->client,
+                                   msg->level.raw))
+        {
+            return MCP_OK;
+        }
+
+    } else if (mcp_upstream_session_is_used(req)
+               && mcp_str_eq(msg->method, mcp_str("notifications/cancelled")))
+    {
+        return mcp_upstream_ask_cancelled(req, msg);
+
+    } else if (mcp_input_url_is_settled(req, msg)) {
+        return mcp_input_url_settle(req);
+
+    } else if (mcp_notify_broadcast(call->worker, msg->method, msg->uri.raw,
+                                  msg->body))
+    {
+        return MCP_OK;
+    }
+
+    if (call->task) {
+        mcp_call_status(req, msg);
+        return MCP_OK;
+    }
+
+    return mcp_backend_request_append(req, msg->body);
+}
+
+
+/* Sets *result to the output of a function that changes results, if it has
+ * changed the result. rc is the return value of the function: MCP_OK, MCP_DONE
+ * for an unchanged result, or an error. Returns 0 for an error. */
+static int
+mcp_backend_request_changed(int rc, const mcp_buf_t *buf, mcp_str_t *result)
+{
+    if (rc == MCP_OK) {
+        *result = (mcp_str_t) { buf->data, buf->len };
+    }
+
+    return rc == MCP_OK || rc == MCP_DONE;
+}
+
+
+/* Sets the result of a request, without the members that the client's revision
+ * does not accept. */
+static int
+mcp_backend_request_finish_filter(mcp_request_t *req,
+    const mcp_backend_msg_t *msg, mcp_str_t result)
+{
+    int            rc;
+    mcp_buf_t      buf;
+    mcp_outcome_e  how;
+
+    how = msg->is_error ? MCP_OUTCOME_TOOL_ERROR : MCP_OUTCOME_OK;
+
+    if (!msg->any_output && req->method->list_kind != MCP_LIST_TOOLS) {
+        return msg->is_plain ? mcp_call_finish_plain(req, result, how)
+                             : mcp_call_finish(req, result, how);
+    }
+
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    rc = mcp_revision_filter_result(mcp_revision_filter(
+                                        req->call->client.revision),
+                                    req->method, result, &buf);
+
+    rc = mcp_backend_request_changed(rc, &buf, &result)
+         ? mcp_call_finish(req, result, how)
+         : mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+/* Sets the result of a request. The items that the rules hide from the client
+ * are removed if it is a list. */
+static int
+mcp_backend_request_finish(mcp_request_t *req, const mcp_backend_msg_t *msg,
+    mcp_str_t result)
+{
+    int        rc;
+    mcp_buf_t  buf;
+
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    rc = mcp_call_list_filter(req, result, &buf);
+
+    rc = mcp_backend_request_changed(rc, &buf, &result)
+         ? mcp_backend_request_finish_filter(req, msg, result)
+         : mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+/* Stores in the worker what a list of a backend contains, before the list is
+ * changed for the client: the page, and the headers that its tools need. */
+static void
+mcp_backend_request_listed(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    mcp_upstream_list_result(req, msg);
+
+    if (req->method->list_kind == MCP_LIST_TOOLS && req->cached.len == 0) {
+        mcp_upstream_param_learn(req, msg->body);
+
+        if (req->call->endpoint->catalog == NULL) {
+            mcp_call_stats_list(req->call->worker, req->call->endpoint,
+                                msg->body);
+        }
+    }
+}
+
+
+static int
+mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int          rc;
+    mcp_buf_t    buf;
+    mcp_str_t    result;
+    mcp_fault_e  fault;
+
+    /* the result shows that the user has completed the URLs of earlier
+     * questions: first notifies the client about the URLs */
+
+    if (mcp_input_url_settle(req) == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
+
+    if (mcp_backend_request_subscribe(req, &fault) == MCP_AGAIN) {
+        return MCP_AGAIN;
+    }
+
+    if (fault != MCP_FAULT_NONE) {
+        return mcp_call_finish_fault(req, fault, mcp_null_str);
+    }
+
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    result = msg->body;
+    rc = mcp_hook_result(req->call->worker, req, msg, &buf);
+
+    if (mcp_backend_request_changed(rc, &buf, &result)) {
+
+        if (req->method->list_kind != MCP_METHOD_NO_LIST) {
+            mcp_backend_request_listed(req, msg);
+        }
+
+        rc = mcp_backend_request_finish(req, msg, result);
+
+    } else if (rc == MCP_ERR_SYNTAX) {
+        mcp_call_fail(req, MCP_FAULT_BACKEND_OUTPUT);
+        rc = MCP_OK;
+
+    } else {
+        rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    mcp_buf_free(&buf);
+
+    return rc;
+}
+
+
+static void
+mcp_backend_request_log(const mcp_request_t *req, mcp_log_level_e level,
+    const char *what, const char *why)
+{
+    char  id[9];
+
+    mcp_stream_id_short(id, req->call->id);
+
+    mcp_worker_log(req->call->worker, level, "call %s of \"%.*s\" %s%s", id,
+                 (int) (req->name.len > 128 ? 128 : req->name.len),
+                 req->name.data ? req->name.data : "", what, why);
+}
+
+
+#define MCP_BACKEND_REQUEST_REASON  300
+
+/* Writes a JSON error of a backend's response: the detail, its position, and
+ * the text at that position with escapes. */
+static void
+mcp_backend_request_broken(const mcp_backend_msg_t *msg,
+    char text[MCP_BACKEND_REQUEST_REASON])
+{
+    char        *p;
+    size_t       i;
+    const char  *hex = "0123456789abcdef";
+
+    unsigned char  c;
+
+    p = text + snprintf(text, 40, "%s at byte %llu: \"", msg->detail,
+                        (unsigned long long) msg->at);
+
+    for (i = 0; i < msg->near.len && p < text + MCP_BACKEND_REQUEST_REASON - 6;
+         i++) {
+        c = (unsigned char) msg->near.data[i];
+
+        if (c >= 0x20 && c < 0x7f) {
+            if (c == '"' || c == '\\') {
+                *p++ = '\\';
+            }
+
+            *p++ = (char) c;
+            continue;
+        }
+
+        *p++ = '\\';
+
+        switch (c) {
+        case '\n':
+            *p++ = 'n';
+            break;
+        case '\r':
+            *p++ = 'r';
+            break;
+        case '\t':
+            *p++ = 't';
+            break;
+        default:
+            *p++ = 'x';
+            *p++ = hex[c >> 4];
+            *p++ = hex[c & 15];
+        }
+    }
+
+    *p++ = '"';
+    *p = '\0';
+}
+
+
+/* Returns the reason why a backend's response is invalid, for the log; text is
+ * memory for it. */
+static const char *
+mcp_backend_request_reason(const mcp_backend_msg_t *msg,
+    char text[MCP_BACKEND_REQUEST_REASON])
+{
+    if (msg->near.data == NULL) {
+        return msg->detail;
+    }
+
+    mcp_backend_request_broken(msg, text);
+
+    return text;
+}
+
+
+/* Returns 1 if clients would reject a result of tools/call: the tool has an
+ * outputSchema, but the result has no structuredContent and is not an
+ * error. */
+static int
+mcp_backend_request_lacks_output(const mcp_request_t *req,
+    const mcp_backend_msg_t *msg)
+{
+    const mcp_catalog_t  *catalog;
+
+    catalog = req->call->endpoint->catalog;
+
+    return catalog && !msg->structured && !msg->is_error
+           && req->method->id == MCP_METHOD_TOOLS_CALL
+           && mcp_catalog_has_output(catalog, req->name);
+}
+
+
+/* Sets text to the message of an MCP server's error. */
+static int
+mcp_backend_request_error_message(mcp_request_t *req,
+    const mcp_backend_msg_t *msg, mcp_str_t *text)
+{
+    mcp_json_value_t  error;
+
+    error.type = MCP_JSON_OBJECT;
+    error.raw = msg->body;
+
+    return mcp_json_unescape(&req->call->arena,
+                             mcp_json_get(&error, mcp_str("message")).raw,
+                             text);
+}
+
+
+/* Returns 1 if an MCP server has reported a header that differs from the body,
+ * and that the client has set. Only clients of revisions without sessions set
+ * such headers: Mcp-Param-*. This server sets all others. */
+static int
+mcp_backend_request_is_mismatch(const mcp_request_t *req,
+    const mcp_backend_msg_t *msg)
+{
+    return msg->header && mcp_client_is_stateless(&req->call->client);
+}
+
+
+/* Logs the failure or the faults of a backend's message for the operator, and
+ * stores a failure for the status page. */
+static void
+mcp_backend_request_log_answer(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    char  text[MCP_BACKEND_REQUEST_REASON];
+
+    if (msg->status && !mcp_fault_is_upstream(msg->fault)) {
+        snprintf(text, sizeof(text), "HTTP %d", msg->status);
+        mcp_backend_request_log(req, MCP_LOG_WARN,
+                                "failed in its backend: ", text);
+
+        mcp_request_why(req, text);
+
+    } else if (msg->kind == MCP_BACKEND_FAULT && msg->detail) {
+        mcp_backend_request_log(req, mcp_backend_request_is_mismatch(req, msg)
+                                     ? MCP_LOG_WARN : MCP_LOG_ERROR,
+                                "failed in its backend: ",
+                                mcp_backend_request_reason(msg, text));
+        mcp_request_why(req, mcp_backend_request_reason(msg, text));
+    }
+
+    if (msg->doubt) {
+        mcp_backend_request_log(req, MCP_LOG_WARN, "answered with ",
+                                msg->doubt);
+    }
+
+    if (msg->kind == MCP_BACKEND_RESULT
+        && mcp_backend_request_lacks_output(req, msg))
+    {
+        mcp_backend_request_log(req, MCP_LOG_WARN, "answered without ",
+                                "\"structuredContent\", but the tool has an "
+                                "\"outputSchema\": clients reject the result");
+    }
+}
+
+
+/* Sets the fault of the backend as the response. The client gets the reason
+ * only if mcp_debug is on. */
+static int
+mcp_backend_request_fault(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    char        text[MCP_BACKEND_REQUEST_REASON];
+    mcp_str_t   why;
+
+    if (mcp_backend_request_is_mismatch(req, msg)) {
+        return mcp_backend_request_error_message(req, msg, &why) == MCP_OK
+               ? mcp_call_finish_fault(req, MCP_FAULT_HEADER, why)
+               : mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    why = mcp_null_str;
+
+    if (msg->detail) {
+        why.data = mcp_backend_request_reason(msg, text);
+        why.len = strlen(why.data);
+    }
+
+    return mcp_call_finish_fault_why(req, msg->fault, why);
+}
+
+
+/* Sets the response for an MCP server's error that the client lacks a
+ * capability. A client of an older revision does not know this error, so for
+ * tools/call it gets a tool error, whose text its model can read. */
+static int
+mcp_backend_request_capability(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    mcp_str_t  text;
+
+    req->reason = MCP_REASON_CAPABILITY;
+
+    if (mcp_client_is_stateless(&req->call->client)
+        || req->method->want != MCP_WANT_TOOL)
+    {
+        return mcp_call_finish(req, msg->body, MCP_OUTCOME_RPC_ERROR);
+    }
+
+    if (mcp_backend_request_error_message(req, msg, &text) != MCP_OK) {
+        return mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    }
+
+    return mcp_call_finish_text(req, text);
+}
+
+
+/* Counts a request for the description of an MCP server, and stores the
+ * description for the status. The steps of a session do this themselves. */
+static void
+mcp_backend_request_described(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int               initialize;
+    mcp_str_t         version;
+    mcp_json_value_t  result;
+
+    if (req->session || msg->kind == MCP_BACKEND_NOTIFICATION) {
+        return;
+    }
+
+    initialize = req->method->id == MCP_METHOD_INITIALIZE;
+
+    if (initialize) {
+        mcp_upstream_status_initialized(req, msg->kind == MCP_BACKEND_RESULT);
+    }
+
+    if (msg->kind == MCP_BACKEND_RESULT) {
+        result = (mcp_json_value_t) { MCP_JSON_OBJECT, msg->body };
+        version = initialize ? mcp_upstream_about_version(&result)
+                             : mcp_upstream_latest();
+        mcp_upstream_status_describe(req, msg->body, version);
+    }
+}
+
+
+/* Stores the description that an MCP server gives of itself. */
+static int
+mcp_backend_request_describe(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    int                    known;
+    mcp_worker_t          *worker;
+    mcp_upstream_about_t  *about;
+
+    worker = req->call->worker;
+    mcp_backend_request_described(req, msg);
+
+    switch (msg->kind) {
+
+    case MCP_BACKEND_NOTIFICATION:
+        return MCP_OK;
+
+    case MCP_BACKEND_RESULT:
+        about = req->call->endpoint->about;
+        known = about->at != 0;
+
+        if (mcp_upstream_about_set(about, &worker->env->mem, msg->body,
+                                   mcp_worker_now(worker))
+            != MCP_OK)
+        {
+            return mcp_call_finish_fault(req, MCP_FAULT_BACKEND_OUTPUT,
+                                         mcp_null_str);
+        }
+
+        if (!known) {
+            about->next = worker->abouts;
+            worker->abouts = about;
+        }
+
+        return mcp_call_finish(req, msg->body, MCP_OUTCOME_OK);
+
+    case MCP_BACKEND_ERROR:
+        return mcp_call_finish(req, msg->body, MCP_OUTCOME_RPC_ERROR);
+
+    case MCP_BACKEND_FAULT:
+        return mcp_backend_request_fault(req, msg);
+
+    default:
+        return mcp_call_finish_fault(req, MCP_FAULT_BACKEND_OUTPUT,
+                                     mcp_null_str);
+    }
+}
+
+
+/* Processes a message of an MCP server, which may become a fault. Returns 1 if
+ * the message does not concern the client, otherwise 0. */
+static int
+mcp_backend_request_of_server(mcp_request_t *req, mcp_backend_msg_t *msg)
+{
+    if (mcp_upstream_resume(req, msg)
+        || (req->session && mcp_upstream_session_message(req, msg)))
+    {
+        return 1;
+    }
+
+    if (mcp_upstream_param_message(req, msg)) {
+        mcp_upstream_list_error(req, msg);
+        return 1;
+    }
+
+    mcp_upstream_list_error(req, msg);
+    mcp_upstream_status_message(req, msg);
+
+    return 0;
+}
+
+
+/* Processes a message for the client. Returns the values of
+ * mcp_backend_request_message(). */
+static int
+mcp_backend_request_take(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    mcp_backend_msg_t  stale;
+
+    switch (msg->kind) {
+
+    case MCP_BACKEND_NOTIFICATION:
+        return msg->ignored ? MCP_OK
+                            : mcp_backend_request_notification(req, msg);
+
+    case MCP_BACKEND_REQUEST:
+        return mcp_upstream_ask(req, msg);
+
+    case MCP_BACKEND_RESULT:
+        return mcp_backend_request_result(req, msg);
+
+    case MCP_BACKEND_ERROR:
+        if (mcp_upstream_list_is_busy(msg)
+            && mcp_upstream_list_stale(req, MCP_FAULT_UPSTREAM_STATUS, &stale))
+        {
+            return mcp_backend_request_result(req, &stale);
+        }
+
+        return msg->capability
+               ? mcp_backend_request_capability(req, msg)
+               : mcp_call_finish(req, msg->body, MCP_OUTCOME_RPC_ERROR);
+
+    case MCP_BACKEND_INPUT:
+        return mcp_input_begin(req, msg);
+
+    case MCP_BACKEND_DETACHED:
+        mcp_request_set_state(req, MCP_REQUEST_DETACHED);
+        mcp_call_detached(req->call);
+        return MCP_OK;
+
+    default:
+        if (mcp_upstream_list_stale(req, msg->fault, &stale)) {
+            return mcp_backend_request_result(req, &stale);
+        }
+
+        return mcp_backend_request_fault(req, msg);
+    }
+}
+
+
+int
+mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    mcp_call_t         *call;
+    mcp_backend_msg_t   changed;
+
+    call = req->call;
+
+    if (call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER) {
+        return MCP_OK;
+    }
+
+    if (req->session || req->upstream || req->relist || msg->header) {
+        changed = *msg;
+
+        if (mcp_backend_request_of_server(req, &changed)) {
+            return MCP_OK;
+        }
+
+        msg = &changed;
+    }
+
+    mcp_backend_request_log_answer(req, msg);
+
+    if (msg->status && !mcp_fault_is_upstream(msg->fault)) {
+        req->reason = MCP_REASON_STATUS;
+    }
+
+    if (call->bare) {
+        return mcp_backend_request_describe(req, msg);
+    }
+
+    return mcp_backend_request_take(req, msg);
+}
+
+
+int
+mcp_backend_request_late(mcp_request_t *req)
+{
+    mcp_backend_msg_t  msg;
+
+    if (mcp_upstream_param_timeout(req, &msg)) {
+        mcp_backend_request_log_answer(req, &msg);
+        return mcp_backend_request_fault(req, &msg);
+    }
+
+    if (mcp_upstream_list_stale(req, MCP_FAULT_BACKEND_TIMEOUT, &msg)) {
+        return mcp_backend_request_result(req, &msg);
+    }
+
+    return mcp_call_finish_fault_why(req, MCP_FAULT_BACKEND_TIMEOUT,
+                                     mcp_str("the backend sent no response "
+                                             "within mcp_call_timeout"));
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "call/mcp_upstream_detect_form.h"
+
+#include "call/mcp_upstream_session.h"
+#include "call/mcp_upstream_health.h"
+#include "rpc/mcp_revision.h"
+
+
+/* The value in the zone: the form, and the number of the revision. */
+#define mcp_upstream_form_value(form, revision)                               \
+    ((uint32_t) (form) | (uint32_t) (revision) << 8)
+#define mcp_upstream_form_of(value)      ((mcp_upstream_e) ((value) & 0xff))
+#define mcp_upstream_form_revision(value)  ((mcp_revision_e) ((value) >> 8))
+
+
+static int
+mcp_upstream_form_key(mcp_request_t *req, unsigned char key[MCP_DIGEST_LEN])
+{
+    mcp_str_t              parts[4];
+    const mcp_endpoint_t  *endpoint;
+
+    endpoint = req->call->endpoint;
+
+    parts[0] = mcp_str("form of a server");
+    parts[1] = endpoint->identity;
+    parts[2] = (mcp_str_t) { (const char *) endpoint->catalog_key,
+                             MCP_DIGEST_LEN };
+    parts[3] = mcp_endpoint_target(endpoint, req->target);
+
+    return mcp_digest(key, parts, 4);
+}
+
+
+static mcp_upstream_e
+mcp_upstream_form_take(uint32_t value, mcp_str_t *version)
+{
+    mcp_upstream_e  form;
+
+    form = mcp_upstream_form_of(value);
+
+    if (form != MCP_UPSTREAM_SESSION) {
+        *version = mcp_revision(mcp_upstream_form_revision(value))->name;
+    }
+
+    return form;
+}
+
+
+/* Returns the form of a server with "mcp_upstream auto". */
+static mcp_upstream_e
+mcp_upstream_form_auto(mcp_request_t *req, mcp_str_t *version)
+{
+    uint32_t       value;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    /* first the form that this request has found out: the zone may have had no
+     * room for it. A request for the description of a server finds its form out
+     * again. */
+
+    if (req->session && req->session->form) {
+        return mcp_upstream_form_take(req->session->form, version);
+    }
+
+    if (req->call->bare || mcp_upstream_form_key(req, key) != MCP_OK
+        || mcp_store_value_get(req->call->worker->store,
+                               MCP_VALUE_UPSTREAM_FORM, key,
+                               mcp_call_now(req->call), &value)
+           != MCP_OK)
+    {
+        return MCP_UPSTREAM_AUTO;
+    }
+
+    return mcp_upstream_form_take(value, version);
+}
+
+
+mcp_upstream_e
+mcp_upstream_form(mcp_request_t *req, mcp_str_t *version)
+{
+    mcp_upstream_e  form;
+
+    form = mcp_endpoint_upstream(req->call->endpoint, req->target);
+    *version = mcp_null_str;
+
+    switch (form) {
+
+    case MCP_UPSTREAM_MODERN:
+        *version = mcp_upstream_latest();
+        break;
+
+    case MCP_UPSTREAM_STATELESS:
+        *version = mcp_endpoint_upstream_version(req->call->endpoint,
+                                                 req->target);
+        break;
+
+    case MCP_UPSTREAM_AUTO:
+        form = mcp_upstream_form_auto(req, version);
+        break;
+
+    default:
+        break;
+    }
+
+    return form;
+}
+
+
+static void
+mcp_upstream_form_log(mcp_request_t *req, mcp_upstream_e form,
+    mcp_str_t version)
+{
+    mcp_str_t  name;
+
+    static const char *const  names[] = {
+        [MCP_UPSTREAM_MODERN] = "modern",
+        [MCP_UPSTREAM_STATELESS] = "stateless",
+        [MCP_UPSTREAM_SESSION] = "session"
+    };
+
+    name = mcp_endpoint_target(req->call->endpoint, req->target);
+
+    mcp_worker_log(req->call->worker, MCP_LOG_NOTICE,
+                   "the MCP server \"%.*s\" has the form %s, revision %.*s",
+                   (int) name.len, name.data, names[form], (int) version.len,
+                   version.data);
+}
+
+
+void
+mcp_upstream_form_found(mcp_request_t *req, mcp_upstream_e form,
+    mcp_str_t version)
+{
+    uint32_t        value, old;
+    uint64_t        now;
+    mcp_call_t     *call;
+    mcp_revision_e  revision;
+    unsigned char   key[MCP_DIGEST_LEN];
+
+    call = req->call;
+    now = mcp_call_now(call);
+    revision = mcp_revision_find(version);
+    value = mcp_upstream_form_value(form, revision);
+    req->session->form = value;
+    mcp_upstream_status_form(req, form, revision);
+
+    if (mcp_upstream_form_key(req, key) != MCP_OK) {
+        return;
+    }
+
+    /* a value that has expired is the last form that was found out */
+
+    if (mcp_store_value_get(call->worker->store, MCP_VALUE_UPSTREAM_FORM, key,
+                            0, &old)
+        != MCP_OK || old != value)
+    {
+        mcp_upstream_form_log(req, form, version);
+    }
+
+    (void) mcp_store_value_set(call->worker->store, MCP_VALUE_UPSTREAM_FORM,
+                               key, value,
+                               now + call->endpoint->targets[req->target].check,
+                               NULL);
+}
+
+
+void
+mcp_upstream_form_forget(mcp_request_t *req)
+{
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    req->session->form = 0;
+
+    if (mcp_upstream_form_key(req, key) == MCP_OK) {
+        mcp_store_value_delete(req->call->worker->store,
+                               MCP_VALUE_UPSTREAM_FORM, key);
+    }
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The part of calls in the statistics of MCP servers, which are in the zone:
+ * whether a server responds, its last error, its revision and name, and its
+ * sessions. Without a row for the server, the functions have no effect.
+ */
+
+
+#ifndef MCP_UPSTREAM_HEALTH_H_INCLUDED
+#define MCP_UPSTREAM_HEALTH_H_INCLUDED
+
+
+#include "call/mcp_call.h"
+
+
+/* Finds the row of the MCP server to which the next backend request is sent. */
+void mcp_upstream_status_begin(mcp_request_t *req);
+
+/* Called for a message of the server that does not concern its session: stores
+ * that the server responds, or its error. */
+void mcp_upstream_status_message(mcp_request_t *req,
+    const mcp_backend_msg_t *msg);
+
+/* Called when a backend request has timed out. */
+void mcp_upstream_status_timeout(mcp_request_t *req);
+
+/* Stores the result of initialize or server/discover, an object of valid JSON,
+ * and the name of the revision in which the server is called. If version is
+ * empty, the revision does not change. */
+void mcp_upstream_status_describe(mcp_request_t *req, mcp_str_t result,
+    mcp_str_t version);
+
+/* Stores the form that was found out, and the number of the revision. */
+void mcp_upstream_status_form(mcp_request_t *req, mcp_upstream_e form,
+    mcp_revision_e revision);
+
+/* Counts a request initialize; ok is 1 if it was successful. */
+void mcp_upstream_status_initialized(mcp_request_t *req, int ok);
+
+
+#endif /* MCP_UPSTREAM_HEALTH_H_INCLUDED */

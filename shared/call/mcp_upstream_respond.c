@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <stdio.h>
+
+#include "call/mcp_upstream_respond.h"
+
+#include "call/mcp_call_internal.h"
+
+
+static mcp_upstream_post_t *
+mcp_upstream_post_of(mcp_backend_request_t *breq)
+{
+    /* breq is the first member */
+
+    return (mcp_upstream_post_t *) (void *) breq;
+}
+
+
+/* Called when the glue has pulled an action for a POST. */
+static void
+mcp_upstream_post_taken(mcp_queued_action_t *queued, mcp_action_t *action)
+{
+    (void) queued;
+
+    action->breq->started = 1;
+    action->exchange = action->breq->call->x;
+}
+
+
+/* Returns a POST that does not run, or NULL when out of memory. It belongs to
+ * the call, because the glue uses its variables until the call is over. */
+static mcp_upstream_post_t *
+mcp_upstream_post_get(mcp_call_t *call)
+{
+    mcp_upstream_post_t  *post;
+
+    post = call->idle_posts;
+
+    if (post) {
+        call->idle_posts = post->next;
+        return post;
+    }
+
+    post = mcp_arena_calloc(&call->arena, sizeof(mcp_upstream_post_t));
+
+    if (post) {
+        post->breq.call = call;
+        post->breq.kind = MCP_BACKEND_REQUEST_RESPONSE;
+        post->breq.rebuilt = 1;
+        post->breq.queued.action.breq = &post->breq;
+        post->breq.queued.taken = mcp_upstream_post_taken;
+        mcp_buf_init(&post->body, &call->worker->env->mem, SIZE_MAX / 2);
+    }
+
+    return post;
+}
+
+
+static unsigned
+mcp_upstream_post_count(const mcp_call_t *call)
+{
+    unsigned                    n;
+    const mcp_upstream_post_t  *post;
+
+    n = 0;
+
+    for (post = call->posts; post; post = post->next) {
+        n++;
+    }
+
+    return n;
+}
+
+
+static void
+mcp_upstream_post_start(mcp_request_t *req, mcp_upstream_post_t *post)
+{
+    mcp_call_t             *call;
+    mcp_backend_request_t  *breq;
+
+    call = req->call;
+    breq = &post->breq;
+
+    breq->request = req->breq.request;
+    breq->target = req->target;
+    breq->started = 0;
+    breq->aborted = 0;
+    breq->glue = NULL;
+    breq->body = mcp_buf_text(&post->body);
+    breq->variables = req->breq.variables;
+    mcp_variable_put(&breq->variables, MCP_VARIABLE_METHOD, mcp_null_str);
+    mcp_variable_put(&breq->variables, MCP_VARIABLE_UPSTREAM_MCP_NAME,
+                     mcp_null_str);
+    mcp_variable_put(&breq->variables, MCP_VARIABLE_UPSTREAM_LAST_EVENT_ID,
+                     mcp_null_str);
+
+    post->status = 0;
+    post->deadline = mcp_call_now(call) + MCP_UPSTREAM_POST_TIME;
+    post->next = call->posts;
+    call->posts = post;
+    call->n_breqs++;
+
+    breq->queued.action.type = MCP_ACT_INVOKE;
+    mcp_worker_queue(call->worker, &breq->queued);
+    mcp_call_set_timer(call);
+}
+
+
+void
+mcp_upstream_post(mcp_request_t *req, mcp_str_t id, mcp_str_t key,
+    mcp_str_t value)
+{
+    mcp_buf_t            *body;
+    mcp_upstream_post_t  *post;
+
+    post = mcp_upstream_post_count(req->call) < MCP_UPSTREAM_POSTS
+           ? mcp_upstream_post_get(req->call) : NULL;
+
+    if (post == NULL) {
+        mcp_call_log(req->call, MCP_LOG_WARN,
+                     "did not respond to a request of its MCP server",
+                     "too many responses are on their way, or no memory");
+        return;
+    }
+
+    body = &post->body;
+    mcp_buf_lit(body, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mcp_buf_str(body, id);
+    mcp_buf_lit(body, ",");
+    mcp_buf_str(body, key);
+    mcp_buf_lit(body, ":");
+    mcp_buf_str(body, value);
+    mcp_buf_lit(body, "}");
+
+    if (body->failed) {
+        mcp_buf_free(body);
+        post->next = req->call->idle_posts;
+        req->call->idle_posts = post;
+        return;
+    }
+
+    mcp_upstream_post_start(req, post);
+}
+
+
+void
+mcp_upstream_post_error(mcp_request_t *req, mcp_str_t id, int code,
+    mcp_str_t message)
+{
+    int   len;
+    char  error[256];
+
+    len = snprintf(error, sizeof(error), "{\"code\":%d,\"message\":\"%.*s\"}",
+                   code, (int) message.len, message.data);
+
+    if (len > 0 && (size_t) len < sizeof(error)) {
+        mcp_upstream_post(req, id, mcp_str("\"error\""),
+                          (mcp_str_t) { error, (size_t) len });
+    }
+}
+
+
+void
+mcp_upstream_post_head(mcp_backend_request_t *breq, int status)
+{
+    mcp_upstream_post_of(breq)->status = status;
+}
+
+
+void
+mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
+    const char *detail)
+{
+    char                   why[64];
+    mcp_call_t            *call;
+    mcp_upstream_post_t   *post, **link;
+
+    call = breq->call;
+    post = mcp_upstream_post_of(breq);
+
+    mcp_worker_unqueue(call->worker, &breq->queued);
+
+    if (post->status / 100 != 2 && call->phase != MCP_CALL_OVER) {
+        snprintf(why, sizeof(why), "it responded with HTTP %d", post->status);
+        mcp_call_log(call, MCP_LOG_WARN,
+                     "got no confirmation for a response to its MCP server",
+                     post->status || fault == MCP_FAULT_NONE ? why : detail);
+    }
+
+    for (link = &call->posts; *link != post; link = &(*link)->next) {
+        /* the loop ends, because the POST is in the list */
+    }
+
+    *link = post->next;
+    post->next = call->idle_posts;
+    call->idle_posts = post;
+    mcp_buf_free(&post->body);
+
+    call->refs++;
+    call->n_breqs--;
+    mcp_call_check_end(call);
+    mcp_call_release(call);
+}
+
+
+uint64_t
+mcp_upstream_post_due(const mcp_call_t *call)
+{
+    uint64_t                    when;
+    const mcp_upstream_post_t  *post;
+
+    when = UINT64_MAX;
+
+    for (post = call->posts; post; post = post->next) {
+        if (!post->breq.aborted && post->deadline < when) {
+            when = post->deadline;
+        }
+    }
+
+    return when;
+}
+
+
+void
+mcp_upstream_post_timer(mcp_call_t *call, uint64_t now)
+{
+    mcp_upstream_post_t  *post;
+
+    for (post = call->posts; post; post = post->next) {
+
+        if (post->breq.aborted || now < post->deadline) {
+            continue;
+        }
+
+        /* the glue pulls INVOKE first if it has not done so yet */
+
+        if (post->breq.started) {
+            post->breq.aborted = 1;
+            post->breq.queued.action.type = MCP_ACT_ABORT;
+            mcp_worker_queue(call->worker, &post->breq.queued);
+
+        } else {
+            post->deadline = now + MCP_UPSTREAM_POST_TIME;
+        }
+    }
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Responses to an MCP server, which are POSTed in its session while the
+ * client's request is still running there (2025-11-25, basic/transports,
+ * "Sending Messages to the Server"). The server responds with status 202 and no
+ * body.
+ */
+
+
+#ifndef MCP_UPSTREAM_RESPOND_H_INCLUDED
+#define MCP_UPSTREAM_RESPOND_H_INCLUDED
+
+
+#include "call/mcp_call.h"
+
+
+/* Maximum number of responses of one call that are on their way. */
+#define MCP_UPSTREAM_POSTS      32
+
+/* Maximum time of such a POST, ms. */
+#define MCP_UPSTREAM_POST_TIME  10000
+
+
+struct mcp_upstream_post_s {
+    mcp_backend_request_t  breq;
+    mcp_buf_t              body;
+    int                    status;     /* HTTP status; 0: none yet */
+    uint64_t               deadline;   /* ms */
+    mcp_upstream_post_t   *next;       /* next one of call->posts or
+                                          call->idle_posts */
+};
+
+
+/*
+ * Sends the response to a request of the server with the JSON-RPC id "id", raw
+ * JSON. key is the raw key "result" or "error", value raw JSON. The response is
+ * dropped if MCP_UPSTREAM_POSTS responses are on their way, or when out of
+ * memory.
+ */
+void mcp_upstream_post(mcp_request_t *req, mcp_str_t id, mcp_str_t key,
+    mcp_str_t value);
+
+/* Sends an error; message is text without characters that JSON escapes. */
+void mcp_upstream_post_error(mcp_request_t *req, mcp_str_t id, int code,
+    mcp_str_t message);
+
+/* mcp_backend_request_head() and mcp_backend_request_end() for the backend
+ * request of such a POST. */
+void mcp_upstream_post_head(mcp_backend_request_t *breq, int status);
+void mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
+    const char *detail);
+
+/* Returns when the next POST of the call times out, ms, or UINT64_MAX. */
+uint64_t mcp_upstream_post_due(const mcp_call_t *call);
+
+/* Aborts the POSTs that have timed out at the time now, ms. */
+void mcp_upstream_post_timer(mcp_call_t *call, uint64_t now);
+
+
+#endif /* MCP_UPSTREAM_RESPOND_H_INCLUDED */

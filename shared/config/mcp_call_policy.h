@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The limits of a call: those of the endpoint, overridden by those in the
+ * catalog for its tool, prompt or resource.
+ */
+
+
+#ifndef MCP_CALL_POLICY_H_INCLUDED
+#define MCP_CALL_POLICY_H_INCLUDED
+
+
+#include "json/mcp_json_scan.h"
+#include "rpc/mcp_method.h"
+
+
+/* The calls of a tool that equal requests may join. */
+typedef enum {
+    MCP_JOIN_NOT = 0,
+    MCP_JOIN_KEY,              /* calls with a key, by requests with the
+                                  same key */
+    MCP_JOIN_ARGUMENTS         /* also calls without a key, by requests of
+                                  the same caller with the same arguments */
+} mcp_join_e;
+
+
+/* When calls of a tool become tasks, for clients that support tasks. */
+typedef enum {
+    MCP_TASK_NEVER = 0,
+    MCP_TASK_AUTO,             /* after task_after */
+    MCP_TASK_ALWAYS,           /* before the backend is called */
+    MCP_TASK_REQUIRED          /* always; clients that do not support tasks
+                                  get an error */
+} mcp_task_policy_e;
+
+
+/* The limits themselves. Times are in ms; 0 if there is no such limit. */
+typedef struct {
+    uint64_t  max_wait;        /* how long a stream is kept without a reader */
+    uint64_t  min_wait;        /* how long clients are asked to wait before
+                                  they resume or poll ("minWait") */
+    uint64_t  stream_after;
+    uint64_t  close_after;
+    uint64_t  task_after;      /* with MCP_TASK_AUTO: age of a call that
+                                  becomes a task */
+    uint64_t  resume_after;    /* time after which a request gets an interim
+                                  response with a resume token */
+    uint64_t  stream_buffer;
+    uint64_t  max_events;      /* at most UINT32_MAX */
+    uint64_t  cache_ttl;       /* how long clients may cache a resource */
+    uint64_t  cache_public;    /* 1: the cached result is valid for all
+                                  callers */
+    uint64_t  join;            /* mcp_join_e */
+    uint64_t  resumable;       /* 0: the call ends when its client
+                                  disconnects */
+    uint64_t  task;            /* mcp_task_policy_e */
+} mcp_policy_t;
+
+
+/* The limits that an item of the catalog has. */
+typedef struct {
+    unsigned      set;         /* a bit for each key of the item that is
+                                  present */
+    unsigned      has_task:1;  /* 1: the item has "x-mcp-task" */
+    mcp_policy_t  value;
+} mcp_policy_rule_t;
+
+
+/*
+ * Reads one key of an item: "x-mcp-resumable" (true, false), "x-mcp-max-wait",
+ * "x-mcp-min-wait", "x-mcp-stream-after", "x-mcp-close-after",
+ * "x-mcp-resume-after" (seconds, up to three decimals), "x-mcp-stream-buffer"
+ * (bytes) and "x-mcp-max-events"; for a resource "x-mcp-cache-ttl" (seconds)
+ * and "x-mcp-cache-scope" ("public", "private"); for a tool "x-mcp-join"
+ * ("key", "arguments") and "x-mcp-task" ("never", "auto", "always",
+ * "required", or a number of seconds, which is "auto" after this time).
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_CONFIG  *error, a static string, is the text after the key's name
+ */
+int mcp_policy_read(mcp_policy_rule_t *rule, mcp_list_e kind, mcp_str_t key,
+    const mcp_json_value_t *value, const char **error);
+
+/*
+ * Returns 1 if a call becomes a task for a client that declares these
+ * MCP_CLIENT_... capabilities. Unless the policy requires a task, a client
+ * that has also declared resumable requests gets a stream instead, so that it
+ * need not poll.
+ */
+int mcp_policy_is_task(const mcp_policy_t *policy, unsigned capabilities);
+
+/* Overrides the policy with the limits of the rule; rule may be NULL. */
+void mcp_policy_apply(mcp_policy_t *policy, const mcp_policy_rule_t *rule);
+
+
+#endif /* MCP_CALL_POLICY_H_INCLUDED */

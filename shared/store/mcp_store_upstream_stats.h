@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Statistics of MCP servers that are backends: for each server of each endpoint
+ * a row in the zone, in a table whose size follows from that of the zone and
+ * never changes.
+ *
+ * The configuration in use determines which rows are shown. A row that is not
+ * in use, and whose server has no session in the zone, can be taken for another
+ * server.
+ */
+
+
+#ifndef MCP_STORE_UPSTREAM_STATS_H_INCLUDED
+#define MCP_STORE_UPSTREAM_STATS_H_INCLUDED
+
+
+#include "rpc/mcp_reason.h"
+#include "store/mcp_store_call_stats.h"
+
+
+/* Maximum number of servers in a zone. */
+#define MCP_STORE_UPSTREAMS         32
+
+#define MCP_STORE_UPSTREAM_NAME     64 /* bytes of text, including the NUL */
+#define MCP_STORE_UPSTREAM_SERVER   48
+#define MCP_STORE_UPSTREAM_VERSION  24
+#define MCP_STORE_UPSTREAM_DETAIL   64
+
+
+/* The number of a row and how often it was taken, for the functions below;
+ * NONE: the server has no row, and the functions have no effect. */
+typedef uint32_t  mcp_store_upstream_row_t;
+
+#define MCP_STORE_UPSTREAM_NONE  0
+
+
+typedef enum {
+    MCP_UPSTREAM_UNKNOWN = 0,          /* no request was sent to it yet */
+    MCP_UPSTREAM_DOWN,
+    MCP_UPSTREAM_UP
+} mcp_upstream_up_e;
+
+
+/* A copy of a row. Texts are UTF-8 without control characters and end with a
+ * NUL. */
+typedef struct {
+    /* endpoint and name together are unique even if truncated */
+    char               endpoint[MCP_CALL_STATS_ENDPOINT];
+    char               name[MCP_STORE_UPSTREAM_NAME];  /* name of the backend */
+    unsigned           form;           /* mcp_upstream_e; AUTO: it was not found
+                                          out yet */
+    mcp_revision_e     revision;       /* revision in which the server was last
+                                          called; NONE: unknown */
+    mcp_upstream_up_e  up;             /* whether the last request got a
+                                          response */
+    uint64_t           opened;         /* number of initialize requests that
+                                          succeeded */
+    uint64_t           refused;        /* number of initialize requests that
+                                          failed */
+    uint32_t           sessions;       /* number of its sessions in the zone */
+
+    /* name and version that the server has sent; empty if it has sent none */
+    char               server[MCP_STORE_UPSTREAM_SERVER];
+    char               version[MCP_STORE_UPSTREAM_VERSION];
+
+    uint64_t           failed_at;      /* time of the last error, ms; 0:
+                                          never */
+    unsigned           reason;         /* mcp_reason_e of the last error */
+    char               detail[MCP_STORE_UPSTREAM_DETAIL];  /* the last error in
+                                          the words of the log; empty: none */
+} mcp_store_upstream_t;
+
+
+/* The server to which a row belongs. catalog_key and identity are the key of
+ * the row. */
+typedef struct {
+    const unsigned char  *catalog_key; /* MCP_DIGEST_LEN bytes */
+    mcp_str_t             identity;
+    mcp_str_t             endpoint;    /* readable name of the endpoint */
+    mcp_str_t             name;        /* name of the backend */
+    unsigned              form;        /* mcp_upstream_e of the configuration */
+    mcp_revision_e        revision;    /* revision in which a server of this
+                                          form is called at first; NONE:
+                                          unknown */
+} mcp_store_upstream_item_t;
+
+
+/* Makes the configuration with this number the one in use. Each configuration
+ * has another number. */
+void mcp_store_upstream_begin(mcp_store_t *store, uint32_t number);
+
+/*
+ * Finds the row of a server of the configuration in use, or takes one for it,
+ * and sets *row.
+ *
+ * Returns MCP_OK, or, with *row set to MCP_STORE_UPSTREAM_NONE,
+ *   MCP_ERR_FULL  all rows are taken
+ */
+int mcp_store_upstream_offer(mcp_store_t *store,
+    const mcp_store_upstream_item_t *item, mcp_store_upstream_row_t *row);
+
+/* Store whether the last request got a response, and the form and the revision
+ * in which the server is called. Take no lock, and write only changes. */
+void mcp_store_upstream_up(mcp_store_t *store, mcp_store_upstream_row_t row,
+    mcp_upstream_up_e up);
+void mcp_store_upstream_form(mcp_store_t *store, mcp_store_upstream_row_t row,
+    unsigned form);
+void mcp_store_upstream_revision(mcp_store_t *store,
+    mcp_store_upstream_row_t row, mcp_revision_e revision);
+
+/* Counts an initialize request; ok is 1 if it succeeded. */
+void mcp_store_upstream_initialized(mcp_store_t *store,
+    mcp_store_upstream_row_t row, int ok);
+
+/* Stores the name and the version of the server. */
+void mcp_store_upstream_describe(mcp_store_t *store,
+    mcp_store_upstream_row_t row, mcp_str_t server, mcp_str_t version);
+
+/* Stores the last error. */
+void mcp_store_upstream_failed(mcp_store_t *store,
+    mcp_store_upstream_row_t row, mcp_reason_e reason, mcp_str_t detail,
+    uint64_t now);
+
+/* Adds the session of a caller at a server, as mcp_store_text_add() does with
+ * the purpose MCP_VALUE_UPSTREAM_SESSION, and counts it in the server's row
+ * until it is removed. */
+int mcp_store_upstream_session(mcp_store_t *store,
+    mcp_store_upstream_row_t row, const unsigned char key[MCP_DIGEST_LEN],
+    mcp_str_t text, uint64_t now, uint64_t expires, const mcp_tenant_t *tenant);
+
+/* Copies the rows in use, in the order in which they were taken, and returns
+ * their number. */
+size_t mcp_store_upstream_all(mcp_store_t *store,
+    mcp_store_upstream_t out[MCP_STORE_UPSTREAMS]);
+
+
+#endif /* MCP_STORE_UPSTREAM_STATS_H_INCLUDED */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * The rows of the call statistics. A worker looks up the rows of the catalog
+ * items of its configuration when it starts. The tools of an MCP server without
+ * a catalog get rows when a worker receives a list with them; the other workers
+ * find these rows in the zone.
+ */
+
+
+#ifndef MCP_CALL_STATS_ROWS_H_INCLUDED
+#define MCP_CALL_STATS_ROWS_H_INCLUDED
+
+
+#include "store/mcp_store_call_stats.h"
+#include "worker/mcp_worker_internal.h"
+
+
+/* Looks up the rows of an endpoint's catalog items. Without memory or room for
+ * them, the calls are counted in a common row. */
+void mcp_call_stats_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint);
+
+void mcp_call_stats_free(mcp_worker_t *worker);
+
+/* Returns the row for a request with this method and name. */
+uint32_t mcp_call_stats_find(mcp_worker_t *worker,
+    const mcp_endpoint_t *endpoint, const mcp_method_t *method, mcp_str_t name);
+
+/* Returns the row for all requests of an endpoint that have no other row. */
+uint32_t mcp_call_stats_other(mcp_worker_t *worker,
+    const mcp_endpoint_t *endpoint);
+
+/* Takes rows for the tools in a result of tools/list, an object of valid JSON,
+ * of an MCP server of an endpoint without a catalog. Tools beyond
+ * MCP_CALL_STATS_LISTED are counted in the common row. */
+void mcp_call_stats_list(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
+    mcp_str_t result);
+
+/* Counts a request that was rejected before a backend got it. */
+void mcp_call_stats_refused(mcp_exchange_t *x, mcp_fault_e fault);
+
+
+#endif /* MCP_CALL_STATS_ROWS_H_INCLUDED */

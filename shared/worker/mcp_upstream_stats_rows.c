@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "rpc/mcp_upstream_body.h"
+#include "worker/mcp_upstream_stats_rows.h"
+
+
+/* The row of an MCP server of an endpoint. */
+struct mcp_upstream_entry_s {
+    mcp_upstream_entry_t      *next;
+    mcp_store_upstream_row_t   row;
+    unsigned char              catalog_key[MCP_DIGEST_LEN];
+    mcp_str_t                  identity;
+    mcp_str_t                  name;
+    char                       text[];     /* memory of identity and name */
+};
+
+
+static mcp_upstream_entry_t *
+mcp_upstream_stats_entry(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
+    mcp_str_t name)
+{
+    mcp_upstream_entry_t  *p;
+
+    for (p = worker->upstreams; p; p = p->next) {
+        if (memcmp(p->catalog_key, endpoint->catalog_key, MCP_DIGEST_LEN) == 0
+            && mcp_str_eq(p->identity, endpoint->identity)
+            && mcp_str_eq(p->name, name))
+        {
+            break;
+        }
+    }
+
+    return p;
+}
+
+
+static mcp_str_t
+mcp_upstream_stats_copy(char *p, mcp_str_t text)
+{
+    if (text.len) {
+        memcpy(p, text.data, text.len);
+    }
+
+    return (mcp_str_t) { p, text.len };
+}
+
+
+/* Adds a server to the list of the worker. Returns NULL when out of memory. */
+static mcp_upstream_entry_t *
+mcp_upstream_stats_add(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
+    mcp_str_t name)
+{
+    const mcp_mem_t       *mem;
+    mcp_upstream_entry_t  *p;
+
+    mem = &worker->env->mem;
+
+    p = mem->alloc(mem->ctx, sizeof(mcp_upstream_entry_t)
+                             + endpoint->identity.len + name.len);
+    if (p == NULL) {
+        return NULL;
+    }
+
+    memcpy(p->catalog_key, endpoint->catalog_key, MCP_DIGEST_LEN);
+    p->identity = mcp_upstream_stats_copy(p->text, endpoint->identity);
+    p->name = mcp_upstream_stats_copy(p->text + endpoint->identity.len, name);
+
+    p->next = worker->upstreams;
+    worker->upstreams = p;
+
+    return p;
+}
+
+
+/* Returns the revision in which a server of a form is called at first. */
+static mcp_revision_e
+mcp_upstream_stats_revision(unsigned form)
+{
+    switch (form) {
+
+    case MCP_UPSTREAM_MODERN:
+        return mcp_revision_find(mcp_upstream_latest());
+
+    case MCP_UPSTREAM_STATELESS:
+        return mcp_revision_find(mcp_str(MCP_UPSTREAM_STATELESS_VERSION));
+
+    default:
+        return MCP_REVISION_NONE;
+    }
+}
+
+
+/* Finds the row of a target. Returns NULL when out of memory. */
+static mcp_upstream_entry_t *
+mcp_upstream_stats_target(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
+    unsigned target)
+{
+    mcp_upstream_entry_t       *p;
+    mcp_store_upstream_item_t   item;
+
+    item.catalog_key = endpoint->catalog_key;
+    item.identity = endpoint->identity;
+    item.endpoint = endpoint->label.len ? endpoint->label : endpoint->identity;
+    item.name = mcp_endpoint_target(endpoint, target);
+    item.form = mcp_endpoint_upstream(endpoint, target);
+    item.revision = mcp_upstream_stats_revision(item.form);
+
+    p = mcp_upstream_stats_entry(worker, endpoint, item.name);
+
+    if (p == NULL) {
+        p = mcp_upstream_stats_add(worker, endpoint, item.name);
+    }
+
+    if (p && mcp_store_upstream_offer(worker->store, &item, &p->row)
+             == MCP_ERR_FULL)
+    {
+        mcp_worker_log(worker, MCP_LOG_WARN,
+                       "no row of statistics left for the MCP server \"%.*s\" "
+                       "of \"%.*s\", which the status does not show: enlarge "
+                       "the zone (one row for each 64 KB, %d at most)",
+                       (int) item.name.len, item.name.data,
+                       (int) item.endpoint.len,
+                       item.endpoint.len ? item.endpoint.data : "",
+                       MCP_STORE_UPSTREAMS);
+    }
+
+    return p;
+}
+
+
+void
+mcp_upstream_stats_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
+{
+    unsigned  i;
+
+    for (i = 0; i < endpoint->n_targets; i++) {
+        if (mcp_endpoint_upstream(endpoint, i) != MCP_UPSTREAM_OFF) {
+            (void) mcp_upstream_stats_target(worker, endpoint, i);
+        }
+    }
+}
+
+
+void
+mcp_upstream_stats_free(mcp_worker_t *worker)
+{
+    mcp_upstream_entry_t  *p;
+
+    while ((p = worker->upstreams) != NULL) {
+        worker->upstreams = p->next;
+        worker->env->mem.free(worker->env->mem.ctx, p);
+    }
+}
+
+
+mcp_store_upstream_row_t
+mcp_upstream_stats_find(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
+    unsigned target)
+{
+    mcp_upstream_entry_t  *p;
+
+    p = mcp_upstream_stats_entry(worker, endpoint,
+                                 mcp_endpoint_target(endpoint, target));
+
+    if (p == NULL) {
+        p = mcp_upstream_stats_target(worker, endpoint, target);
+    }
+
+    return p ? p->row : MCP_STORE_UPSTREAM_NONE;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The effect of calls on the statistics of an MCP server, and the variable with
+ * the state of the session. */
+
+#include "upstream_cases.h"
+
+#include "call/mcp_upstream_session.h"
+#include "rpc/mcp_reason.h"
+#include "store/mcp_store_upstream_stats.h"
+
+
+#define NAMED  "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"    \
+               "\"serverInfo\":{\"name\":\"S\\u0031\",\"version\":\"7\"}}"
+
+
+static mcp_store_upstream_t  rows[MCP_STORE_UPSTREAMS];
+
+
+static int
+setup_status(void **state)
+{
+    unsigned  i;
+
+    setup_upstream(state);
+
+    d.endpoint.catalog_key[0] = 1;
+    d.endpoint.label = mcp_str("localhost/mcp");
+
+    for (i = 0; i < 2; i++) {
+        mcp_worker_begin(d.process[i].worker, 1);
+        mcp_worker_offer(d.process[i].worker, &d.endpoint);
+        mcp_worker_begun(d.process[i].worker);
+    }
+
+    return 0;
+}
+
+
+/* Reads the row of the server. */
+static const mcp_store_upstream_t *
+row(void)
+{
+    assert_int_equal(mcp_store_upstream_all(&d.process[1].store, rows), 1);
+
+    return rows;
+}
+
+
+/* Checks the row's last error. */
+static void
+failed(mcp_upstream_up_e up, mcp_reason_e reason, const char *detail)
+{
+    assert_int_equal(row()->up, up);
+    assert_int_equal(row()->reason, reason);
+    assert_string_equal(row()->detail, detail);
+    assert_int_not_equal(row()->failed_at, 0);
+}
+
+
+/* Checks the variable with the state of the session, for the backend and for
+ * client a. */
+static void
+state_is(const char *state)
+{
+    assert_str_is(d.breqs[0]->variables.value[MCP_VARIABLE_UPSTREAM_STATE],
+                  state);
+    assert_str_is(mcp_exchange_variables(a.x)
+                      ->value[MCP_VARIABLE_UPSTREAM_STATE], state);
+}
+
+
+/* Responds to the first backend request with a status and no body. */
+static void
+respond(int status)
+{
+    mcp_backend_request_head(d.breqs[0], status, mcp_null_str);
+    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+}
+
+
+/* Calls a tool in an open session, and ends the call with a result. */
+static void
+call_ok(void)
+{
+    call_tool(&a);
+    answer(RESULT);
+    assert_string_equal(a.text, ANSWER);
+    client_close(&d, &a);
+}
+
+
+/* Opens the session of the client. */
+static void
+open_first(void)
+{
+    call_tool(&a);
+    open_session();
+    answer(RESULT);
+    client_close(&d, &a);
+}
+
+
+TEST(server_without_requests_state_is_unknown)
+{
+    assert_string_equal(row()->endpoint, "localhost/mcp");
+    assert_string_equal(row()->name, "server");
+    assert_int_equal(row()->up, MCP_UPSTREAM_UNKNOWN);
+    assert_int_equal(row()->form, MCP_UPSTREAM_SESSION);
+    assert_int_equal(row()->failed_at, 0);
+}
+
+
+TEST(session_lost_state_is_again)
+{
+    open_first();
+
+    call_tool(&a);
+    state_is("hit");
+    respond(404);
+    assert_int_equal(row()->sessions, 0);
+    state_is("again");
+    open_session();
+    state_is("again");
+    answer(RESULT);
+    assert_string_equal(a.text, ANSWER);
+    client_close(&d, &a);
+
+    assert_int_equal(row()->up, MCP_UPSTREAM_UP);
+    assert_int_equal(row()->failed_at, 0);
+    assert_int_equal(row()->opened, 2);
+    assert_int_equal(row()->sessions, 1);
+
+    call_tool(&a);
+    state_is("hit");
+    answer(RESULT);
+}
+
+
+TEST(call_without_session_state_is_init_each_time)
+{
+    unsigned  i;
+
+    target.session = MCP_UPSTREAM_OF_CALL;
+
+    for (i = 0; i < 2; i++) {
+        call_tool(&a);
+        open_session();
+        state_is("init");
+        answer(RESULT);
+        client_close(&d, &a);
+        end();
+    }
+
+    assert_int_equal(row()->opened, 2);
+    assert_int_equal(row()->sessions, 0);
+}
+
+
+TEST(server_names_itself)
+{
+    call_tool(&a);
+    mcp_backend_request_session(sends("\"initialize\""), mcp_str("s1"));
+    answer(NAMED);
+    assert_string_equal(row()->server, "S1");
+    assert_string_equal(row()->version, "7");
+    client_close(&d, &a);
+    end();
+}
+
+
+TEST(initialize_fails_it_is_counted)
+{
+    size_t  i;
+
+    static const struct {
+        int                 status;    /* 0: connection closed */
+        mcp_upstream_up_e   up;
+        mcp_reason_e        reason;
+        const char         *detail;
+    } cases[] = {
+        { 0, MCP_UPSTREAM_DOWN, MCP_REASON_BACKEND_FAILED, "no answer" },
+        { 401, MCP_UPSTREAM_UP, MCP_REASON_UPSTREAM_AUTH,
+          "the MCP server refused the credentials of this server" },
+        { 404, MCP_UPSTREAM_DOWN, MCP_REASON_STATUS, "HTTP 404" },
+        { 500, MCP_UPSTREAM_DOWN, MCP_REASON_STATUS, "HTTP 500" }
+    };
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        call_tool(&a);
+        sends("\"initialize\"");
+
+        if (cases[i].status) {
+            respond(cases[i].status);
+        } else {
+            backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+        }
+
+        failed(cases[i].up, cases[i].reason, cases[i].detail);
+        assert_int_equal(row()->refused, i + 1);
+        client_close(&d, &a);
+    }
+
+    assert_int_equal(row()->opened, 0);
+}
+
+
+TEST(server_refuses_initialize_it_is_up)
+{
+    call_tool(&a);
+    sends("\"initialize\"");
+    backend_answer(&d, d.breqs[0], "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
+                                   "{\"code\":-32603,\"message\":\"no\"}}");
+    failed(MCP_UPSTREAM_UP, MCP_REASON_UPSTREAM_SESSION,
+           "the MCP server refused initialize");
+    assert_int_equal(row()->refused, 1);
+}
+
+
+TEST(initialize_times_out_it_is_counted)
+{
+    call_tool(&a);
+    sends("\"initialize\"");
+    driver_wait(&d, 10001);
+    failed(MCP_UPSTREAM_DOWN, MCP_REASON_BACKEND_TIMEOUT,
+           "the MCP server sent no response in time");
+    assert_int_equal(row()->refused, 1);
+}
+
+
+TEST(call_fails_server_is_down_until_it_responds)
+{
+    open_first();
+
+    call_tool(&a);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    assert_int_equal(row()->up, MCP_UPSTREAM_DOWN);
+    assert_int_equal(row()->reason, MCP_REASON_BACKEND_FAILED);
+    client_close(&d, &a);
+
+    call_ok();
+    assert_int_equal(row()->up, MCP_UPSTREAM_UP);
+    assert_int_equal(row()->reason, MCP_REASON_BACKEND_FAILED);
+}
+
+
+TEST(invalid_response_server_is_down)
+{
+    open_first();
+
+    call_tool(&a);
+    backend_answer(&d, d.breqs[0], "{\"jsonrpc\":\"2.0\"");
+    assert_int_equal(row()->up, MCP_UPSTREAM_DOWN);
+    assert_int_equal(row()->reason, MCP_REASON_BACKEND_OUTPUT);
+}
+
+
+TEST(json_rpc_error_server_is_up)
+{
+    open_first();
+
+    call_tool(&a);
+    backend_answer(&d, d.breqs[0], "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
+                                   "{\"code\":-32602,\"message\":\"no\"}}");
+    assert_int_equal(row()->up, MCP_UPSTREAM_UP);
+    assert_int_equal(row()->failed_at, 0);
+}
+
+
+TEST(delete_is_refused_server_stays_up)
+{
+    open_first();
+
+    client_init(&a, session);
+    client_send(&d, 0, &a, "DELETE", "");
+    assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
+    assert_int_equal(row()->sessions, 0);
+    respond(405);
+    assert_int_equal(a.status, 204);
+    assert_int_equal(row()->up, MCP_UPSTREAM_UP);
+    assert_int_equal(row()->failed_at, 0);
+}
+
+
+RUN_TESTS(setup_status, teardown)

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Lists of an MCP server in the cache of a process: how long they are used, and
+ * when the server is asked again. */
+
+#include "upstream_cases.h"
+
+#include "call/mcp_upstream_list_answer.h"
+#include "worker/mcp_upstream_list_cache.h"
+
+
+#define LIST     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}"
+#define PAGE(n)  "{\"tools\":[{\"name\":\"" n "\",\"inputSchema\":{}}]}"
+
+
+static int
+setup_lists(void **state)
+{
+    setup_upstream(state);
+
+    target.upstream = MCP_UPSTREAM_STATELESS;
+    target.check = 60000;
+    target.stale = 600000;
+    target.lists = MCP_UPSTREAM_LISTS_SHARED;
+    d.endpoint.catalog = NULL;
+
+    return 0;
+}
+
+
+static void
+list(client_t *c)
+{
+    client_post(&d, 0, c, session, LIST);
+}
+
+
+/* Checks that a client gets the list with a tool of this name at once. */
+static void
+cached(const char *name)
+{
+    client_t  c;
+
+    list(&c);
+    assert_int_equal(c.status, 200);
+    has(c.text, name);
+    client_close(&d, &c);
+}
+
+
+/* Fills the cache. */
+static void
+fill_cache(void)
+{
+    list(&a);
+    sends("tools/list");
+    answer(PAGE("one"));
+    has(a.text, "\"one\"");
+    client_close(&d, &a);
+    assert_int_equal(d.n_breqs, 0);
+}
+
+
+/* Requests the list, and checks that the server gets the request, and client a
+ * the server's new list. */
+static void
+server_is_asked(void)
+{
+    list(&a);
+    sends("tools/list");
+    answer(PAGE("two"));
+    has(a.text, "\"two\"");
+}
+
+
+TEST(list_is_fresh_until_the_end_of_check)
+{
+    fill_cache();
+    driver_wait(&d, 59999);
+    cached("\"one\"");
+    assert_int_equal(d.n_breqs, 0);
+
+    driver_wait(&d, 1);
+    list(&a);
+    sends("tools/list");
+
+    /* other clients get the old list meanwhile */
+
+    cached("\"one\"");
+    answer(PAGE("two"));
+    has(a.text, "\"two\"");
+    client_close(&d, &a);
+    cached("\"two\"");
+}
+
+
+TEST(server_fails_the_old_list_is_used_for_a_second)
+{
+    fill_cache();
+    driver_wait(&d, 60000);
+    list(&a);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    has(a.text, "\"one\"");
+    client_close(&d, &a);
+
+    driver_wait(&d, 999);
+    cached("\"one\"");
+    assert_int_equal(d.n_breqs, 0);
+
+    driver_wait(&d, 1);
+    server_is_asked();
+}
+
+
+TEST(server_is_silent_the_old_list_is_used_after_ten_seconds)
+{
+    fill_cache();
+    driver_wait(&d, 60000);
+    list(&a);
+    sends("tools/list");
+    driver_wait(&d, 9999);
+    assert_null(strstr(a.text, "\"one\""));
+    driver_wait(&d, 1);
+    has(a.text, "\"one\"");
+}
+
+
+TEST(client_leaves_while_the_server_is_asked_others_ask_later)
+{
+    fill_cache();
+    driver_wait(&d, 60000);
+    list(&a);
+    client_close(&d, &a);
+    driver_wait(&d, 10000);
+    cached("\"one\"");
+    driver_wait(&d, 1000);
+
+    while (d.n_breqs) {
+        backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    }
+
+    driver_wait(&d, 1000);
+    server_is_asked();
+}
+
+
+TEST(server_fails_for_longer_than_stale_the_client_gets_the_fault)
+{
+    fill_cache();
+    driver_wait(&d, 660000);
+    list(&a);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    has(a.text, "-32603");
+}
+
+
+TEST(server_refuses_credentials_the_client_gets_the_fault)
+{
+    fill_cache();
+    driver_wait(&d, 60000);
+    list(&a);
+    mcp_backend_request_head(d.breqs[0], 401, mcp_str("text/plain"));
+    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+    has(a.text, "-32603");
+    client_close(&d, &a);
+
+    /* for the next client the server is asked again */
+
+    server_is_asked();
+}
+
+
+TEST(list_with_a_resume_token_is_not_stored)
+{
+    list(&a);
+    sends("tools/list");
+    answer("{\"tools\":[],\"nextResumeToken\":\"secret\"}");
+    client_close(&d, &a);
+
+    server_is_asked();
+}
+
+
+TEST(list_changes_before_an_older_response_it_is_not_stored)
+{
+    list(&a);
+    sends("tools/list");
+    mcp_upstream_lists_drop(d.process[0].worker, &d.endpoint, 0,
+                            MCP_LIST_TOOLS);
+    answer(PAGE("one"));
+    has(a.text, "\"one\"");
+    client_close(&d, &a);
+
+    server_is_asked();
+    client_close(&d, &a);
+    cached("\"two\"");
+}
+
+
+TEST(list_is_invalid_it_is_not_stored)
+{
+    list(&a);
+    sends("tools/list");
+    answer("{\"tools\":null}");
+    client_close(&d, &a);
+
+    fill_cache();
+    cached("\"one\"");
+}
+
+
+TEST(list_of_another_process_is_not_used)
+{
+    fill_cache();
+    client_post(&d, 1, &a, session, LIST);
+    sends("tools/list");
+    answer(PAGE("two"));
+    has(a.text, "\"two\"");
+}
+
+
+RUN_TESTS(setup_lists, teardown)

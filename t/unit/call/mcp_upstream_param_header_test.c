@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* A call that an MCP server of 2026-07-28 has refused because of a header: its
+ * deadline, and its error if the server does not list its tools. */
+
+#include "upstream_cases.h"
+
+#include "call/mcp_upstream_param_header.h"
+
+
+#define REFUSAL  "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32020," \
+                 "\"message\":\"Header mismatch\"}}"
+
+#define OTHERS   "{\"tools\":[],\"nextCursor\":\"more\"}"
+#define TOOLS    "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":{"          \
+                 "\"properties\":{\"a\":{\"type\":\"integer\","              \
+                 "\"x-mcp-header\":\"A\"}}}}]}"
+
+
+static int
+setup_params(void **state)
+{
+    setup_upstream(state);
+
+    target.upstream = MCP_UPSTREAM_MODERN;
+    d.endpoint.catalog = NULL;
+
+    return 0;
+}
+
+
+/* Calls a tool, which the server refuses after a time. */
+static void
+refused(uint64_t after)
+{
+    mcp_backend_request_t  *breq;
+
+    call_tool(&a);
+    breq = sends("tools/call");
+    driver_wait(&d, after);
+    mcp_backend_request_head(breq, 400, mcp_str("application/json"));
+    backend_send(&d, breq, REFUSAL);
+    backend_end(&d, breq, MCP_FAULT_NONE);
+    sends("tools/list");
+}
+
+
+/* Checks that the client has got the error of the call, and that no backend
+ * request is left. */
+static void
+call_has_failed(void)
+{
+    has(a.text, "\"code\":-32603,\"message\":\"Upstream failed\"");
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(call_is_sent_again_it_ends_within_its_first_timeout)
+{
+    refused(20000);
+    driver_wait(&d, 5000);
+    answer(TOOLS);
+    sends("tools/call");
+    driver_wait(&d, 4999);
+    has_not(a.text, "error");
+    driver_wait(&d, 1);
+    has(a.text, "Backend timed out");
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(list_has_many_pages_the_call_ends_within_its_timeout)
+{
+    refused(0);
+    driver_wait(&d, 9000);
+    answer(OTHERS);
+    driver_wait(&d, 9000);
+    answer(OTHERS);
+    driver_wait(&d, 9000);
+    answer(OTHERS);
+    sends("\"more\"");
+    driver_wait(&d, 2999);
+    has_not(a.text, "error");
+    driver_wait(&d, 1);
+    call_has_failed();
+}
+
+
+TEST(server_asks_after_the_second_call_the_third_one_has_its_own_time)
+{
+    char  id[72];
+
+    refused(20000);
+    answer(TOOLS);
+    sends("tools/call");
+    answer(ROUND(ONE(FORM)));
+    driver_wait(&d, 15000);
+    question_id(a.text, "elicitation/create", id);
+    reply(1, session, id, "\"result\":{\"action\":\"accept\"}");
+    sends("inputResponses");
+    driver_wait(&d, 29999);
+    has_not(a.text, "error");
+    answer(RESULT);
+    has(a.text, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(server_does_not_list_its_tools_the_client_gets_the_error_of_the_call)
+{
+    refused(0);
+    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    call_has_failed();
+}
+
+
+TEST(server_lists_its_tools_too_late_the_client_gets_the_error_of_the_call)
+{
+    refused(0);
+    driver_wait(&d, 10000);
+    call_has_failed();
+}
+
+
+TEST(response_of_the_list_is_an_error_the_client_gets_the_error_of_the_call)
+{
+    refused(0);
+    backend_answer(&d, d.breqs[0],
+                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,"
+                   "\"message\":\"no tools\"}}");
+    call_has_failed();
+}
+
+
+TEST(response_is_published_while_tools_are_listed_it_is_ignored)
+{
+    char        url[512];
+    const char  *path;
+
+    refused(1500);
+    path = publish_url_of(d.breqs[0], url, sizeof(url));
+    publish(1, &b, path, TOOLS);
+    assert_int_equal(b.status, 202);
+    publish(1, &b, path, ANSWER);
+    has_not(a.text, RESULT);
+    sends("tools/list");
+    answer(TOOLS);
+    assert_int_equal(sends("tools/call")->n_headers, 1);
+    answer(RESULT);
+    has(a.text, RESULT);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+RUN_TESTS(setup_params, teardown)
