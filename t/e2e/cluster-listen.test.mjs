@@ -327,7 +327,7 @@ test('node reloads: its new processes get notifications of other nodes before th
 
     t.after(() => redis.stop());
 
-    const http = { mcp_cluster_node_timeout: '10m' };
+    const http = { mcp_cluster_node_timeout: '10m', mcp_cluster_timeout: '10s' };
     const nodes = await together([
         node(redis.url, { http }), node(redis.url, { kind: OTHER, http })]);
 
