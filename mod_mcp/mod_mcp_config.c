@@ -2,7 +2,7 @@
 
 /*
  * Sections, their inheritance, and the endpoints that result.  The core checks
- * values (mcp_setup.h).
+ * values (mcp_setup_directive.h).
  */
 
 #include "mod_mcp_config.h"

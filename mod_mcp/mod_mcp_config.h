@@ -10,7 +10,7 @@
 #include "ap_expr.h"
 
 #include "mcp_cluster_conf.h"
-#include "mcp_setup.h"
+#include "mcp_setup_directive.h"
 #include "mcp_worker.h"
 
 #define MOD_MCP_HANDLER          "mcp"

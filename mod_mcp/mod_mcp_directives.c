@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Directives.  The core checks their values (mcp_setup.h, mcp_option.h); this
+ * Directives.  The core checks their values (mcp_setup_directive.h, mcp_option.h); this
  * file has their names and reads their files.
  */
 

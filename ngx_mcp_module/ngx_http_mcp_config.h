@@ -13,7 +13,7 @@
 #include "ngx_http_mcp_zone.h"
 
 #include "mcp_cluster_conf.h"
-#include "mcp_setup.h"
+#include "mcp_setup_directive.h"
 
 
 typedef struct {

@@ -9,7 +9,7 @@
 
 #include "ngx_http_mcp_module.h"
 
-#include "mcp_setup.h"
+#include "mcp_setup_directive.h"
 
 
 /* Rejects an earlier name of a directive; cmd->post is the name to use

@@ -13,7 +13,7 @@
 #include "base/mcp_arena.h"
 #include "config/mcp_item_access.h"
 #include "mcp_directive.h"
-#include "mcp_setup.h"
+#include "mcp_setup_directive.h"
 #include "rpc/mcp_revision.h"
 
 

@@ -9,7 +9,7 @@
 #define MCP_CLUSTER_CONF_H_INCLUDED
 
 
-#include "mcp_setup.h"
+#include "mcp_setup_directive.h"
 
 
 #define MCP_CLUSTER_SEEDS         16
@@ -117,7 +117,7 @@ void mcp_cluster_setup_free(mcp_cluster_setup_t *setup);
  * of a directive. They return MCP_OK, or
  *   MCP_ERR_CONFIG  error (MCP_SETUP_ERROR_MAX bytes) has the reason; the error
  *                   MCP_SETUP_DUPLICATE ("is duplicate") is to follow the
- *                   directive's name, see mcp_setup.h
+ *                   directive's name, see mcp_setup_directive.h
  *   MCP_ERR_MEMORY
  */
 

@@ -10,7 +10,7 @@
 
 #include "memory_cases.h"
 
-#include "mcp_setup.h"
+#include "mcp_setup_directive.h"
 
 
 #define KEY      "0123456789abcdef0123456789abcdef"

@@ -5,8 +5,8 @@
  * files and provides memory. The names of directives are in mcp_directive.h. */
 
 
-#ifndef MCP_SETUP_H_INCLUDED
-#define MCP_SETUP_H_INCLUDED
+#ifndef MCP_SETUP_DIRECTIVE_H_INCLUDED
+#define MCP_SETUP_DIRECTIVE_H_INCLUDED
 
 
 #include "mcp_option.h"
@@ -284,4 +284,4 @@ const mcp_keys_t *mcp_setup_keys(const mcp_setup_t *setup);
 mcp_str_t mcp_setup_publish_secret(const mcp_setup_t *setup);
 
 
-#endif /* MCP_SETUP_H_INCLUDED */
+#endif /* MCP_SETUP_DIRECTIVE_H_INCLUDED */
