@@ -152,8 +152,8 @@ TEST(test_elsewhere)
     assert_int_equal(p.disconnects, 1);
     assert_string_equal(p.te.last, "cluster: one:6379: the address leads to "
                         "another Redis now: connecting again; until "
-                        "mcp_cluster_node_timeout is over, no call with a key "
-                        "starts");
+                        "mcp_cluster_node_timeout is over, no call with an "
+                        "idempotencyKey starts");
 
     /* the registration contains that the process was a member elsewhere */
 
