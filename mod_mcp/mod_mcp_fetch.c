@@ -757,8 +757,8 @@ mcp_fault_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail)
 
     rc = ap_process_request_internal(r);
 
-    /* the call may have been cancelled while it waited for a thread, or with
-     * prefork for another call */
+    /* the call may have been cancelled while it waited: for a thread or, with
+     * prefork, for the end of another call */
 
     if (rc == OK && mod_mcp_proxy_is_aborted(req)) {
         current = NULL;

@@ -341,8 +341,8 @@ mcp_input_pause(mcp_request_t *req)
 
     if (now >= req->pause_until) {
         mcp_call_log(req->call, MCP_LOG_ERROR, "timed out",
-                     "for mcp_input_timeout the backend has requested input "
-                     "again and again, but without a question");
+                     "the backend kept requesting input without asking a "
+                     "question until mcp_input_timeout expired");
         mcp_call_fail(req, MCP_FAULT_BACKEND_TIMEOUT);
         return MCP_OK;
     }

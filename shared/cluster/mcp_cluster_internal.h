@@ -183,14 +183,14 @@ struct mcp_link_s {
 
     mcp_wire_t          *wire;
     mcp_buf_t            out[2];       /* output buffers: one is being written,
-                                          the other, growing one collects new
-                                          commands */
+                                          new commands are appended to the
+                                          other one, the growing buffer */
     unsigned             writing;      /* index of the buffer that is being
                                           written */
     size_t               written;      /* number of bytes of out[writing] that
                                           were written */
-    size_t               copied;       /* bytes of replications' commands in
-                                          the growing buffer */
+    size_t               copied;       /* number of bytes of the growing buffer
+                                          that are commands of replications */
 
     mcp_link_pending_t   pending[MCP_LINK_WINDOW];     /* ring of the commands
                                                           without a reply */

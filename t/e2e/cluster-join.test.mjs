@@ -217,7 +217,7 @@ describe('at two nodes', { concurrency: true }, () => {
 });
 
 
-test('one idempotency key, another mcp_cluster_endpoint: each endpoint executes its call',
+test('same idempotency key, different mcp_cluster_endpoint: each endpoint executes its call',
      async (t) => {
     const other = await start(OTHER, {}, redis.url,
                               { mcp_cluster_endpoint: 'other' });

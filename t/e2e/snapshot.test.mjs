@@ -56,7 +56,7 @@ const visible = structuredClone(catalog);
 visible.tools.forEach((tool) => delete tool['x-mcp-stream-after']);
 
 
-test('mcp-snapshot of lists with several pages: equal to the catalog',
+test('mcp-snapshot, server whose lists have several pages: writes all items',
      async () => {
     const { code, out, errors } = await snapshot(server.url);
 

@@ -115,7 +115,7 @@ describe('stream that the server closes before the response', () => {
                          ['one', 'two', 'three']);
     });
 
-    test('stream is cut within an event: this event is dropped, the GET has the id before it',
+    test('stream is cut within an event: this event is dropped, Last-Event-ID is that of the event before it',
          async () => {
         upstream.answer = (call) => {
             head(call);
@@ -166,7 +166,7 @@ describe('stream that the server closes before the response', () => {
         assert.equal(textOf(await it.tool('add')), 'resumed');
     });
 
-    test('resumed stream stays open after the response: the module closes it',
+    test('server keeps a resumed stream open after the response: the module closes it',
          async () => {
         const closed = Promise.withResolvers();
 

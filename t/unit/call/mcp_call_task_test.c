@@ -121,7 +121,7 @@ TEST(test_time)
 }
 
 
-/* Ends of a task without a result. */
+/* The ways in which a task can end without a result. */
 TEST(test_ends)
 {
     mcp_backend_request_t  *breq;

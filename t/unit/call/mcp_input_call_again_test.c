@@ -49,7 +49,7 @@ TEST(test_pauses)
     assert_int_equal(a.ended, 1);
     has(a.text, "\"code\":-32603");
     has(a.text, "timed out");
-    has(d.te.last, "again and again, but without a question");
+    has(d.te.last, "kept requesting input without asking a question");
 }
 
 

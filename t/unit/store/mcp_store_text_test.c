@@ -389,7 +389,8 @@ TEST(test_least_recently_used)
     assert_true(kept(2, 0) && !there_is(1, 3) && kept(1, 2));
     assert_int_equal(texts(), 4);
 
-    /* after a repair the order is any: one of the older texts is replaced */
+    /* a repair does not keep the order of age: any of the older texts may be
+     * replaced */
 
     store_repair(&d);
     assert_ok(add(1, 6));

@@ -250,7 +250,7 @@ static struct {
 } mischief;
 
 
-/* Makes process 1 take over the stream of process 0 whenever process 0
+/* Makes a consumer of process 1 displace that of process 0 each time process 0
  * releases the lock, so that there is always another wake-up. */
 static void
 wake_again(void *ctx)
