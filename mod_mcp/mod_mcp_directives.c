@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Directives.  The core checks their values (mcp_setup_directive.h, mcp_option.h); this
- * file has their names and reads their files.
+ * Directives.  The core checks their values (mcp_setup_directive.h,
+ * mcp_number_option.h); this file has their names and reads their files.
  */
 
 #include "mod_mcp_directives.h"

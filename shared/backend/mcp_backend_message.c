@@ -7,7 +7,7 @@
 
 
 #include "backend/mcp_backend_internal.h"
-#include "rpc/mcp_id.h"
+#include "rpc/mcp_request_id.h"
 
 
 static const char *const  mcp_backend_problems[] = {

@@ -62,7 +62,7 @@ typedef enum {
                                   (mcp_resume_by_token.c); sealed: a token that
                                   contains a backend's token
                                   (mcp_resume_by_token_backend.c) */
-    MCP_TOKEN_TASK = 't',      /* signed: a task's id (mcp_id.c) */
+    MCP_TOKEN_TASK = 't',      /* signed: a task's id (mcp_request_id.c) */
     MCP_TOKEN_STATE = 'i'      /* sealed: a backend's requestState
                                   (mcp_request_state.c) */
 } mcp_token_e;

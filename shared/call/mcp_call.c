@@ -12,7 +12,7 @@
 
 #include "call/mcp_upstream_ask.h"
 #include "call/mcp_call_internal.h"
-#include "call/mcp_upstream_ask_stateless.h"
+#include "call/mcp_upstream_ask_stateless_client.h"
 #include "call/mcp_call_outcome.h"
 #include "rpc/mcp_fault.h"
 #include "worker/mcp_answer.h"

@@ -301,8 +301,8 @@ struct mcp_call_s {
                                                 have to be notified of its new
                                                 status */
     unsigned                    rounds:1;   /* 1: questions of its server end
-                                               the client's request, see
-                                               mcp_upstream_ask_stateless.h */
+                                               the request of a client without
+                                               a session */
     unsigned                    joinable:1; /* 1: other requests may join the
                                                call; set when a backend is
                                                called */

@@ -13,14 +13,14 @@
  *   mcp_backend_request.c            a backend request
  *   mcp_backend_request_variables.c  the variables for a backend
  *   mcp_backend_request_upstream.c   the request for an MCP server
- *   mcp_upstream_list_answer.c       cached lists of an MCP server
+ *   mcp_upstream_list_from_cache.c   cached lists of an MCP server
  *   mcp_upstream_param_header.c      headers from the arguments of a tool
  *   mcp_upstream_session.c           the session at an MCP server
  *   mcp_upstream_resume.c            resuming a stream of an MCP server
  *   mcp_upstream_listen.c            the GET stream of a session
  *   mcp_upstream_detect_form.c       the form of an MCP server
  *   mcp_upstream_health.c            the statistics of an MCP server
- *   mcp_backend_request_receive.c    messages from a backend
+ *   mcp_backend_request_message.c    messages from a backend
  *   mcp_backend_request_subscribe.c  subscriptions of a session
  *   mcp_inbox.c                      posts from other processes
  *   mcp_cancel.c                     cancellation
@@ -292,7 +292,7 @@ int  mcp_backend_request_to_upstream(mcp_request_t *req);
 void mcp_backend_request_meta(mcp_request_t *req, mcp_upstream_meta_t *meta);
 
 
-/* --- mcp_backend_request_receive.c --- */
+/* --- mcp_backend_request_message.c --- */
 
 /*
  * Processes one message from the backend or the publish endpoint. Returns

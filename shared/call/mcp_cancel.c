@@ -18,7 +18,7 @@
 #include "call/mcp_call_outcome.h"
 #include "config/mcp_tenant.h"
 #include "json/mcp_json_scan.h"
-#include "rpc/mcp_id.h"
+#include "rpc/mcp_request_id.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_resume_hooks.h"
 

@@ -16,7 +16,7 @@
 #include "call/mcp_input.h"
 #include "call/mcp_upstream_ask.h"
 #include "http/mcp_sse.h"
-#include "rpc/mcp_id.h"
+#include "rpc/mcp_request_id.h"
 
 
 /* --- questions that send the user to a URL --- */

@@ -23,7 +23,8 @@ int mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
 /*
  * Opens the sealed request state in the message of x. *state is the state of a
  * backend, a raw JSON string, or that of a running call
- * (call/mcp_upstream_ask_stateless.h). name and target belong to the request.
+ * (call/mcp_upstream_ask_stateless_client.h). name and target belong to the
+ * request.
  *
  * Returns MCP_FAULT_NONE, MCP_FAULT_REQUEST_STATE for an invalid state, or
  * MCP_FAULT_INTERNAL.

@@ -4,7 +4,7 @@
  * in another process, and passing the response to it. */
 
 #include "call/mcp_input.h"
-#include "rpc/mcp_id.h"
+#include "rpc/mcp_request_id.h"
 #include "worker/mcp_cluster_operation.h"
 
 

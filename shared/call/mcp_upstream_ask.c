@@ -4,8 +4,8 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_respond.h"
-#include "call/mcp_upstream_ask_stateless.h"
-#include "rpc/mcp_id.h"
+#include "call/mcp_upstream_ask_stateless_client.h"
+#include "rpc/mcp_request_id.h"
 
 
 /* JSON-RPC errors of a client that cannot answer a question (2025-11-25,

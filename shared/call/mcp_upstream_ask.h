@@ -8,8 +8,8 @@
  * A question is sent to a client that has declared the capability, on the
  * stream of its call, and the client's response is POSTed to the server, while
  * the request continues there. A client without a session gets it as its
- * response, see mcp_upstream_ask_stateless.h. A question that the client cannot
- * answer gets an error at once. If the client does not answer within
+ * response, see mcp_upstream_ask_stateless_client.h. A question that the client
+ * cannot answer gets an error at once. If the client does not answer within
  * mcp_input_timeout, or a client without a session within mcp_state_lifetime,
  * the server gets the result "cancel" or an error.
  */

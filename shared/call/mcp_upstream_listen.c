@@ -6,7 +6,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_ask.h"
-#include "call/mcp_upstream_list_answer.h"
+#include "call/mcp_upstream_list_from_cache.h"
 #include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_wait.h"
 #include "mcp_http.h"

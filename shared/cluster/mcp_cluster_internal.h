@@ -5,7 +5,7 @@
  *
  *   mcp_cluster.c               the node: joins, sends heartbeats, sees the
  *                               members
- *   mcp_cluster_admission.c       the list of members, and why the node is
+ *   mcp_cluster_members.c       the list of members, and why the node is
  *                               rejected
  *   mcp_cluster_link.c          one connection to Redis and its life cycle
  *   mcp_cluster_command.c       commands on a connection, and their replies
@@ -268,7 +268,7 @@ struct mcp_cluster_s {
                                               mcp_cluster_broadcast.c */
     mcp_link_t                    probe;   /* connection of the leader, closed
                                               after its query, see
-                                              mcp_cluster_admission.c */
+                                              mcp_cluster_members.c */
     char                          run[MCP_NODE_RUN_MAX + 1]; /* run id of the
                                               Redis at which this process has
                                               registered; empty: unknown */
@@ -408,7 +408,7 @@ int mcp_cluster_is_unreachable(void *data);
 int mcp_cluster_clock(void *data);
 
 
-/* --- mcp_cluster_admission.c --- */
+/* --- mcp_cluster_members.c --- */
 
 /* Stores the list of members from the reply {"OK", time, layout, members} to a
  * registration or heartbeat, so that every process can show it. */

@@ -18,7 +18,7 @@
  *   mcp_cluster_append_reply.c   the replies to its commands
  *   mcp_cluster_keep.c           renewal of many idle streams
  *   mcp_cluster_mirror.c         feeding a mirror
- *   mcp_cluster_join.c           joining a call at another node
+ *   mcp_cluster_join_calls.c     joining a call at another node
  *   mcp_cluster_remote_resume.c  resuming a stream of another node
  *   mcp_cluster_topic.c          topics of a session's own stream
  *   mcp_cluster_token.c          resume tokens that are valid once
@@ -467,7 +467,7 @@ int mcp_codec_decode_spec(const mcp_mem_t *mem, mcp_str_t text,
 int mcp_codec_is_message(const mcp_mem_t *mem, mcp_str_t text);
 
 
-/* --- mcp_cluster_join.c --- */
+/* --- mcp_cluster_join_calls.c --- */
 
 /* Returns 1 if Redis still has to decide whether this stream is the first
  * among the streams for equal calls. */

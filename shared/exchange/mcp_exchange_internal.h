@@ -3,23 +3,23 @@
 /*
  * Internal declarations of the files that handle requests:
  *
- *   mcp_exchange.c          the life of an exchange
- *   mcp_exchange_head.c     headers, HTTP method
- *   mcp_exchange_param.c    headers that repeat arguments
- *   mcp_exchange_cors.c     CORS
- *   mcp_exchange_session.c  checks and end of the session
- *   mcp_dispatch.c          a POST
- *   mcp_join.c              joining equal calls
- *   mcp_batch.c             a POST with several messages
- *   mcp_initialize.c        initialize
- *   mcp_describe.c          the description of an MCP server
- *   mcp_listen.c            subscriptions/listen
- *   mcp_listen_filter.c     its filter
- *   mcp_listen_task.c       subscriptions to tasks
- *   mcp_permission.c        access to single items
- *   mcp_routing_decision.c  which requests a backend answers
- *   mcp_task.c              tasks from their clients' point of view
- *   mcp_publish.c           the publish endpoint
+ *   mcp_exchange.c           the life of an exchange
+ *   mcp_exchange_head.c      headers, HTTP method
+ *   mcp_exchange_param.c     headers that repeat arguments
+ *   mcp_exchange_cors.c      CORS
+ *   mcp_exchange_session.c   checks and end of the session
+ *   mcp_dispatch.c           a POST
+ *   mcp_join_calls.c         joining equal calls
+ *   mcp_batch.c              a POST with several messages
+ *   mcp_initialize.c         initialize
+ *   mcp_describe_upstream.c  the description of an MCP server
+ *   mcp_listen.c             subscriptions/listen
+ *   mcp_listen_filter.c      its filter
+ *   mcp_listen_task.c        subscriptions to tasks
+ *   mcp_permission.c         access to single items
+ *   mcp_routing_decision.c   which requests a backend answers
+ *   mcp_task.c               tasks from their clients' point of view
+ *   mcp_publish.c            the publish endpoint
  */
 
 

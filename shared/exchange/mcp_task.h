@@ -9,7 +9,7 @@
 #define MCP_TASK_H_INCLUDED
 
 
-#include "rpc/mcp_id.h"
+#include "rpc/mcp_request_id.h"
 #include "worker/mcp_cluster_operation.h"
 
 

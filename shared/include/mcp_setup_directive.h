@@ -9,7 +9,7 @@
 #define MCP_SETUP_DIRECTIVE_H_INCLUDED
 
 
-#include "mcp_option.h"
+#include "mcp_number_option.h"
 
 
 #define MCP_SETUP_ERROR_MAX         512        /* maximum length of an error,

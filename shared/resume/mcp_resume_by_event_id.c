@@ -9,7 +9,7 @@
 
 
 #include "resume/mcp_resume_common.h"
-#include "rpc/mcp_id.h"
+#include "rpc/mcp_request_id.h"
 #include "worker/mcp_notification.h"
 
 

@@ -12,7 +12,7 @@
 
 
 #include "resume/mcp_resume_common.h"
-#include "rpc/mcp_id.h"
+#include "rpc/mcp_request_id.h"
 
 
 #define MCP_RESUME_REQUEST_LEN    (MCP_STREAM_ID_LEN + MCP_DIGEST_LEN + 4 + 1)

@@ -24,7 +24,7 @@
 
 #include "base/mcp_utf8.h"
 #include "rpc/mcp_digest.h"
-#include "rpc/mcp_id.h"
+#include "rpc/mcp_request_id.h"
 
 
 /*

@@ -4,17 +4,17 @@
  * The layout of the region, and the functions that the store's files share.
  * Only files of this folder and tests include it.
  *
- *   mcp_store.c           format, lock, sweep, counters
- *   mcp_store_process.c   processes: attach, drain, reclaim, adopt
- *   mcp_store_chunk.c     chunks, lists, private chains
- *   mcp_store_log.c       records in a chain of chunks
- *   mcp_store_create.c    creation of a stream
- *   mcp_store_stream.c    session, states, end and times of a stream
- *   mcp_store_append.c    retention, appending, room in the region
- *   mcp_store_inbox.c     post, take, cancel
- *   mcp_store_task.c      tasks: keep, lookup
- *   mcp_store_consumer.c  watch, unwatch, read
- *   mcp_store_join.c      calls that other requests may join, and
+ *   mcp_store.c                format, lock, sweep, counters
+ *   mcp_store_process.c        processes: attach, drain, reclaim, adopt
+ *   mcp_store_chunk.c          chunks, lists, private chains
+ *   mcp_store_log.c            records in a chain of chunks
+ *   mcp_store_stream_create.c  creation of a stream
+ *   mcp_store_stream.c         session, states, end and times of a stream
+ *   mcp_store_append.c         retention, appending, room in the region
+ *   mcp_store_inbox.c          post, take, cancel
+ *   mcp_store_task.c           tasks: keep, lookup
+ *   mcp_store_consumer.c       watch, unwatch, read
+ *   mcp_store_join_calls.c     calls that other requests may join, and
  *                                 their joined readers
  *   mcp_store_replication.c       replicated streams, the last visible event,
  *                                 client input from other nodes
@@ -1233,7 +1233,7 @@ void mcp_store_log_mark(mcp_store_head_t *head, mcp_store_log_t *log,
     uint32_t index, uint32_t chunks);
 
 
-/* --- mcp_store_create.c --- */
+/* --- mcp_store_stream_create.c --- */
 
 /* The values with which a mirror begins: its first event is after + 1. */
 typedef struct {
@@ -1565,7 +1565,7 @@ void mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
 
 
-/* --- mcp_store_join.c --- */
+/* --- mcp_store_join_calls.c --- */
 
 /* Sets *out to the stream that a request with this spec can join, or to NULL
  * if there is none. Returns MCP_OK, or MCP_ERR_DENIED if the stream has other

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Lookups of a stream, and its life: its session, its states, its end, its
- * times. For its creation see mcp_store_create.c, for its consumer
+ * times. For its creation see mcp_store_stream_create.c, for its consumer
  * mcp_store_consumer.c, for messages to its owner mcp_store_inbox.c. */
 
 

@@ -88,7 +88,7 @@ int mcp_consumer_fetch(mcp_exchange_t *x, mcp_buf_t *events);
 /* The hook "read" for a request that reads the stream of another request's
  * call: writes the messages of the stream without event ids, up to the
  * response with the id of the reading request. The response may be a question,
- * so that the call continues (call/mcp_upstream_ask_stateless.h). */
+ * so that the call continues (call/mcp_upstream_ask_stateless_client.h). */
 int mcp_consumer_copy(mcp_exchange_t *x);
 
 /* Returns 1 if mcp_close_after may close the connection, because the client

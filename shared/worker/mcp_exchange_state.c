@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "rpc/mcp_id.h"
+#include "rpc/mcp_request_id.h"
 #include "worker/mcp_exchange_state.h"
 
 

@@ -3,7 +3,7 @@
 /*
  * Cache of the lists of MCP servers without a catalog: pages of the responses
  * to tools/list, prompts/list, resources/list and resources/templates/list.
- * Each worker has its own. call/mcp_upstream_list_answer.h decides which
+ * Each worker has its own. call/mcp_upstream_list_from_cache.h decides which
  * requests may use it.
  */
 

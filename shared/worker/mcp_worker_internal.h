@@ -339,8 +339,8 @@ typedef struct {
                                                   session is that of the
                                                   call */
     unsigned               rounds:1;   /* 1: a question of the call may end
-                                          this response, see
-                                          call/mcp_upstream_ask_stateless.h */
+                                          this response; the client has no
+                                          session */
     unsigned               answered:1; /* 1: the response of the call was
                                           written with the id of this
                                           request */

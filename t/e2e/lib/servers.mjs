@@ -3,7 +3,7 @@
 // The differences between the servers that the tests run on.
 //
 // Tests write options with nginx's names and units. The names for Apache come
-// from shared/include/mcp_option.h.
+// from shared/include/mcp_number_option.h.
 
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -33,7 +33,7 @@ const OTHERS = {
     mcp_publish_url: 'MCPPublishURL',
 };
 
-const table = ['mcp_option.h', 'mcp_cluster_conf.h']
+const table = ['mcp_number_option.h', 'mcp_cluster_conf.h']
     .map((file) => fs.readFileSync(`${root}/shared/include/${file}`, 'utf8'))
     .join('\n');
 const apacheNames = new Map([
@@ -46,7 +46,7 @@ function apacheName(name) {
     const apache = apacheNames.get(name);
 
     if (apache === undefined) {
-        throw new Error(`${name} has no name in shared/include/mcp_option.h`);
+        throw new Error(`${name} has no name in shared/include/mcp_number_option.h`);
     }
 
     return apache;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "call/mcp_upstream_list_answer.h"
+#include "call/mcp_upstream_list_from_cache.h"
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_session.h"

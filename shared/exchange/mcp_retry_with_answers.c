@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "exchange/mcp_retry.h"
+#include "exchange/mcp_retry_with_answers.h"
 
 #include "call/mcp_input.h"
-#include "call/mcp_upstream_ask_stateless.h"
+#include "call/mcp_upstream_ask_stateless_client.h"
 #include "rpc/mcp_fault.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"

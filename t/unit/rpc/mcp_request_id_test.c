@@ -4,7 +4,7 @@
 
 
 #include "test_env.h"
-#include "rpc/mcp_id.h"
+#include "rpc/mcp_request_id.h"
 
 
 /* The texts in a row are spellings of one value; texts in different rows are

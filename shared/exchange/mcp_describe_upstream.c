@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "exchange/mcp_describe.h"
+#include "exchange/mcp_describe_upstream.h"
 
 #include "exchange/mcp_exchange_internal.h"
 #include "rpc/mcp_upstream_body.h"

@@ -14,8 +14,8 @@
  */
 
 
-#ifndef MCP_UPSTREAM_LIST_ANSWER_H_INCLUDED
-#define MCP_UPSTREAM_LIST_ANSWER_H_INCLUDED
+#ifndef MCP_UPSTREAM_LIST_FROM_CACHE_H_INCLUDED
+#define MCP_UPSTREAM_LIST_FROM_CACHE_H_INCLUDED
 
 
 #include "call/mcp_call.h"
@@ -48,4 +48,4 @@ int mcp_upstream_list_stale(mcp_request_t *req, mcp_fault_e fault,
     mcp_backend_msg_t *msg);
 
 
-#endif /* MCP_UPSTREAM_LIST_ANSWER_H_INCLUDED */
+#endif /* MCP_UPSTREAM_LIST_FROM_CACHE_H_INCLUDED */

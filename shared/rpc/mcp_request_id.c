@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "rpc/mcp_id.h"
+#include "rpc/mcp_request_id.h"
 
 
 /* maximum number of digits of an exponent that is evaluated */

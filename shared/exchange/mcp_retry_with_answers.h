@@ -4,12 +4,12 @@
  * Repeated requests with the answers to questions of an MCP server with
  * sessions, from clients without a session (2026-07-28, basic/patterns/mrtr).
  * The call of the first request is still running: the server has asked on its
- * stream (call/mcp_upstream_ask_stateless.h).
+ * stream (call/mcp_upstream_ask_stateless_client.h).
  */
 
 
-#ifndef MCP_RETRY_H_INCLUDED
-#define MCP_RETRY_H_INCLUDED
+#ifndef MCP_RETRY_WITH_ANSWERS_H_INCLUDED
+#define MCP_RETRY_WITH_ANSWERS_H_INCLUDED
 
 
 #include "exchange/mcp_exchange_internal.h"
@@ -30,4 +30,4 @@ int mcp_retry_is(mcp_str_t state);
 int mcp_retry(mcp_exchange_t *x, mcp_str_t state);
 
 
-#endif /* MCP_RETRY_H_INCLUDED */
+#endif /* MCP_RETRY_WITH_ANSWERS_H_INCLUDED */

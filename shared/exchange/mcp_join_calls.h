@@ -3,8 +3,8 @@
 /* Joining equal calls. */
 
 
-#ifndef MCP_JOIN_H_INCLUDED
-#define MCP_JOIN_H_INCLUDED
+#ifndef MCP_JOIN_CALLS_H_INCLUDED
+#define MCP_JOIN_CALLS_H_INCLUDED
 
 
 #include "exchange/mcp_exchange_internal.h"
@@ -26,4 +26,4 @@ int mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call,
     const mcp_routing_t *v);
 
 
-#endif /* MCP_JOIN_H_INCLUDED */
+#endif /* MCP_JOIN_CALLS_H_INCLUDED */

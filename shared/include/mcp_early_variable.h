@@ -8,8 +8,8 @@
  */
 
 
-#ifndef MCP_EARLY_HEADER_H_INCLUDED
-#define MCP_EARLY_HEADER_H_INCLUDED
+#ifndef MCP_EARLY_VARIABLE_H_INCLUDED
+#define MCP_EARLY_VARIABLE_H_INCLUDED
 
 
 #include "mcp_endpoint.h"
@@ -68,4 +68,4 @@ int mcp_early_header_next(const mcp_early_header_t *sent, size_t *at,
     mcp_str_t *variable, mcp_str_t *value);
 
 
-#endif /* MCP_EARLY_HEADER_H_INCLUDED */
+#endif /* MCP_EARLY_VARIABLE_H_INCLUDED */

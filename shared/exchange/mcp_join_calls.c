@@ -14,7 +14,7 @@
  */
 
 
-#include "exchange/mcp_join.h"
+#include "exchange/mcp_join_calls.h"
 #include "exchange/mcp_task.h"
 #include "rpc/mcp_digest.h"
 #include "worker/mcp_answer.h"

@@ -7,8 +7,8 @@
  */
 
 
-#ifndef MCP_DESCRIBE_H_INCLUDED
-#define MCP_DESCRIBE_H_INCLUDED
+#ifndef MCP_DESCRIBE_UPSTREAM_H_INCLUDED
+#define MCP_DESCRIBE_UPSTREAM_H_INCLUDED
 
 
 #include "worker/mcp_worker_internal.h"
@@ -27,4 +27,4 @@
 int mcp_describe(mcp_exchange_t *x, int (*respond)(mcp_exchange_t *x));
 
 
-#endif /* MCP_DESCRIBE_H_INCLUDED */
+#endif /* MCP_DESCRIBE_UPSTREAM_H_INCLUDED */

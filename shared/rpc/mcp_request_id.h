@@ -9,8 +9,8 @@
  */
 
 
-#ifndef MCP_ID_H_INCLUDED
-#define MCP_ID_H_INCLUDED
+#ifndef MCP_REQUEST_ID_H_INCLUDED
+#define MCP_REQUEST_ID_H_INCLUDED
 
 
 #include "base/mcp_token.h"
@@ -86,4 +86,4 @@ int mcp_task_id_read(mcp_task_id_t *id, const mcp_keys_t *keys, mcp_str_t text,
     uint64_t now);
 
 
-#endif /* MCP_ID_H_INCLUDED */
+#endif /* MCP_REQUEST_ID_H_INCLUDED */

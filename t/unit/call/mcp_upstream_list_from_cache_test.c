@@ -5,7 +5,7 @@
 
 #include "upstream_cases.h"
 
-#include "call/mcp_upstream_list_answer.h"
+#include "call/mcp_upstream_list_from_cache.h"
 #include "worker/mcp_upstream_list_cache.h"
 
 

@@ -6,7 +6,7 @@
  * and waits there. The client gets the question as an InputRequiredResult,
  * which ends its request, while the call continues. Its request state names the
  * call: the client's next request brings the answers and reads on, see
- * exchange/mcp_retry.h.
+ * exchange/mcp_retry_with_answers.h.
  *
  * The end of the client's connection does not cancel such a call as long as a
  * question has no answer. If no connection has read the stream since the last
@@ -14,8 +14,8 @@
  */
 
 
-#ifndef MCP_UPSTREAM_ASK_STATELESS_H_INCLUDED
-#define MCP_UPSTREAM_ASK_STATELESS_H_INCLUDED
+#ifndef MCP_UPSTREAM_ASK_STATELESS_CLIENT_H_INCLUDED
+#define MCP_UPSTREAM_ASK_STATELESS_CLIENT_H_INCLUDED
 
 
 #include "call/mcp_call.h"
@@ -66,4 +66,4 @@ int mcp_upstream_round_answers(const mcp_json_value_t *responses,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_buf_t *out);
 
 
-#endif /* MCP_UPSTREAM_ASK_STATELESS_H_INCLUDED */
+#endif /* MCP_UPSTREAM_ASK_STATELESS_CLIENT_H_INCLUDED */

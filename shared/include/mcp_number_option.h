@@ -5,8 +5,8 @@
  * inheritance and the check of the documentation. */
 
 
-#ifndef MCP_OPTION_H_INCLUDED
-#define MCP_OPTION_H_INCLUDED
+#ifndef MCP_NUMBER_OPTION_H_INCLUDED
+#define MCP_NUMBER_OPTION_H_INCLUDED
 
 
 #include "mcp_endpoint.h"
@@ -183,4 +183,4 @@ int mcp_option_time(mcp_str_t text, uint64_t *ms);
 int mcp_option_size(mcp_str_t text, uint64_t *size);
 
 
-#endif /* MCP_OPTION_H_INCLUDED */
+#endif /* MCP_NUMBER_OPTION_H_INCLUDED */
