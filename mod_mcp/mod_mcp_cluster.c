@@ -411,7 +411,7 @@ static int read_input(connection_t *c)
         n = receive(c, buf);
 
         if (n == 0) {
-            failed(c, "the server closed the connection");
+            failed(c, "Redis closed the connection");
             return 0;
         }
 

@@ -488,8 +488,8 @@ mcp_backend_server_refuses(const mcp_backend_t *b, mcp_json_value_t root,
 
     if (mcp_str_eq(code, mcp_str("-32020"))) {
         mcp_backend_fault(msg, MCP_FAULT_UPSTREAM_STATUS,
-                          "the MCP server reported a header that differs "
-                          "from the body");
+                          "the MCP server rejected the request because a "
+                          "header differs from the body");
         msg->header = 1;
         msg->body = v[MCP_BACKEND_F_ERROR].raw;
         return 1;

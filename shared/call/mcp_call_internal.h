@@ -411,8 +411,9 @@ int  mcp_input_pause(mcp_request_t *req);
 /*
  * In 2025-11-25 a question that sends the user to a URL has an elicitationId,
  * and a notification reports its completion (client/elicitation, "Completion
- * Notifications for URL Mode Elicitation"); in 2026-07-28 neither exists, so
- * backends do not write them.
+ * Notifications for URL Mode Elicitation"). In 2026-07-28, the form in which
+ * backends write questions, neither exists; the core adds both for clients of
+ * 2025-11-25.
  */
 
 /* Notifies the client that the questions in req->urls are completed. Returns

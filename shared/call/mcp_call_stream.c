@@ -520,8 +520,8 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
  * Such a call (exchange/mcp_join_calls.c) has its stream before a backend is
  * called, so that requests in any process find it; if two processes create
  * equal calls at the same time, only one succeeds. The client that has begun
- * the call waits for plain JSON. Until then it is the stream's consumer, without
- * reading, so that the store does not consider the client lost.
+ * the call waits for plain JSON. Until then it is the stream's consumer,
+ * without reading, so that the store does not consider the client lost.
  */
 
 uint64_t

@@ -31,7 +31,7 @@ mcp_upstream_session_set_step(mcp_request_t *req, mcp_upstream_step_e step)
         [MCP_UPSTREAM_STEP_CLOSE] = "ends the session"
     };
 
-    mcp_call_trace(req->call, "request %u: next backend request %s",
+    mcp_call_trace(req->call, "request %u: the next backend request %s",
                    req->breq.request, names[step]);
 
     req->session->step = step;

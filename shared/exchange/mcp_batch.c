@@ -349,7 +349,7 @@ mcp_batch(mcp_exchange_t *x, mcp_str_t text)
 
     mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, (int64_t) n);
     mcp_store_count(x->worker->store,
-                    MCP_COUNT_REVISION + x->client.revision, 1);
+                    mcp_store_count_revision(x->client.revision), 1);
 
     x->msg = &batch->message;
 

@@ -397,7 +397,7 @@ mcp_dispatch_request(mcp_exchange_t *x)
     const mcp_method_t  *method;
 
     mcp_store_count(x->worker->store,
-                    MCP_COUNT_REVISION + x->client.revision, 1);
+                    mcp_store_count_revision(x->client.revision), 1);
 
     if (x->msg->kind == MCP_RPC_REQUEST && !mcp_dispatch_token_usable(x->msg))
     {

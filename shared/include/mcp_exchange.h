@@ -179,8 +179,9 @@ int mcp_exchange_lasts(const mcp_exchange_t *x);
  * request on the connection. */
 int mcp_exchange_ends_first(const mcp_exchange_t *x);
 
-/* Returns 1 if the request may still lead to a call, or has a call that waits
- * before its first backend request, which may need the server's request. */
+/* Returns 1 if the request may still lead to a call, or its call has not yet
+ * started its first backend request: that may need the request structure of
+ * the web server. */
 int mcp_exchange_is_open(const mcp_exchange_t *x);
 
 /* Notifies the exchange that the server's request ends: later changes no

@@ -47,8 +47,8 @@ void mcp_resume_add_flag(mcp_buf_t *buf, int flag);
 
 /* --- streams --- */
 
-/* Returns 1 if the stream belongs to the principal of the exchange, and to its
- * session if it has one. */
+/* Returns 1 if the stream belongs to the principal of the exchange and, if the
+ * exchange has a session, to this session. */
 int mcp_resume_owns(const mcp_exchange_t *x, const mcp_stream_info_t *info);
 
 /* Returns 1 if the stream is that of a call which may be resumed, and

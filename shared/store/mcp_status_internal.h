@@ -114,7 +114,7 @@ int64_t mcp_status_value(const mcp_status_t *status,
 static inline int64_t
 mcp_status_requests(const mcp_status_t *status, mcp_revision_e revision)
 {
-    return status->stats.counter[MCP_COUNT_REVISION + revision];
+    return status->stats.counter[mcp_store_count_revision(revision)];
 }
 
 /* Calls "write" for each row of the call statistics. */

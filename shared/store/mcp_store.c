@@ -9,12 +9,12 @@
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics between processes");
 
 
-/* Maximum number of streams that a sweep collects for report() while the lock
- * is held once. */
+/* Maximum number of streams that a sweep collects for report() each time it
+ * takes the lock. */
 #define MCP_SWEEP_REPORTS  4
 
-/* Maximum number of owners blocked on space that are checked while the lock is
- * held once. */
+/* Maximum number of owners blocked on space that are checked each time the lock
+ * is taken. */
 #define MCP_STORE_FEED     64
 
 /* The numbers of rows of the call statistics, and of records of active

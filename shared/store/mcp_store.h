@@ -1025,10 +1025,18 @@ typedef enum {
                                   not serve */
     MCP_COUNT_STATES,          /* rejected request states */
     MCP_COUNT_JOINED,          /* requests that joined a call */
-    MCP_COUNT_REVISION,        /* requests by revision: the counter of revision
-                                  r is MCP_COUNT_REVISION + r */
+    MCP_COUNT_REVISION,        /* the first counter of requests by revision,
+                                  see mcp_store_count_revision() */
     MCP_COUNT_MAX = MCP_COUNT_REVISION + MCP_REVISION_LIMIT
 } mcp_counter_e;
+
+/* Returns the counter of the requests of a revision. */
+static inline mcp_counter_e
+mcp_store_count_revision(mcp_revision_e revision)
+{
+    return (mcp_counter_e) ((unsigned) MCP_COUNT_REVISION
+                            + (unsigned) revision);
+}
 
 /* Adds delta to a counter or a gauge without the lock. Gauges have a part for
  * each slot, so that the part of a dead process can be removed. */

@@ -95,7 +95,7 @@ test('resume token of a page sent again at any node: the same page, executed onc
 });
 
 
-test('resume token of a page at two nodes at once: executed once, both get the page',
+test('list request with one resume token at two nodes at once: executed once, both clients get the page',
      async () => {
     for (const i of [0, 1]) {
         const args = { key: `once-${i}`, gated: true };

@@ -166,7 +166,7 @@ function behind(name, swallows, send) {
         assert.equal(ending, 'end');
     });
 
-    test('body filter of nginx, listener without events: gets the response head',
+    test('body filter of nginx, listener without events: the client gets the response head',
          async () => {
         const session = await ready;
         const answer = await session.get();

@@ -136,8 +136,8 @@ TEST(test_full)
 }
 
 
-/* A message with the attributes of the histogram for messages without a place:
- * no second histogram with these labels is made. */
+/* A message whose attributes are the labels of the histogram that counts the
+ * messages for which no histogram was free: no second one is made. */
 TEST(test_rest)
 {
     uint32_t            i, found;
