@@ -372,6 +372,7 @@ mcp_cluster_joined(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     mcp_token_retry(cluster);
     mcp_topic_again(cluster);
     mcp_cluster_notification_resend(cluster);
+    mcp_cluster_check_leader(cluster);
 }
 
 
@@ -596,22 +597,34 @@ mcp_cluster_tick(void *data)
 /*
  * Hands the leadership over at once, without waiting for the next heartbeat:
  * broadcasts and the node's queue are not read while there is no leader. A
- * leader that shuts down resigns if another process may take its place, and
- * another process becomes the leader if the last one has resigned.
+ * leader that shuts down resigns if a process that does not shut down may take
+ * its place. Another process becomes the leader if the last one has resigned;
+ * if all processes shut down, it may be one of them.
  */
 static void
 mcp_cluster_check_leader(void *data)
 {
+    int             stops;
     mcp_store_t    *store;
     mcp_cluster_t  *cluster;
 
     cluster = data;
     store = cluster->worker->store;
+    stops = cluster->worker->stopping;
 
-    if (cluster->state == MCP_CLUSTER_MEMBER
-        && (cluster->worker->stopping
-            ? cluster->leads && mcp_store_node_has_other(store)
-            : !cluster->leads && mcp_store_node_is_leaderless(store)))
+    if (cluster->state != MCP_CLUSTER_MEMBER) {
+        return;
+    }
+
+    /* from now on the other processes do not resign in favour of this one */
+
+    if (stops) {
+        mcp_cluster_note_link(cluster);
+    }
+
+    if (cluster->leads ? stops && mcp_store_node_has_other(store)
+                       : mcp_store_node_is_leaderless(store)
+                         && !(stops && mcp_store_node_has_other(store)))
     {
         mcp_cluster_tick(cluster);
     }
