@@ -115,7 +115,10 @@ static int
 mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply,
     const char *command)
 {
-    mcp_str_t  text;
+    static const char  unknown[] = "ERR unknown command";
+
+    mcp_str_t    text;
+    const char  *comma;
 
     /* the link is lost, which was logged before */
 
@@ -132,6 +135,15 @@ mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply,
     if (mcp_login_denies(text)) {
         mcp_login_barred(link, command, reply);
         return 1;
+    }
+
+    /* the error for an unknown command repeats the arguments: passwords */
+
+    comma = text.len > sizeof(unknown) ? memchr(text.data, ',', text.len)
+                                       : NULL;
+
+    if (comma && memcmp(text.data, unknown, sizeof(unknown) - 1) == 0) {
+        text.len = (size_t) (comma - text.data);
     }
 
     mcp_link_fail(link, "%s: %.*s", command,

@@ -74,7 +74,8 @@ TEST(test_bad)
     } bad[] = {
         { "-WRONGPASS invalid username-password pair\r\n",
           "HELLO: WRONGPASS invalid username-password pair" },
-        { "-ERR unknown command `HELLO`\r\n",
+        { "-ERR unknown command `HELLO`, with args beginning with: `2` "
+          "`AUTH` `me` `secret`, \r\n",
           "HELLO: ERR unknown command `HELLO`" },
         { "-NOAUTH HELLO must be called with the client already "
           "authenticated\r\n",
