@@ -741,7 +741,8 @@ mcp_backend_request_tenant(const mcp_backend_request_t *breq)
 int
 mcp_backend_request_is_first(const mcp_backend_request_t *breq)
 {
-    return breq->call->phase == MCP_CALL_TRANSIENT
+    return breq->kind == MCP_BACKEND_REQUEST_CALL
+           && breq->call->phase == MCP_CALL_TRANSIENT
            && breq->call->n_invoked == 1;
 }
 

@@ -18,6 +18,7 @@
  *   mcp_upstream_session.c           the session at an MCP server
  *   mcp_upstream_resume.c            resuming a stream of an MCP server
  *   mcp_upstream_listen.c            the GET stream of a session
+ *   mcp_upstream_listen_refused.c    servers that have none
  *   mcp_upstream_detect_form.c       the form of an MCP server
  *   mcp_upstream_health.c            the statistics of an MCP server
  *   mcp_backend_request_message.c    messages from a backend

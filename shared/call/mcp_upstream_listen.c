@@ -52,6 +52,7 @@ mcp_upstream_listen_is_of(const mcp_upstream_listen_t *listen,
     const mcp_upstream_session_t *session)
 {
     return memcmp(listen->key, session->key, MCP_DIGEST_LEN) == 0
+           && listen->breq.target == session->req->target
            && listen->len == session->len
            && memcmp(listen->id, session->id, listen->len) == 0;
 }
@@ -137,57 +138,6 @@ mcp_upstream_listen_release(mcp_upstream_listen_t *listen)
 
         mcp_upstream_wait_start(req, MCP_FAULT_NONE);
         req = mcp_upstream_listen_user(listen, NULL);
-    }
-}
-
-
-/* --- servers without a stream --- */
-
-static int
-mcp_upstream_listen_key(const mcp_request_t *req,
-    unsigned char key[MCP_DIGEST_LEN])
-{
-    mcp_str_t              parts[4];
-    const mcp_endpoint_t  *endpoint;
-
-    endpoint = req->call->endpoint;
-
-    parts[0] = mcp_str("GET stream of a server");
-    parts[1] = endpoint->identity;
-    parts[2] = (mcp_str_t) { (const char *) endpoint->catalog_key,
-                             MCP_DIGEST_LEN };
-    parts[3] = mcp_endpoint_target(endpoint, req->target);
-
-    return mcp_digest(key, parts, 4);
-}
-
-
-/* Returns 1 if the server has responded to GET with HTTP 405 within
- * mcp_upstream_check. */
-static int
-mcp_upstream_listen_is_refused(const mcp_request_t *req)
-{
-    uint32_t       value;
-    unsigned char  key[MCP_DIGEST_LEN];
-
-    return mcp_upstream_listen_key(req, key) == MCP_OK
-           && mcp_store_value_get(req->call->worker->store,
-                                  MCP_VALUE_UPSTREAM_NO_STREAM, key,
-                                  mcp_call_now(req->call), &value)
-              == MCP_OK;
-}
-
-
-static void
-mcp_upstream_listen_remember(const mcp_request_t *req)
-{
-    unsigned char  key[MCP_DIGEST_LEN];
-
-    if (mcp_upstream_listen_key(req, key) == MCP_OK) {
-        (void) mcp_store_value_set(req->call->worker->store,
-                   MCP_VALUE_UPSTREAM_NO_STREAM, key, 1,
-                   mcp_call_now(req->call)
-                   + req->call->endpoint->targets[req->target].check, NULL);
     }
 }
 
@@ -302,8 +252,19 @@ mcp_upstream_listen_start(mcp_upstream_listen_t *listen)
     listen->held = 0;
     listen->ended = 0;
     listen->starved = 0;
+    listen->asked = NULL;
+    listen->orphan = 0;
     listen->hold = 0;
-    listen->at = mcp_call_now(call) + MCP_UPSTREAM_LISTEN_WAIT;
+    listen->at = mcp_call_now(call);
+
+    if (listen->busy_tries == 0) {
+        listen->deadline = listen->at + MCP_UPSTREAM_LISTEN_WAIT;
+    }
+
+    if (listen->at < listen->deadline) {
+        listen->at = listen->deadline;
+    }
+
     mcp_upstream_listen_set_state(listen, MCP_UPSTREAM_LISTEN_OPENING);
 
     mcp_upstream_listen_queue(listen, MCP_ACT_INVOKE);
@@ -473,7 +434,9 @@ mcp_upstream_listen_create(mcp_request_t *req)
 }
 
 
-/* Returns 1 if the server may ask the client of a request on a stream. */
+/* Returns 1 if the server may ask the client of a request on a stream. Several
+ * clients of one principal may share a session, so a question of this session
+ * might reach the wrong client. */
 static int
 mcp_upstream_listen_is_possible(const mcp_request_t *req)
 {
@@ -482,7 +445,9 @@ mcp_upstream_listen_is_possible(const mcp_request_t *req)
     call = req->call;
 
     return call->endpoint->targets[req->target].listens && req->session->len
-           && req->session->declares && !call->bare && call->respond == NULL
+           && req->session->declares
+           && req->session->of != MCP_UPSTREAM_OF_PRINCIPAL
+           && !call->bare && call->respond == NULL
            && (call->client.capabilities & MCP_CLIENT_INPUT)
            && req->method->takes_input && !call->worker->ending;
 }
@@ -518,6 +483,7 @@ mcp_upstream_listen_begin(mcp_request_t *req)
     /* without a time, the server has responded, or has had enough time */
 
     if (listen == NULL || listen->at == 0
+        || listen->busy_tries >= MCP_UPSTREAM_LISTEN_BUSY
         || listen->state == MCP_UPSTREAM_LISTEN_OPEN
         || listen->state == MCP_UPSTREAM_LISTEN_OVER)
     {
@@ -555,6 +521,11 @@ mcp_upstream_listen_leave(mcp_upstream_session_t *session)
     }
 
     listen = mcp_upstream_listen_find(session);
+
+    if (listen && listen->asked == session->req) {
+        listen->asked = NULL;
+        listen->orphan = 1;
+    }
 
     if (listen && mcp_upstream_listen_user(listen, NULL) == NULL) {
         mcp_upstream_listen_stop(listen);
@@ -609,14 +580,17 @@ mcp_upstream_listen_request(mcp_upstream_listen_t *listen,
 {
     mcp_request_t  *req;
 
-    req = mcp_upstream_listen_user(listen, NULL);
+    req = listen->asked ? listen->asked
+                        : mcp_upstream_listen_user(listen, NULL);
 
     if (req == NULL) {
         return MCP_OK;
     }
 
-    if (mcp_upstream_listen_user(listen, req->session)
-        && !mcp_str_eq(msg->method, mcp_str("ping")))
+    if (listen->orphan
+        || (listen->asked == NULL
+            && mcp_upstream_listen_user(listen, req->session)
+            && !mcp_str_eq(msg->method, mcp_str("ping"))))
     {
         mcp_upstream_post_error(req, msg->id.raw, MCP_UPSTREAM_LISTEN_FAILED,
                                 mcp_str("Several requests are running in this "
@@ -624,6 +598,8 @@ mcp_upstream_listen_request(mcp_upstream_listen_t *listen,
                                         "of the request it belongs to"));
         return MCP_OK;
     }
+
+    listen->asked = req;
 
     /* the call must not become durable before */
 
@@ -698,6 +674,8 @@ mcp_upstream_listen_process(mcp_upstream_listen_t *listen)
             return;
         }
 
+        listen->asked = NULL;
+        listen->orphan = 0;
         listen->hold = 0;
         listen->tries = 0;
 
@@ -742,9 +720,17 @@ mcp_upstream_listen_head(mcp_backend_request_t *breq, int status,
         return;
     }
 
-    if (status == 409 && listen->busy_tries < MCP_UPSTREAM_LISTEN_BUSY) {
+    if (status == 409) {
         listen->busy = 1;
         mcp_upstream_listen_abort(listen);
+
+        if (listen->busy_tries == MCP_UPSTREAM_LISTEN_BUSY) {
+            mcp_call_log(breq->call, MCP_LOG_INFO,
+                         "does not wait for the GET stream of its MCP server",
+                         "another process may have it (HTTP 409)");
+            mcp_upstream_listen_release(listen);
+        }
+
         return;
     }
 
@@ -762,8 +748,7 @@ mcp_upstream_listen_head(mcp_backend_request_t *breq, int status,
     }
 
     snprintf(why, sizeof(why), "it responded with HTTP %d", status);
-    mcp_upstream_listen_fail(listen, status == 409 ? MCP_LOG_INFO
-                                                   : MCP_LOG_WARN, why);
+    mcp_upstream_listen_fail(listen, MCP_LOG_WARN, why);
 }
 
 
@@ -843,8 +828,37 @@ mcp_upstream_listen_closed(mcp_upstream_listen_t *listen, const char *detail)
 
     mcp_call_log(listen->breq.call, MCP_LOG_INFO,
                  "will open the GET stream of its MCP server again", detail);
-    mcp_upstream_listen_pause(listen, retry ? retry : MCP_UPSTREAM_LISTEN_AGAIN,
-                              listen->tries++);
+    if (retry == 0) {
+        retry = MCP_UPSTREAM_LISTEN_AGAIN;
+
+    } else if (retry < MCP_UPSTREAM_LISTEN_MIN) {
+        retry = MCP_UPSTREAM_LISTEN_MIN;
+    }
+
+    mcp_upstream_listen_pause(listen, retry, listen->tries++);
+}
+
+
+/* The server has responded with HTTP 409: another stream of the session is
+ * open, which may end later. */
+static void
+mcp_upstream_listen_conflict(mcp_upstream_listen_t *listen)
+{
+    unsigned  tries;
+
+    tries = listen->busy_tries++;
+
+    if (tries < MCP_UPSTREAM_LISTEN_BUSY) {
+        mcp_upstream_listen_pause(listen, MCP_UPSTREAM_LISTEN_SOON, tries);
+        return;
+    }
+
+    /* after so many attempts the maximum has been reached */
+
+    tries -= MCP_UPSTREAM_LISTEN_BUSY;
+    mcp_upstream_listen_pause(listen, MCP_UPSTREAM_LISTEN_AGAIN,
+                              tries < MCP_UPSTREAM_LISTEN_TRIES
+                                  ? tries : MCP_UPSTREAM_LISTEN_TRIES);
 }
 
 
@@ -865,8 +879,7 @@ mcp_upstream_listen_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     listen->active = 0;
 
     if (listen->busy && listen->state == MCP_UPSTREAM_LISTEN_OPENING) {
-        mcp_upstream_listen_pause(listen, MCP_UPSTREAM_LISTEN_SOON,
-                                  listen->busy_tries++);
+        mcp_upstream_listen_conflict(listen);
 
     } else if (listen->state == MCP_UPSTREAM_LISTEN_OPEN && listen->held) {
         listen->ended = 1;
@@ -936,9 +949,12 @@ mcp_upstream_listen_handle(mcp_upstream_listen_t *listen)
     switch (listen->state) {
 
     case MCP_UPSTREAM_LISTEN_OPENING:
-        mcp_call_log(listen->breq.call, MCP_LOG_INFO,
-                     "does not wait for the GET stream of its MCP server",
-                     "the server has not responded within 2 s");
+        if (listen->busy_tries <= MCP_UPSTREAM_LISTEN_BUSY) {
+            mcp_call_log(listen->breq.call, MCP_LOG_INFO,
+                         "does not wait for the GET stream of its MCP server",
+                         "the server has not responded within 2 s");
+        }
+
         mcp_upstream_listen_release(listen);
         break;
 

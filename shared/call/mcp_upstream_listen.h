@@ -38,9 +38,10 @@
 #define MCP_UPSTREAM_LISTEN_WAIT    2000
 
 /* Time after which a stream is opened again that the server has closed, without
- * a field "retry", and its maximum, ms. The time doubles after each stream that
- * has brought no message. */
+ * a field "retry"; its minimum with this field, and its maximum, ms. The time
+ * doubles after each stream that has brought no message. */
 #define MCP_UPSTREAM_LISTEN_AGAIN   1000u
+#define MCP_UPSTREAM_LISTEN_MIN     100u
 #define MCP_UPSTREAM_LISTEN_LONG    30000u
 
 /* Number of successive streams without a message after which none is opened. A
@@ -50,8 +51,9 @@
 
 /* Time after which a stream is opened again if the server has responded with
  * HTTP 409, because it has not noticed the end of the last one, ms. It doubles
- * each time. MCP_UPSTREAM_LISTEN_BUSY is the number of attempts: another
- * process may have a stream of the session. */
+ * each time. After MCP_UPSTREAM_LISTEN_BUSY repetitions no request waits any
+ * longer: another process may have a stream of the session. GET is repeated
+ * after the times above then, because that stream may end. */
 #define MCP_UPSTREAM_LISTEN_SOON    25u
 #define MCP_UPSTREAM_LISTEN_BUSY    4
 
@@ -76,11 +78,15 @@ struct mcp_upstream_listen_s {
     mcp_upstream_listen_e   state;
     mcp_backend_t          *backend;   /* decoder; NULL: none */
     mcp_backend_msg_t       msg;       /* the held message, if "held" is set */
+    mcp_request_t          *asked;     /* request to which the held question
+                                          belongs; NULL: the message is none, or
+                                          "orphan" is set */
     uint64_t                at;        /* OPENING: when the requests are sent
                                           that wait; OPEN: when the held message
                                           is processed again; PAUSE: when the
                                           stream is opened again; OVER: when
                                           this is freed, ms; 0: never */
+    uint64_t                deadline;  /* until when requests wait, ms */
     uint64_t                began;     /* when it was opened last, ms */
     uint64_t                hold;      /* how long the held message waits, ms */
     unsigned                tries;     /* streams since the last message */
@@ -92,6 +98,8 @@ struct mcp_upstream_listen_s {
     unsigned                busy:1;    /* 1: the server has responded with HTTP
                                           409 */
     unsigned                held:1;    /* 1: msg has to be processed again */
+    unsigned                orphan:1;  /* 1: the request has ended to which the
+                                          held question belonged */
     unsigned                ended:1;   /* 1: the stream has ended, and msg is
                                           still held */
     unsigned                starved:1; /* 1: bytes were rejected, so the glue
@@ -117,6 +125,13 @@ size_t mcp_upstream_listen_data(mcp_backend_request_t *breq, const char *data,
     size_t len);
 void mcp_upstream_listen_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     const char *detail);
+
+/* Returns 1 if the server of a request has responded to GET with HTTP 405
+ * within mcp_upstream_check (mcp_upstream_listen_refused.c). */
+int mcp_upstream_listen_is_refused(const mcp_request_t *req);
+
+/* Stores that the server of a request has responded with HTTP 405. */
+void mcp_upstream_listen_remember(const mcp_request_t *req);
 
 /* Returns when one of the streams of a call has to be handled, ms, or
  * UINT64_MAX. */

@@ -178,7 +178,7 @@ TEST(no_response_the_request_is_sent_after_2_s)
 }
 
 
-TEST(http_409_get_is_repeated_four_times)
+TEST(http_409_five_times_the_request_is_sent_and_get_repeated_later)
 {
     size_t    i;
     uint64_t  wait;
@@ -199,6 +199,11 @@ TEST(http_409_get_is_repeated_four_times)
 
     mcp_backend_request_head(get(), 409, mcp_null_str);
     driver_pump(&d);
+    assert_int_equal(d.n_breqs, 1);
+    driver_wait(&d, MCP_UPSTREAM_LISTEN_AGAIN);
+    opened(get());
+    backend_send(&d, get(), ROOTS);
+    has(a.text, "roots/list");
     responds(sent());
     assert_int_equal(d.n_breqs, 0);
     client_close(&d, &a);
@@ -313,6 +318,36 @@ TEST(clients_stream_is_full_the_question_waits_for_room)
     backend_end(&d, sent(), MCP_FAULT_BACKEND_FAILED);
     client_close(&d, &b);
     end();
+    quiet();
+}
+
+
+TEST(request_of_a_waiting_question_ends_no_other_request_gets_it)
+{
+    size_t                  i;
+    char                    id[MCP_EVENT_ID_MAX + 1];
+    mcp_backend_request_t  *error;
+
+    full(id);
+    client_post(&d, 0, &b, session, CALL8);
+    cancel(0, session, "7");
+    driver_wait(&d, MCP_CALL_RETRY);
+    assert_null(strstr(b.text, "roots/list"));
+
+    error = NULL;
+
+    for (i = 0; i < d.n_breqs; i++) {
+        if (d.breqs[i]->kind == MCP_BACKEND_REQUEST_RESPONSE) {
+            error = d.breqs[i];
+        }
+    }
+
+    assert_non_null(error);
+    assert_non_null(strstr(error->body.data, "-32000"));
+
+    end();
+    driver_wait(&d, 1);
+    client_close(&d, &b);
     quiet();
 }
 
