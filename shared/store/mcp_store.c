@@ -33,7 +33,7 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics between processes");
 /* The same for histograms of durations, besides MCP_STORE_DURATIONS_REST. */
 #define MCP_STORE_DURATIONS_PER       16384
 #define MCP_STORE_DURATIONS_MIN       32
-#define MCP_STORE_DURATIONS_MAX       2048
+#define MCP_STORE_DURATIONS_MAX       512
 
 
 /* --- format --- */
