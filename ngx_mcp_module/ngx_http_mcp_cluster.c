@@ -139,7 +139,8 @@ ngx_http_mcp_cluster_opened(ngx_http_mcp_cluster_link_t *own)
         ngx_post_event(c->read, &ngx_posted_events);
 
     } else if (ngx_handle_read_event(c->read, 0) != NGX_OK) {
-        ngx_http_mcp_cluster_closed(own, "cannot add the connection to the event loop");
+        ngx_http_mcp_cluster_closed(own, "cannot add the connection to the "
+                                         "event loop");
         return;
     }
 

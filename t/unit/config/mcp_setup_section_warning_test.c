@@ -162,7 +162,7 @@ TEST(backends_use_directives_of_their_form)
     assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 1, "names the path"), 1);
     mcp_setup_mark_backend(s, listed, mcp_str("b"));
     assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 0,
-                              "no endpoint without \"mcp_catalog\""), 1);
+                              "of an endpoint that lacks \"mcp_catalog\""), 1);
     mcp_setup_mark_backend(s, plain, mcp_str("r"));
     assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 0, ""), 1);
     mcp_setup_mark_backend(s, plain, mcp_str("b"));
