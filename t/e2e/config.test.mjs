@@ -323,7 +323,7 @@ test('settings without effect: a warning for each', async (t) => {
         ...['mcp_upstream_session', 'mcp_upstream_listen'].map((d) =>
             at(nameOf('modern'), d, '.*is neither "session"')),
         ...['mcp_upstream_check', 'mcp_upstream_stale',
-            'mcp_upstream_lists'].map((d) => at(nameOf('routed'), d, 'of an endpoint that lacks')),
+            'mcp_upstream_lists'].map((d) => at(nameOf('routed'), d, '.*of an endpoint that lacks')),
         at(nameOf('passes'), 'mcp_pass_cookie', 'only .* use it'),
         NGINX ? ['mcp_upstream in a location that is no backend',
                  /location "@nobody" has directives of this module/]
