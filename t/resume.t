@@ -545,7 +545,7 @@ $_->ndjson(MCP::text('x')) for @kept;
 === TEST 30: zone is full: streams get -32603, quick calls are answered
 --- bare
 --- http_config
-    mcp_zone mcp 288k;
+    mcp_zone mcp 304k;
     mcp_key ../html/key;
 --- config eval: ::own('mcp_quota_key off;')
 --- user_files eval: [['key', $MCP::KEY]]
