@@ -853,7 +853,7 @@ mcp_upstream_listen_conflict(mcp_upstream_listen_t *listen)
         return;
     }
 
-    /* after so many attempts the maximum has been reached */
+    /* more doublings would have no effect: the time has its maximum then */
 
     tries -= MCP_UPSTREAM_LISTEN_BUSY;
     mcp_upstream_listen_pause(listen, MCP_UPSTREAM_LISTEN_AGAIN,

@@ -10,10 +10,10 @@
  * declared that it answers questions, and serves all requests of the session in
  * this process. It ends when none of them is left:
  *
- *     OPENING ---> OPEN ---> WAIT ---> OPENING    the server has closed it
- *        |           |
- *        +-----------+---> OVER   no request uses it, or the server has refused
- *                                 it or has sent something else
+ *     OPENING ---> OPEN ---> PAUSE ---> OPENING   the server has closed it
+ *     OPENING ---> PAUSE                          HTTP 409
+ *     any state ---> OVER    no request uses it, or the server has refused it or
+ *                            has sent something else
  *
  * The request waits until the server has responded to GET, at most
  * MCP_UPSTREAM_LISTEN_WAIT. It is then sent, whether there is a stream or not.
