@@ -12,8 +12,8 @@
  *
  *     OPENING ---> OPEN ---> PAUSE ---> OPENING   the server has closed it
  *     OPENING ---> PAUSE                          HTTP 409
- *     any state ---> OVER    no request uses it, or the server has refused it or
- *                            has sent something else
+ *     any state ---> OVER    no request uses it, or the server has refused it,
+ *                            or has sent something else
  *
  * The request waits until the server has responded to GET, at most
  * MCP_UPSTREAM_LISTEN_WAIT. It is then sent, whether there is a stream or not.
