@@ -72,6 +72,26 @@ mcp_upstream_post_count(const mcp_call_t *call)
 }
 
 
+/* Lets the glue send a POST. */
+static void
+mcp_upstream_post_send(mcp_upstream_post_t *post)
+{
+    mcp_call_t  *call;
+
+    call = post->breq.call;
+
+    post->breq.started = 0;
+    post->breq.aborted = 0;
+    post->breq.glue = NULL;
+    post->breq.queued.action.type = MCP_ACT_INVOKE;
+    post->status = 0;
+    post->deadline = mcp_call_now(call) + MCP_UPSTREAM_POST_TIME;
+
+    mcp_worker_queue(call->worker, &post->breq.queued);
+    mcp_call_set_timer(call);
+}
+
+
 static void
 mcp_upstream_post_start(mcp_request_t *req, mcp_upstream_post_t *post)
 {
@@ -83,9 +103,6 @@ mcp_upstream_post_start(mcp_request_t *req, mcp_upstream_post_t *post)
 
     breq->request = req->breq.request;
     breq->target = req->target;
-    breq->started = 0;
-    breq->aborted = 0;
-    breq->glue = NULL;
     breq->body = mcp_buf_text(&post->body);
     breq->variables = req->breq.variables;
     mcp_variable_put(&breq->variables, MCP_VARIABLE_METHOD, mcp_null_str);
@@ -94,15 +111,12 @@ mcp_upstream_post_start(mcp_request_t *req, mcp_upstream_post_t *post)
     mcp_variable_put(&breq->variables, MCP_VARIABLE_UPSTREAM_LAST_EVENT_ID,
                      mcp_null_str);
 
-    post->status = 0;
-    post->deadline = mcp_call_now(call) + MCP_UPSTREAM_POST_TIME;
+    post->repeated = 0;
     post->next = call->posts;
     call->posts = post;
     call->n_breqs++;
 
-    breq->queued.action.type = MCP_ACT_INVOKE;
-    mcp_worker_queue(call->worker, &breq->queued);
-    mcp_call_set_timer(call);
+    mcp_upstream_post_send(post);
 }
 
 
@@ -167,6 +181,29 @@ mcp_upstream_post_head(mcp_backend_request_t *breq, int status)
 }
 
 
+/* Sends a POST again whose connection has failed. Returns 1, or 0 if the POST
+ * has ended in another way, or was sent twice. */
+static int
+mcp_upstream_post_repeat(mcp_upstream_post_t *post, mcp_fault_e fault)
+{
+    mcp_call_t  *call;
+
+    call = post->breq.call;
+
+    if (post->status || fault != MCP_FAULT_BACKEND_FAILED || post->repeated
+        || post->breq.aborted || call->phase == MCP_CALL_OVER
+        || call->worker->ending)
+    {
+        return 0;
+    }
+
+    post->repeated = 1;
+    mcp_upstream_post_send(post);
+
+    return 1;
+}
+
+
 void
 mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     const char *detail)
@@ -179,6 +216,10 @@ mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     post = mcp_upstream_post_of(breq);
 
     mcp_worker_unqueue(call->worker, &breq->queued);
+
+    if (mcp_upstream_post_repeat(post, fault)) {
+        return;
+    }
 
     if (post->status / 100 != 2 && call->phase != MCP_CALL_OVER) {
         snprintf(why, sizeof(why), "it responded with HTTP %d", post->status);

@@ -5,6 +5,11 @@
  * client's request is still running there (2025-11-25, basic/transports,
  * "Sending Messages to the Server"). The server responds with status 202 and no
  * body.
+ *
+ * A response is sent a second time if its connection fails, for example because
+ * the server has closed a kept connection meanwhile. Unlike a call, a response
+ * may reach the server twice: the second one answers no open request, and is
+ * ignored there.
  */
 
 
@@ -26,6 +31,7 @@ struct mcp_upstream_post_s {
     mcp_backend_request_t  breq;
     mcp_buf_t              body;
     int                    status;     /* HTTP status; 0: none yet */
+    unsigned               repeated:1; /* this is the second attempt */
     uint64_t               deadline;   /* ms */
     mcp_upstream_post_t   *next;       /* next one of call->posts or
                                           call->idle_posts */

@@ -46,6 +46,7 @@ beforeEach(() => {
     upstream.requests.length = 0;
     upstream.described.length = 0;
     upstream.steps.length = 0;
+    upstream.asked.clear();
 });
 
 
@@ -191,6 +192,33 @@ describe('questions to a client of 2025-11-25', () => {
             assert.deepEqual(valueOf(response).result, { roots: [] });
         } finally {
             upstream.confirm = usual;
+        }
+    });
+
+    test('connection closes during the POST of an answer: the server gets the answer again',
+         async () => {
+        const it = await server.session({ capabilities: ALL });
+        const usual = upstream.reply;
+        let cut = 0;
+
+        upstream.reply = (call) => {
+            if (call.body.method !== undefined || cut++) {
+                return usual(call);
+            }
+
+            call.res.destroy();
+        };
+        asks((call) => asked(call, 'roots/list'));
+
+        try {
+            const { response } = await it.follow(await it.call('add'), {
+                onMessage: ({ id }) => it.respond(id, { roots: [] }),
+            });
+
+            assert.deepEqual(valueOf(response).result, { roots: [] });
+            assert.equal(cut, 2);
+        } finally {
+            upstream.reply = usual;
         }
     });
 
