@@ -374,7 +374,7 @@ describe('a flood of resumptions', async () => {
 
 describe('a thousand streams', async () => {
     const server = await Fixture.use({
-        workers: 4, threads: 600, location: { mcp_max_session_streams: '0' },
+        workers: 4, threads: 1200, location: { mcp_max_session_streams: '0' },
     });
     const session = await server.session();
 
