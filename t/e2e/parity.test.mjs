@@ -89,7 +89,7 @@ class Peer {
             body: typeof body === 'string' || Buffer.isBuffer(body) ? body
                 : body === undefined ? '' : JSON.stringify(body),
         });
-        const reads = entry.reads ?? entry.blocks ?? Infinity;
+        const reads = entry.blocks ?? Infinity;
         const blocks = [];
 
         if (answer.sse) {
@@ -99,7 +99,6 @@ class Peer {
                 blocks.push(block);
             }
 
-            blocks.splice(entry.blocks ?? Infinity);
             answer.close();
         }
 

@@ -12,8 +12,6 @@
 //                     removes a header
 //   body              an object (sent as JSON), text or bytes
 //   blocks            the number of SSE blocks to read before closing
-//   reads             the number to read instead if the blocks must have been
-//                     written
 //   keep              the name under which the answer is kept
 //
 // path, headers and body may be functions of the kept answers:
@@ -287,11 +285,15 @@ function http() {
     return [
         ...vary('Accept', accepts),
         ...vary('Accept', accepts, { body: call('count', { n: 1 }) }),
-        // the first request reads all events, so that all are written
+        // Two tools have added events to the session's own stream. A server
+        // notes that an event was sent some time after the client has read it,
+        // so a request says which events have arrived.
 
+        { name: 'GET after both events', as: 'a', method: 'GET', blocks: 0,
+          headers: ({ own }) => ({
+              'Last-Event-ID': own.ids[0].replace(/\d+$/, '2') }) },
         ...vary('Accept', accepts, { method: 'GET', body: undefined,
-                                     blocks: 1 })
-            .map((entry, i) => ({ ...entry, ...(i === 0 && { reads: 3 }) })),
+                                     blocks: 1 }),
         ...vary('Content-Type', types),
         ...vary('Mcp-Protocol-Version', versions),
         ...vary('Mcp-Protocol-Version', versions, { method: 'DELETE',
@@ -347,7 +349,8 @@ function sessions() {
             { name: `tools/list, ${as}`, as, body: request('tools/list') },
             { name: `count, ${as}`, as, body: call('count', { n: 2 }) },
             { name: `env, ${as}`, as, body: call('env') },
-            { name: `GET, ${as}`, as, method: 'GET', blocks: 1 },
+            { name: `GET, ${as}`, as, method: 'GET', blocks: 1,
+              ...(as === 'a' && { keep: 'own' }) },
         ]),
     ];
 }

@@ -81,11 +81,12 @@ export function exchange(port, { method, path, headers, body, blocks }) {
                 ? { body: Buffer.alloc(0), complete: true }
                 : bodyOf(buffer.subarray(end + 4), head);
             const sse = /^content-type: *text\/event-stream/im.test(head);
-            const first = sse && blocks && firstBlocks(got.body, blocks);
+            const first = sse && blocks !== undefined
+                ? firstBlocks(got.body, blocks) : undefined;
 
-            if (got.complete || first || ended) {
+            if (got.complete || first !== undefined || ended) {
                 socket.destroy();
-                resolve({ head, sse, body: first || got.body.toString() });
+                resolve({ head, sse, body: first ?? got.body.toString() });
             }
         };
 
