@@ -492,7 +492,7 @@ describe('server without a usable GET stream', () => {
     test('Apache, half of MCPThreads have streams: further calls have none',
          { skip: SERVER !== 'apache' }, async () => {
         const own = await Fixture.use(options(upstream.port,
-            { http: { apache: 'MCPThreads 2' } }));
+            { http: { apache: 'MCPThreads 3' } }));
         const its = await Promise.all([1, 2].map(() =>
             own.session({ capabilities: CAN })));
         const both = Promise.withResolvers();
