@@ -183,7 +183,7 @@ end
 -- Sends a broadcast that the session has at least half of the allowed calls, so
 -- that nodes run quota.lua before the next call of this session begins. The
 -- broadcast is repeated after half of its lifetime at the earliest.
-local function tell_crowded()
+local function announce_crowded()
     if limit > 0 and 2 * redis.call('SCARD', calls) >= limit
         and redis.call('SET', crowded, '1', 'NX', 'PX', CROWDED / 2)
     then
@@ -192,7 +192,7 @@ local function tell_crowded()
 end
 
 if creates and limit and not owner and is_crowded(calls, limit) then
-    tell_crowded()
+    announce_crowded()
     return {'LIMIT'}
 end
 
@@ -220,7 +220,7 @@ if creates and (not owner or first > last + 1) then
         end
     end
 
-    known()
+    ensure_member()
     last = first - 1
     redis.call('HSET', head, 'n', reader, 'w', whole(number))
     redis.call('SET', spec, constants, 'PX', lasts)
@@ -332,7 +332,7 @@ then
 
     if creates and limit then
         redis.call('SADD', calls, stream)
-        tell_crowded()
+        announce_crowded()
     end
 
     if over then
@@ -377,7 +377,7 @@ if digest ~= '' then
 end
 
 if reader ~= node and reader ~= '' and is_news then
-    mail(reader, unpack(news))
+    queue(reader, unpack(news))
 end
 
 -- the task has changed: notify the nodes that listen to it
@@ -385,7 +385,7 @@ if is_task and (notified ~= task or changed) then
     redis.call('HSET', head, 'b', task)
 
     for _, to in ipairs(redis.call('SMEMBERS', listeners)) do
-        mail(to, 'k', 'n')
+        queue(to, 'k', 'n')
     end
 end
 
@@ -397,7 +397,7 @@ then
         if is_dead(other) then
             redis.call('SREM', joined, other)
         elseif other ~= reader or not is_news then
-            mail(other, unpack(news))
+            queue(other, unpack(news))
         end
     end
 end

@@ -33,7 +33,7 @@ local head, log = KEYS[1], KEYS[2]
 local node, node_timeout, stream, first, sent_here, position = unpack(ARGV, 1,
     6)
 local EVENTS = 7
-local INLINE, MAIL = 8192, 16384
+local INLINE, QUEUE_MAX = 8192, 16384
 local OVER = string.byte('2')
 
 -- prefix of the names of the reader's keys
@@ -100,7 +100,7 @@ local reader_number, sent, confirmed, processed = unpack(redis.call('HMGET',
     head, 'w', 't', 'k', 'h'))
 
 if elsewhere and tonumber(was_last) < last then
-    local mail = prefix .. 'm:' .. reader
+    local queue = prefix .. 'm:' .. reader
 
     for _, word in ipairs({'l', number, 'x', state, 'c', confirmed, 'h',
         processed})
@@ -108,8 +108,8 @@ if elsewhere and tonumber(was_last) < last then
         news[#news + 1] = word
     end
 
-    redis.call('XADD', mail, 'MAXLEN', '~', MAIL, '*', unpack(news))
-    redis.call('PEXPIRE', mail, 2 * node_timeout)
+    redis.call('XADD', queue, 'MAXLEN', '~', QUEUE_MAX, '*', unpack(news))
+    redis.call('PEXPIRE', queue, 2 * node_timeout)
 end
 
 return {'OK', last, elsewhere and 0 or 2, tonumber(reader_number), sent}

@@ -75,7 +75,7 @@ if kind == 'u' and last == seq then
     end
 end
 
-mail(owner, 'k', kind, 'm', answers, 'w', bits, 'a', seq, 'l', all_bits,
+queue(owner, 'k', kind, 'm', answers, 'w', bits, 'a', seq, 'l', all_bits,
     'n', whole(number))
 
 return {'OK', number}

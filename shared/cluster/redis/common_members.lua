@@ -96,11 +96,11 @@ local function is_doubtful()
     return clock() - lost < node_timeout
 end
 
--- Adds the owner or the reader of a stream, which is the node that runs the
--- script, to the members with 0 heartbeats, unless it is one. Only a member can
--- be declared dead. Redis may have lost the registration of the node, and the
--- node may die before it registers again.
-local function known()
+-- Adds the node that runs the script, which owns or reads a stream, to the
+-- members, with 0 heartbeats. Has no effect if the node is a member already.
+-- Only a member can be declared dead; Redis may have lost this node's
+-- registration, and the node may die before it registers again.
+local function ensure_member()
     if redis.call('ZADD', nodes, 'NX', 0, node) == 1 then
         redis.call('PEXPIRE', nodes, DAY)
     end

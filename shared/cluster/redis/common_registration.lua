@@ -43,7 +43,7 @@ local function members(now)
             redis.call('HMGET', prefix .. 'n:' .. other, 'at', 'low', 'high',
                 'label', 'build', 'keys', 'dead', 'endpoints'))
 
-        -- known() has added a node without data: its age is DAY
+        -- ensure_member() has added a node without data: its age is DAY
         found[#found + 1] = {
             node = other, age = at and math.max(now - at, 0) or DAY,
             low = tonumber(low), high = tonumber(high),

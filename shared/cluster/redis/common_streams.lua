@@ -60,12 +60,17 @@
 --                 reads, has joined or listens to; field s is the stream, k the
 --                 kind of entry (mcp_node_queue_e in mcp_cluster_node_queue.c)
 
--- Maximum number of entries of a node queue, and of the Redis stream of
--- announce(). Next line, ms: time to live of this Redis stream and lifetime of
--- a broadcast about a topic; lifetime of the result of a query in
--- ends_before(). Last line: number of calls that is_crowded() checks.
-local MAIL, HEARD = 16384, 4096
-local MINUTE, ASKED = 60000, 2000
+-- maximum number of entries of a node queue
+local QUEUE_MAX = 16384
+
+-- maximum number of entries of the Redis stream of announce(), and its time to
+-- live, which is also the lifetime of a broadcast about a topic, ms
+local HEARD, MINUTE = 4096, 60000
+
+-- lifetime of the result of a query in ends_before(), ms
+local ASKED = 2000
+
+-- number of calls that is_crowded() checks
 local SWEEP = 64
 
 -- The first byte of a state is a digit of mcp_stream_state_e. The stream is
@@ -109,17 +114,17 @@ local function with_events(reply, from)
     return reply
 end
 
--- Appends an entry about the stream id to the queue of a node.
-local function tell(to, id, ...)
+-- Appends an entry about the stream id to the queue of the node "to".
+local function queue_about(to, id, ...)
     local key = prefix .. 'm:' .. to
 
-    redis.call('XADD', key, 'MAXLEN', '~', MAIL, '*', 's', id, ...)
+    redis.call('XADD', key, 'MAXLEN', '~', QUEUE_MAX, '*', 's', id, ...)
     redis.call('PEXPIRE', key, 2 * node_timeout)
 end
 
--- Appends an entry about the stream to the queue of a node.
-local function mail(to, ...)
-    tell(to, stream, ...)
+-- Appends an entry about this script's stream to the queue of the node "to".
+local function queue(to, ...)
+    queue_about(to, stream, ...)
 end
 
 -- Sets the time to live of keys, ms.
@@ -163,11 +168,12 @@ local function is_crowded(calls, limit)
     return redis.call('SCARD', calls) >= limit
 end
 
--- Checks whether a member may be cut off from Redis: its last heartbeat is more
--- than LATE node timeouts ago, and it was not declared dead. That is two missed
--- heartbeats. Returns true if it is, or false and the time, ms, from which on
--- it may be, nil if never. LIVE node timeouts after the heartbeat, the result is
--- false, because a member beyond the first MEMBERS is not declared dead.
+-- Returns true if a member may be cut off from Redis: it has missed two
+-- heartbeats, because its last one is more than LATE node timeouts ago, but it
+-- was not declared dead. Otherwise returns false, and the time (ms) when the
+-- member may be cut off, or nil if that cannot happen. LIVE node timeouts after
+-- the last heartbeat, a member no longer counts as cut off, because some
+-- members are never declared dead: those after the first MEMBERS.
 local function is_cut_off(other, now)
     local LATE, LIVE = 0.75, 4
     local at, dead = unpack(redis.call('HMGET', prefix .. 'n:' .. other, 'at',
@@ -184,13 +190,13 @@ local function is_cut_off(other, now)
     return false, at + LATE * dead
 end
 
--- Returns true if another member may be cut off from Redis. Reads up to two
--- keys of each member, but not for every unknown stream: field cut of n:NODE of
--- the node that runs the script is the member that was cut off when the members
--- were last read, or the time, ms, when they were read, and the time before
--- which none of them can be cut off. That is at most CHECK ms later, because a
--- member that registers meanwhile can be cut off after three quarters of the
--- shortest node timeout, 1 s.
+-- Returns true if another member may be cut off from Redis. The result of a
+-- check is kept in the field "cut" of n:NODE of the node that runs the script,
+-- so that the keys of the members are not read for each unknown stream. The
+-- field is the id of a member that was cut off, or two times (ms): that of the
+-- check, and the time before which no member can be cut off. The second time is
+-- at most CHECK ms later, because a member that registers meanwhile can be cut
+-- off after three quarters of the shortest node timeout, 1 s.
 local function is_any_cut_off()
     local MEMBERS, CHECK = 32, 750
     local now = clock()
@@ -242,8 +248,8 @@ local function is_posted(brought, taken)
     return (tonumber(brought) or 0) > (tonumber(taken) or 0) and 1 or 0
 end
 
--- Returns the values of a task after adding the bits of answered questions to
--- the last value, which has the bits of all answered questions.
+-- Adds the bits of answered questions to the last of a task's values, which has
+-- the bits of all answered questions. Returns the values.
 local function with_answers(task, bits)
     local times, given = string.match(task, '^(.* )(%d+)$')
 
@@ -258,7 +264,7 @@ end
 -- Extends the time to live of the stream's keys to at least two node timeouts,
 -- because a client reads the stream. Does nothing if the stream is over and its
 -- last event was sent: such a stream expires, no matter how often it is read.
-local function is_read(stands, sent, last)
+local function renew_for_reader(stands, sent, last)
     if string.byte(stands) >= OVER and tonumber(sent) >= tonumber(last) then
         return
     end
@@ -270,13 +276,13 @@ end
 
 -- Records that a reader is present for the next two node timeouts. The node of
 -- the reader runs read_position.lua at least three times in a node timeout.
-local function reads(number)
+local function note_reader(number)
     redis.call('HSET', head, 'r', whole(number) .. ' '
         .. whole(clock() + 2 * node_timeout))
 end
 
--- Returns true if reads() has not been called in time for the reader with this
--- number. stamp is the field r.
+-- Returns true if the reader with this number has not called note_reader() in
+-- time. stamp is the field r.
 local function is_silent(stamp, number)
     local of, ends = string.match(stamp or '', '^(%d+) (%d+)$')
 
@@ -309,7 +315,7 @@ local function ends_before(owner, stands, last, after)
         or now - time > ASKED
     then
         redis.call('HSET', head, 'y', after .. ' ' .. whole(now))
-        mail(owner, 'k', 'q')
+        queue(owner, 'k', 'q')
     elseif heard == ' no' then
         redis.call('HDEL', head, 'y')
         return 'NONE'

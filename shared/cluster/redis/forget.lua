@@ -22,11 +22,11 @@ local owner, reader, session, digest, state = unpack(redis.call('HMGET', head,
 
 if owner == node and not (keeps and string.byte(state) >= OVER) then
     if reader ~= '' and reader ~= node then
-        mail(reader, 'k', 'f')
+        queue(reader, 'k', 'f')
     end
 
     for _, other in ipairs(redis.call('SMEMBERS', joined)) do
-        mail(other, 'k', 'f')
+        queue(other, 'k', 'f')
     end
 
     local claim = digest and prefix .. 'j:' .. digest

@@ -45,7 +45,7 @@ if joined_how == '0' and has > sent then
     redis.call('HSET', head, 't', whole(sent))
 end
 
-mail(owner, 'k', 'b', 'a', whole(has))
+queue(owner, 'k', 'b', 'a', whole(has))
 
 if left == '1' then
     redis.call('SREM', joined, node)

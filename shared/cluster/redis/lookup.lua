@@ -61,7 +61,7 @@ confirmed = math.max(tonumber(after), tonumber(confirmed))
 redis.call('HSET', head, 'k', whole(confirmed))
 
 if owner ~= node then
-    mail(owner, 'k', 'o', 'a', after)
+    queue(owner, 'k', 'o', 'a', after)
 end
 
 -- a stream that is over expires after its last event was sent, no matter how

@@ -36,7 +36,7 @@ if latest > tonumber(number) then
     return {'TAKEN', latest}
 end
 
-is_read(state, sent, last)
+renew_for_reader(state, sent, last)
 
 -- field n differs if append.lua has removed the reader, because its position
 -- was not reported in time
@@ -44,11 +44,11 @@ if left or latest < tonumber(number) or tonumber(was_sent) < tonumber(sent)
     or reader ~= node
 then
     redis.call('HSET', head, 'n', left and '' or node, 'w', number, 't', sent)
-    mail(owner, 'k', left and 'g' or 't', 'w', number, 'a', sent)
+    queue(owner, 'k', left and 'g' or 't', 'w', number, 'a', sent)
 end
 
 if not left then
-    reads(tonumber(number))
+    note_reader(tonumber(number))
 end
 
 return {'OK', tonumber(last), tonumber(confirmed), state,

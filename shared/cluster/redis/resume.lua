@@ -89,19 +89,19 @@ then
     return {claims and has ~= '' and 'LATER' or 'NONE'}
 end
 
-is_read(state, after, last)
+renew_for_reader(state, after, last)
 
 if claims then
-    known()
+    ensure_member()
     number = number + 1
 
     if owner ~= node then
-        mail(owner, 'k', 'w', 'w', whole(number), 'a', whole(after), 'c',
+        queue(owner, 'k', 'w', 'w', whole(number), 'a', whole(after), 'c',
             whole(confirmed), 'f', drops)
     end
 
     if reader ~= '' and reader ~= node and reader ~= owner then
-        mail(reader, 'k', 'd', 'w', whole(number))
+        queue(reader, 'k', 'd', 'w', whole(number))
     end
 
     if minimum ~= '' then
@@ -118,7 +118,7 @@ if claims then
         whole(generation))
 
     if owner ~= node then
-        reads(number)
+        note_reader(number)
     end
 end
 

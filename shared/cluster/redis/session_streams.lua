@@ -45,7 +45,7 @@ for _, id in ipairs(redis.call('SRANDMEMBER', all, STREAMS)) do
         -- a stream that is over expires after its last event was sent, no
         -- matter how often clients look it up
         if string.byte(state) < OVER or tonumber(sent) < tonumber(last) then
-            tell(owner, id, 'k', 'o', 'a', '0')
+            queue_about(owner, id, 'k', 'o', 'a', '0')
             expire(keys, lasts)
         end
 
