@@ -257,8 +257,8 @@ mcp_cluster_clock(void *data)
 }
 
 
-/* Handles that the node was declared dead: its streams belong to other nodes,
- * and it joins again under a new id. */
+/* Chooses a new id for the node after another node has declared it dead and has
+ * taken its streams over. The node then joins again under the new id. */
 static void
 mcp_cluster_reborn(mcp_cluster_t *cluster)
 {
@@ -287,12 +287,10 @@ mcp_cluster_reborn(mcp_cluster_t *cluster)
 }
 
 
-/*
- * Returns 1 if this process is the leader of its node, or becomes it. A
- * process that shuts down resigns if another process of the node may become
- * the leader: the other process may have another configuration and will live
- * longer.
- */
+/* Returns 1 if this process is the leader of its node or has just become the
+ * leader. A process that shuts down resigns if a process that continues may
+ * become the leader, because that process lives longer and may have another
+ * configuration. */
 static int
 mcp_cluster_may_lead(mcp_cluster_t *cluster)
 {
@@ -350,7 +348,8 @@ mcp_cluster_joined(mcp_cluster_t *cluster, const mcp_reply_t *reply)
         news = 1;
     }
 
-    /* a leader that is shutting down has waited for another process */
+    /* another process is the leader: if that process is shutting down, it can
+     * resign now that this one has joined */
 
     if (!cluster->leads) {
         mcp_store_node_wake_leader(store);
@@ -595,11 +594,11 @@ mcp_cluster_tick(void *data)
 
 
 /*
- * Hands the leadership over at once, without waiting for the next heartbeat:
- * broadcasts and the node's queue are not read while there is no leader. A
- * leader that shuts down resigns if a process that does not shut down may take
- * its place. Another process becomes the leader if the last one has resigned;
- * if all processes shut down, it may be one of them.
+ * Changes the leader at once, instead of at the next heartbeat, because only a
+ * leader reads broadcasts and the node queue. A leader that shuts down resigns
+ * if another process of the node can become the leader. If there is no leader,
+ * this process becomes the leader. While it shuts down, it does so only if no
+ * other process can become the leader.
  */
 static void
 mcp_cluster_check_leader(void *data)
@@ -616,7 +615,8 @@ mcp_cluster_check_leader(void *data)
         return;
     }
 
-    /* from now on the other processes do not resign in favour of this one */
+    /* this process cannot become the leader any more: other processes do not
+     * resign in its favour from now on */
 
     if (stops) {
         mcp_cluster_note_link(cluster);

@@ -311,8 +311,8 @@ typedef struct {
      + MCP_REPLICATION_EVENTS * MCP_CODEC_ANSWERS_MAX)
 
 
-/* Returns the text that was just written from the end of a->numbers up to "end"
- * as an argument, and counts it as part of a->numbers. */
+/* Returns the text from the end of a->numbers up to "end", which the caller has
+ * just written there, and adds it to a->numbers. */
 static mcp_str_t
 mcp_replicator_text(mcp_replicator_t *a, char *end)
 {

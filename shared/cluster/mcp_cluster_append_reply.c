@@ -16,8 +16,9 @@
 #include "worker/mcp_notification.h"
 
 
-/* Where the reader is, in a reply of redis/append.lua: at another node, or
- * nowhere. Any other value means at this node. */
+/* Values of "where" in a reply of redis/append.lua, which name the node of the
+ * reader: another node, or none because there is no reader. Any other value
+ * means this node. */
 #define MCP_REPLICATOR_READ_ELSEWHERE  0
 #define MCP_REPLICATOR_READ_NOWHERE    2
 

@@ -50,7 +50,7 @@ mcp_broadcast_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
 }
 
 
-/* --- hearing --- */
+/* --- receiving broadcasts --- */
 
 /* Returns the value of a field of an entry, or an empty text. */
 static mcp_str_t

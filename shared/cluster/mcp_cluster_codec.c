@@ -8,9 +8,9 @@
 #include "json/mcp_json_scan.h"
 
 
-/* The first number of a stream's constant values: their form. With
- * MCP_CODEC_JOINED they contain the digest by which equal calls join the
- * stream. */
+/* The constant values of a stream begin with the number of their form:
+ * MCP_CODEC_FORM, or MCP_CODEC_JOINED if they contain the digest by which equal
+ * calls join the stream. */
 #define MCP_CODEC_FORM    1
 #define MCP_CODEC_JOINED  2
 

@@ -548,8 +548,8 @@ mcp_args_text(mcp_script_args_t *args, mcp_str_t text)
 }
 
 
-/* Appends the argument that was written after the texts of the earlier ones, up
- * to "end". */
+/* Appends an argument that the caller has written into args->text, from
+ * args->len up to "end". */
 static void
 mcp_args_written(mcp_script_args_t *args, const char *end)
 {

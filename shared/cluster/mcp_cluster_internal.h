@@ -34,12 +34,11 @@
 
 
 /*
- * Limits of a connection. No command is sent while MCP_LINK_WINDOW commands
- * have no reply. No command is sent either while the growing output buffer has
- * MCP_LINK_BYTES bytes without the commands of replications, or
- * MCP_LINK_BYTES_MAX bytes in all. MCP_LINK_BYTES allows many long answers of
- * clients, and does not count the bytes of replications, so that neither
- * causes a client to be rejected.
+ * Limits of a connection. A link sends no further command while MCP_LINK_WINDOW
+ * commands wait for their replies, or while the output buffer for new commands
+ * is full: MCP_LINK_BYTES_MAX bytes in all, or MCP_LINK_BYTES bytes without the
+ * commands of replications. MCP_LINK_BYTES allows many long answers of clients.
+ * It does not count replications, so that they cause no client to be rejected.
  */
 #define MCP_LINK_WINDOW      4096
 #define MCP_LINK_BYTES       (16 * 1024 * 1024)
@@ -48,14 +47,14 @@
 /* An output buffer larger than this is freed after it was written. */
 #define MCP_LINK_BYTES_KEPT  (1024 * 1024)
 
-/* With this many pending commands, or bytes in the growing output buffer, no
- * replication sends a command, because clients' commands would have to wait
- * behind the replication's command. */
+/* Limits for commands of replications: pending commands, and bytes in the
+ * output buffer for new commands. While either is reached, no replication sends
+ * a command, because clients' commands would have to wait behind it. */
 #define MCP_LINK_REPLICATIONS       512
 #define MCP_LINK_REPLICATION_BYTES  (128 * 1024)
 
-/* The limit of pending commands, instead of MCP_LINK_REPLICATIONS, for a
- * replication that a client's request waits for. */
+/* A replication that a client's request waits for has this limit of pending
+ * commands instead of MCP_LINK_REPLICATIONS. */
 #define MCP_LINK_QUERIED     2048
 
 /* Maximum size of a reply, bytes. */
@@ -229,8 +228,8 @@ typedef struct {
     uint64_t                   since;  /* when "count", its number of
                                           heartbeats, last changed, ms */
     uint64_t                   node_timeout;   /* the node's own timeout, ms */
-    unsigned                   seen;   /* number of consecutive checks with
-                                          this count */
+    unsigned                   seen;   /* number of consecutive checks at which
+                                          "count" was the same */
 } mcp_heartbeats_t;
 
 
@@ -251,8 +250,9 @@ typedef struct {
 } mcp_cluster_fingerprints_t;
 
 
-/* A position that was later than the clock of Redis when it was last checked.
- * Its index in "beyond" of the cluster is its mcp_node_position_e. */
+/* A position in a Redis stream that was later than the clock of Redis when the
+ * two were last compared. The index of this struct in "beyond" of the cluster
+ * is the mcp_node_position_e of the Redis stream. */
 typedef struct {
     mcp_cluster_t                *cluster;
     mcp_node_position_t           position;
@@ -304,13 +304,15 @@ struct mcp_cluster_s {
     unsigned                      reports_loss:1; /* 1 if the next registration
                                                      reports that Redis may lack
                                                      keys: after
-                                                     mcp_probe_is_elsewhere(),
-                                                     and after an error by which
+                                                     mcp_probe_is_elsewhere()
+                                                     has detected another Redis,
+                                                     or after an error because
                                                      the slot of the keys was
                                                      being moved */
     unsigned                      doubts:1;       /* 1 while the reply to a
                                                      self-check is pending */
-    mcp_link_reply_cb             doubted;        /* takes that reply */
+    mcp_link_reply_cb             doubted;        /* handler of the reply to a
+                                                     self-check */
     unsigned                      far:1;  /* 1 if "offset" exceeded
                                              MCP_CLUSTER_OFFSET_MAX when it was
                                              last measured */
@@ -339,10 +341,10 @@ struct mcp_cluster_s {
                                                      wait for room on the link,
                                                      in their order */
     mcp_replication_t           **waiting_end;
-    const mcp_replication_t      *allowed;       /* the replication, just
-                                                    removed from that list,
-                                                    that may send now; NULL:
-                                                    none */
+    const mcp_replication_t      *allowed;       /* the replication that was
+                                                    just removed from the list
+                                                    "waiting" and may send now;
+                                                    NULL: none */
     unsigned                      at_once:1;      /* 1 while
                                                      mcp_replication_flush()
                                                      runs: its replication does
@@ -371,13 +373,15 @@ struct mcp_cluster_s {
                                                             whose replies
                                                             are pending */
     mcp_timer_t                   notification_timer; /* expires when the oldest
-                                                     notification is too old */
+                                                         notification is too old
+                                                         to be sent */
     uint64_t                      sender;         /* random name of this
                                                      process as a sender of
                                                      notifications; 0: none
                                                      yet */
     uint64_t                      sender_seq;     /* number of notifications
-                                                     sent under that name */
+                                                     sent under the name
+                                                     "sender" */
     unsigned                      topics_received; /* number of received
                                                      broadcasts about topics */
     mcp_replay_t                 *replays;        /* replays of missed
@@ -414,10 +418,11 @@ int mcp_cluster_clock(void *data);
  * registration or heartbeat, so that every process can show it. */
 void mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply);
 
-/* Logs a warning, once in a process and only by the leader, if "other" is an
- * array: the id and the label of a node that has endpoints, but none of this
- * node's. "other" is the fifth element of a reply of
- * redis/register_node.lua. */
+/* Logs a warning if this process is the leader and the cluster has another node
+ * with endpoints, but with none of this node's endpoints. A process logs this
+ * warning once. "other" is the fifth element of a reply of
+ * redis/register_node.lua: the id and the label of that node, or no array if
+ * there is none. */
 void mcp_cluster_check_endpoints(mcp_cluster_t *cluster,
     const mcp_reply_t *other);
 
@@ -439,8 +444,8 @@ int mcp_cluster_reads(mcp_cluster_t *cluster, const mcp_reply_t *layout);
  */
 void mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error);
 
-/* Handles a reply of redis/register_node.lua that rejects the node, and
- * returns 1. Returns 0 if the reply is a different one. */
+/* Returns 0 unless the reply of redis/register_node.lua rejects the node.
+ * Otherwise handles the rejection and returns 1. */
 int mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply);
 
 extern const mcp_link_handlers_t  mcp_probe_handlers;
@@ -522,8 +527,8 @@ void mcp_link_queue(mcp_link_t *link, mcp_action_e type);
 void mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Counts and logs an error, or a reply that "script", the name of a script or
- * of a Redis command, cannot give. */
+/* Counts and logs an unexpected reply: an error, or a reply that the script or
+ * Redis command with the name "script" never sends. */
 void mcp_cluster_unexpected_reply(mcp_cluster_t *cluster, const char *script,
     const mcp_reply_t *reply);
 
@@ -538,15 +543,15 @@ void mcp_cluster_unexpected_reply(mcp_cluster_t *cluster, const char *script,
 int mcp_link_send(mcp_link_t *link, const mcp_str_t *argv, size_t n,
     mcp_link_reply_cb handler, void *data);
 
-/* Returns 1 if a replication may send a command: the link has not reached
- * MCP_LINK_REPLICATIONS or MCP_LINK_REPLICATION_BYTES. */
+/* Returns 1 if a replication may send a command, because the link has reached
+ * neither MCP_LINK_REPLICATIONS nor MCP_LINK_REPLICATION_BYTES. */
 int mcp_link_has_room(const mcp_link_t *link);
 
-/* Returns the number of bytes in the growing output buffer. */
+/* Returns the number of bytes in the output buffer for new commands. */
 size_t mcp_link_bytes(const mcp_link_t *link);
 
-/* Counts the bytes after position "before" of the growing output buffer as
- * bytes of a replication. */
+/* Counts a command that was just appended to the output buffer as one of a
+ * replication. "before" is the value that mcp_link_bytes() had before. */
 void mcp_link_copied(mcp_link_t *link, size_t before);
 
 /* Returns 1 if the connection is established, even if the login is not over.
@@ -575,8 +580,10 @@ void mcp_cluster_node_id(uint64_t node, char id[MCP_CLUSTER_ID_LEN + 1]);
 /* Parses a node id; returns 0 if the text is not one. */
 uint64_t mcp_cluster_read_id(mcp_str_t text);
 
-/* The arguments of a script. Numbers and stream ids are in "text"; the other
- * arguments belong to the caller. No script has more of either. */
+/* The arguments of a script, at most MCP_SCRIPT_ARGS. The functions below write
+ * characters, numbers and stream ids into "text", whose MCP_SCRIPT_ARGS_TEXT
+ * bytes are enough for every script. Texts and digests are not copied: they
+ * must remain valid until the script is sent. */
 #define MCP_SCRIPT_ARGS       10
 #define MCP_SCRIPT_ARGS_TEXT  128
 
@@ -589,9 +596,8 @@ typedef struct {
 
 #define mcp_args_init(args)  ((args)->n = 0, (args)->len = 0)
 
-/* Append an argument: a text, a character, a number, a stream's id, or a
- * digest; a digest, or an empty text if "matters" is 0; "1", or an empty text
- * if "flag" is 0. */
+/* Append one argument. mcp_args_digest_if() appends an empty text if "matters"
+ * is 0. mcp_args_flag() appends "1", or an empty text if "flag" is 0. */
 void mcp_args_text(mcp_script_args_t *args, mcp_str_t text);
 void mcp_args_char(mcp_script_args_t *args, char c);
 void mcp_args_number(mcp_script_args_t *args, uint64_t number);
@@ -603,13 +609,14 @@ void mcp_args_digest_if(mcp_script_args_t *args,
     const unsigned char digest[MCP_DIGEST_LEN], int matters);
 void mcp_args_flag(mcp_script_args_t *args, int flag);
 
-/* Runs a script with its keys, the node's id, its timeout, and n arguments, at
- * most MCP_CLUSTER_ARGS. Returns the values of mcp_link_send(). */
+/* Runs a script. Its arguments are the node's id, the node timeout, and the n
+ * arguments in args, at most MCP_CLUSTER_ARGS; its keys follow from them.
+ * Returns the values of mcp_link_send(). */
 int mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_link_reply_cb handler, void *data);
 
-/* The same as mcp_cluster_run(), with n_keys further keys, at most
- * MCP_CLUSTER_KEYS. */
+/* Runs a script like mcp_cluster_run(), with the n_keys keys in "keys" after
+ * the usual ones, at most MCP_CLUSTER_KEYS. */
 int mcp_cluster_run_with_keys(mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *keys, size_t n_keys, const mcp_str_t *args, size_t n,
     mcp_link_reply_cb handler, void *data);
@@ -622,29 +629,29 @@ void mcp_cluster_self_check(mcp_cluster_t *cluster);
 /* Kinds of keys. Their contents are described in docs/internals/cluster.md and
  * in redis/common_members.lua and redis/common_streams.lua. */
 typedef enum {
-    MCP_KEY_NODES = 0,         /* of the cluster */
+    MCP_KEY_NODES = 0,         /* keys that exist once in a cluster */
     MCP_KEY_SINCE,
     MCP_KEY_RUN,
     MCP_KEY_LAYOUT,
     MCP_KEY_TOLD,
     MCP_KEY_HEARD,
-    MCP_KEY_NODE,              /* of a node */
+    MCP_KEY_NODE,              /* keys of a node */
     MCP_KEY_MARK,
     MCP_KEY_QUEUE,
     MCP_KEY_OWNED,
     MCP_KEY_GIVEN,
-    MCP_KEY_HEAD,              /* of a stream */
+    MCP_KEY_HEAD,              /* keys of a stream */
     MCP_KEY_LOG,
     MCP_KEY_SPEC,
     MCP_KEY_TOPICS,
     MCP_KEY_LISTENERS,
     MCP_KEY_JOINED,
-    MCP_KEY_STREAMS,           /* of a session */
+    MCP_KEY_STREAMS,           /* keys of a session */
     MCP_KEY_CALLS,
     MCP_KEY_CROWDED,
-    MCP_KEY_CLAIM,             /* of the digest of a request */
-    MCP_KEY_TOKEN,             /* of the digest of a token */
-    MCP_KEY_PROCESS,           /* of a process that sends notifications */
+    MCP_KEY_CLAIM,             /* key of a request's digest */
+    MCP_KEY_TOKEN,             /* key of a token's digest */
+    MCP_KEY_PROCESS,           /* key of a process that sends notifications */
     MCP_KEYS
 } mcp_key_e;
 
@@ -652,7 +659,8 @@ typedef enum {
  * of a stream. */
 #define MCP_CLUSTER_KEY_MAX  96
 
-/* Maximum number of keys of a script, without further ones. */
+/* Maximum number of keys of a script, without those that
+ * mcp_cluster_run_with_keys() adds. */
 #define MCP_SCRIPT_KEYS      17
 
 typedef struct {

@@ -195,8 +195,8 @@ mcp_coalesce_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
 {
     mcp_stream_info_t  info;
 
-    /* report the last event that earlier readers of the mirror, if there is
-     * one, were sent: Redis may lack its number */
+    /* If this node has a mirror already, report the last event that was sent to
+     * its readers, because Redis may not have received that number. */
 
     if (mcp_store_find(cluster->worker->store, spec->stream.id, 0, &info)
         != MCP_OK
@@ -272,12 +272,10 @@ mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
 
 /* --- requests that have joined --- */
 
-/*
- * Handles the reply that Redis does not have the mirror's stream. If the
- * stream is held, because its call has not started, frees the mirror, and the
- * joined requests start a call themselves. Otherwise counts the reply by
- * mcp_mirror_missed().
- */
+/* Handles the reply that Redis does not have the stream of a mirror. If the
+ * stream is held, because its call has not started, frees the mirror, so that
+ * the joined requests start a call themselves. Otherwise the stream may return:
+ * mcp_mirror_missed() counts the reply. */
 static void
 mcp_coalesce_missed(mcp_replication_t *repl)
 {

@@ -236,7 +236,8 @@ mcp_link_end(mcp_link_t *link, int gone)
         link->handlers->down(link->cluster);
     }
 
-    /* CONNECT was not pulled: the glue has no connection to close */
+    /* the glue has not yet pulled MCP_ACT_CONNECT: it has no connection to
+     * close */
 
     if (gone || unknown) {
         mcp_link_rest(link);

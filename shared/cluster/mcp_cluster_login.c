@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The first commands on a connection, sent together: authentication, database,
- * the check that the server is a master, and the scripts; or instead of the
- * last two the query of the link's handlers. A Sentinel only gets its own
- * password, and the query for the address of the master. */
+/* The first commands on a connection, which are sent together: authentication,
+ * the choice of the database, and then either the commands of the link's own
+ * "query" handler, or the check that the server is a master and the loading of
+ * the scripts. A Sentinel gets only its own password and the query for the
+ * address of the master. */
 
 
 #include <stdio.h>
@@ -71,8 +72,9 @@ mcp_login_begins(mcp_str_t text, const char *words)
 }
 
 
-/* If a script lacks a right, the error of Redis 6.2 contains the words of the
- * last line somewhere, and that of Redis 7.0 after "ERR The ". */
+/* The last comparison is for a script that uses a command without the right to
+ * do so. These words can be anywhere in the error of Redis 6.2, and follow "ERR
+ * The " in that of Redis 7.0. */
 int
 mcp_login_denies(mcp_str_t text)
 {

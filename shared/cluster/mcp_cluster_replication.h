@@ -55,19 +55,19 @@
 /* Delay before a failed operation is tried again, ms. */
 #define MCP_REPLICATION_LATER  200
 
-/* Number of consecutive replies that Redis does not have a mirror's stream,
- * after which the stream counts as gone. */
+/* Number of consecutive replies without the stream of a mirror, after which the
+ * mirror is freed because the stream no longer exists. */
 #define MCP_REPLICATION_MISSES  3
 
 
-/* The command of a replication that Redis has not answered yet. From
- * MCP_REPLICATION_SENT on, it has been sent. */
+/* State of the pending command of a replication. From MCP_REPLICATION_SENT on,
+ * the command was sent to Redis. */
 typedef enum {
-    MCP_REPLICATION_IDLE = 0,      /* there is none; the timer, a change of the
-                                      stream or a new link causes the next
-                                      check */
-    MCP_REPLICATION_WAIT_ROOM,     /* it waits in the send queue until the link
-                                      has room */
+    MCP_REPLICATION_IDLE = 0,      /* no command is pending; the timer, a change
+                                      of the stream or a new link causes the
+                                      next check */
+    MCP_REPLICATION_WAIT_ROOM,     /* the command waits in the send queue until
+                                      the link has room */
     MCP_REPLICATION_FORGET,        /* the stream was freed, and Redis has to
                                       remove it before another stream gets its
                                       id */
@@ -82,13 +82,14 @@ typedef enum {
 /* The state of a mirror that this process feeds. From MCP_MIRROR_TAKE_OVER on,
  * the owner's node is dead, and this node takes the stream over. */
 typedef enum {
-    MCP_MIRROR_NONE = 0,   /* the stream itself is here */
+    MCP_MIRROR_NONE = 0,   /* no mirror: this node has the stream itself */
     MCP_MIRROR_FOLLOW,     /* the process fetches the events that the node queue
                               did not bring */
-    MCP_MIRROR_PAUSED,     /* it fetches none until the next change or timer:
-                              the mirror accepts none, or Redis has no more */
-    MCP_MIRROR_TAKE_OVER,  /* it fetches all events, and then makes the mirror
-                              the stream itself */
+    MCP_MIRROR_PAUSED,     /* the process fetches no events until the next
+                              change or timer, because the mirror accepts none
+                              or Redis has no more */
+    MCP_MIRROR_TAKE_OVER,  /* the process fetches all events, and then makes the
+                              mirror a stream of this node */
     MCP_MIRROR_NO_ROOM,    /* the next event waits for room in the zone */
     MCP_MIRROR_NO_EVENTS,  /* Redis has no more events */
     MCP_MIRROR_TOPICS,     /* all topics of a listener are known */
@@ -106,8 +107,10 @@ struct mcp_replication_s {
                                              bucket */
     mcp_replication_t      *waits_next;   /* next replication that waits for
                                              room on the link */
-    mcp_replication_t     **waits;        /* the pointer to this replication
-                                             in that list, during WAIT_ROOM */
+    mcp_replication_t     **waits;        /* address of the pointer to this
+                                             replication in the list of
+                                             "waits_next", if the phase is
+                                             WAIT_ROOM */
     mcp_replication_t      *ack_next;          /* next replication that waits
                                                   for the reply to WAIT */
     mcp_cluster_t          *cluster;
@@ -116,17 +119,20 @@ struct mcp_replication_s {
                                              mcp_replication_set_phase() only */
     mcp_mirror_state_e      mirror;       /* changed by mcp_mirror_set_state()
                                              only */
-    mcp_timer_t             timer;        /* time of the next check at the
-                                             latest */
-    uint64_t                time;         /* when the last command was sent,
-                                             ms; 0: never, or the next one has
-                                             to be sent without delay */
+    mcp_timer_t             timer;        /* expires when the next check is
+                                             due */
+    uint64_t                time;         /* when the last command was sent, ms;
+                                             0: never, or the next command must
+                                             be sent without delay */
     uint64_t                number;       /* number of the reader at this node;
                                              0: none */
-    uint64_t                sent;         /* last event that the reader has been
-                                             sent, as last reported to Redis */
-    uint64_t                fetched;      /* the last redis/resume.lua fetched
-                                             the events after this one */
+    uint64_t                sent;         /* last event that was sent to the
+                                             reader, as last reported to
+                                             Redis */
+    uint64_t                fetched;      /* "after" of the last
+                                             redis/resume.lua: that script
+                                             fetched the events after this
+                                             one */
     uint64_t                requested;    /* last event requested by XRANGE */
     uint64_t                upto;         /* last event according to
                                              redis/resume.lua: XRANGE does not
@@ -138,12 +144,12 @@ struct mcp_replication_s {
     uint64_t                missed;       /* since when Redis lacks the remote
                                              reader that the owner has, ms; 0:
                                              it has the reader */
-    uint64_t                displaced;    /* since when a key of the stream has
-                                             a wrong type in Redis, ms; 0: no
-                                             key has one */
-    uint64_t                cramped;      /* since when events of a dead node's
-                                             stream have been in NO_ROOM, ms;
-                                             0: the zone has room */
+    uint64_t                displaced;    /* since when a key of the stream in
+                                             Redis has had a wrong type, ms; 0:
+                                             no key has a wrong type */
+    uint64_t                cramped;      /* since when the zone has had no room
+                                             for the events of a dead node's
+                                             stream, ms; 0: it has room */
     mcp_store_checkpoint_t  at;           /* state of the stream that was last
                                              sent to Redis */
     mcp_node_position_t     received;     /* of a dead node's stream: position
@@ -151,8 +157,9 @@ struct mcp_replication_s {
                                              broadcasts */
     unsigned topics_received;             /* the cluster's topics_received when
                                              the topics were requested */
-    uint64_t                behind;       /* since when Redis lacks an event
-                                             that is here, ms; 0: it has all */
+    uint64_t                behind;       /* since when Redis has lacked an
+                                             event of the local stream, ms; 0:
+                                             Redis has all events */
     uint64_t                acked;        /* last event that Redis had
                                              acknowledged at the last
                                              mcp_lag_check() */
@@ -188,8 +195,8 @@ struct mcp_replication_s {
                                              first of equal calls, and Redis
                                              may grant the claim */
     unsigned                announced:1;  /* 1 if this process has sent the
-                                             stream, so that Redis may have
-                                             it */
+                                             stream to Redis, which may have
+                                             stored it */
     unsigned                over:1;       /* 1 if the stream was over when last
                                              sent, even if the reply is lost */
     unsigned                stays:1;      /* 1 if the keys in Redis were
@@ -200,9 +207,9 @@ struct mcp_replication_s {
                                              known */
     unsigned                begin:1;      /* 1 if Redis does not have the
                                              stream */
-    unsigned                refills:1;    /* 1 if Redis has lost events:
-                                             "at" is the last one that it
-                                             still has */
+    unsigned                refills:1;    /* 1 if Redis has lost events: "at" is
+                                             the last event that Redis still
+                                             has */
     unsigned                replays:1;    /* 1 if "received" is valid */
     unsigned                reports_state:1; /* 1 if the pending command
                                                 contains no event, and answers
@@ -309,9 +316,9 @@ void mcp_replication_free_all(mcp_cluster_t *cluster);
 void mcp_replicator_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
-/* Takes the reply of redis/append.lua or redis/append_events.lua, or the part
- * of a reply of redis/keep.lua for one stream, for the replication "data".
- * reply is NULL if there is none. */
+/* Handles the reply for one stream from redis/append.lua,
+ * redis/append_events.lua or redis/keep.lua. "data" is the replication. "reply"
+ * is NULL if the link was lost before the reply. */
 void mcp_replicator_done(void *data, const mcp_reply_t *reply);
 
 /* Sends WAIT to Redis, if acknowledgements of its replicas are configured,
@@ -329,9 +336,9 @@ void mcp_mirror_check(mcp_replication_t *repl,
 /* Changes the state of a mirror, and logs the change at level debug. */
 void mcp_mirror_set_state(mcp_replication_t *repl, mcp_mirror_state_e state);
 
-/* Pauses or continues the fetching of events after a fetch. "rc" is the value
- * of mcp_mirror_feed() for its events, and "has_none" is 1 if it brought
- * none. */
+/* Pauses or continues fetching after a fetch of events. "rc" is the value that
+ * mcp_mirror_feed() returned for these events, and "has_none" is 1 if Redis
+ * returned no event. */
 void mcp_mirror_note_fetch(mcp_replication_t *repl, int rc, int has_none);
 
 /* Continues the fetching of events if it was paused. */
@@ -348,15 +355,15 @@ int mcp_mirror_feed(mcp_cluster_t *cluster,
  * XRANGE. */
 void mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply);
 
-/* Counts a reply that Redis does not have the mirror's stream; after
- * MCP_REPLICATION_MISSES consecutive ones, frees the mirror. */
+/* Counts a reply that Redis does not have the stream of a mirror. Frees the
+ * mirror after MCP_REPLICATION_MISSES consecutive replies of this kind. */
 void mcp_mirror_missed(mcp_replication_t *repl);
 
 
 /* --- mcp_cluster_append.c --- */
 
-/* Returns 1 if Redis has the complete state of an active stream, so that its
- * keys only have to be renewed. */
+/* Returns 1 if the stream is active and Redis has its complete state, so that
+ * only its keys have to be renewed. */
 int mcp_append_policy_is_idle(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 

@@ -20,7 +20,7 @@ struct mcp_token_update_s {
 
 
 /* Maximum number of updates without acknowledgement. */
-#define MCP_TOKEN_ARGUMENTS  4096
+#define MCP_TOKEN_UPDATES_MAX  4096
 
 
 static void
@@ -160,8 +160,8 @@ mcp_token_retry(mcp_cluster_t *cluster)
 {
     mcp_token_update_t  *update, *next;
 
-    /* a call of this function within itself does nothing: replicating a stream
-     * may answer a request that sets another token */
+    /* replicating a stream may answer a request that sets another token and so
+     * calls this function recursively: that call does nothing */
 
     if (cluster->updates_again) {
         return;
@@ -186,11 +186,11 @@ mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec)
 {
     mcp_token_update_t  *update;
 
-    if (cluster->n_updates == MCP_TOKEN_ARGUMENTS) {
+    if (cluster->n_updates == MCP_TOKEN_UPDATES_MAX) {
         mcp_token_retry(cluster);
     }
 
-    update = cluster->n_updates < MCP_TOKEN_ARGUMENTS
+    update = cluster->n_updates < MCP_TOKEN_UPDATES_MAX
            ? mcp_mem_calloc(&cluster->worker->env->mem,
                             sizeof(mcp_token_update_t))
            : NULL;

@@ -10,7 +10,7 @@
 
 
 /* Maximum number of broadcasts in one reply to XRANGE. */
-#define MCP_TOPIC_ARGUMENTS  "128"
+#define MCP_TOPIC_REPLAY_COUNT  "128"
 
 /* Length of "(ms-n". */
 #define MCP_TOPIC_POSITION_MAX  43
@@ -225,7 +225,7 @@ mcp_replay_go_on(mcp_replay_t *replay)
 
     argv[3] = (mcp_str_t) { texts[1], (size_t) (p - texts[1]) };
     argv[4] = mcp_str("COUNT");
-    argv[5] = mcp_str(MCP_TOPIC_ARGUMENTS);
+    argv[5] = mcp_str(MCP_TOPIC_REPLAY_COUNT);
 
     if (mcp_link_send(&replay->cluster->link, argv, 6, mcp_replay_done,
                       replay)
