@@ -177,8 +177,8 @@ mcp_lag_add(mcp_replication_t *repl, mcp_node_lag_t *lag)
 {
     uint64_t  events, bytes;
 
-    mcp_store_behind(repl->cluster->worker->store, &repl->ref, &events,
-                     &bytes);
+    mcp_store_replication_lag(repl->cluster->worker->store, &repl->ref, &events,
+                              &bytes);
 
     if (events == 0) {
         return;

@@ -29,7 +29,7 @@ static const mcp_str_t  mcp_exchange_allowed[] = {
 
 /* Returns the names that a preflight requests, empty if there are none. */
 static mcp_str_t
-mcp_exchange_cluster_done(const mcp_head_t *head)
+mcp_exchange_asked_headers(const mcp_head_t *head)
 {
     size_t               i;
     const mcp_header_t  *h;
@@ -123,7 +123,7 @@ mcp_exchange_allow_headers(mcp_exchange_t *x, const mcp_head_t *head)
         mcp_buf_str(&buf, mcp_exchange_allowed[i]);
     }
 
-    list = mcp_exchange_cluster_done(head);
+    list = mcp_exchange_asked_headers(head);
 
     while (mcp_exchange_next_asked(&list, &name)) {
         if (mcp_exchange_adds_asked(name)) {

@@ -48,7 +48,7 @@ mcp_status_string(mcp_buf_t *buf, const char *name, mcp_str_t text)
 }
 
 
-/* Appends a member whose value begins with, or is, "value". */
+/* Appends the name of a member, and its value or the beginning of its value. */
 static void
 mcp_status_begin(mcp_buf_t *buf, const char *name, const char *value)
 {
@@ -160,8 +160,9 @@ mcp_status_json_tool(const mcp_status_t *status, const mcp_call_stats_t *stats,
 }
 
 
-/* Appends the sums of all rows of an endpoint, if "stats" is the endpoint's
- * row of the kind OTHER, of which each endpoint has one. */
+/* Appends an endpoint with the sums of all its rows. Does nothing unless
+ * "stats" is the row of the kind OTHER, so that each endpoint is appended
+ * once. */
 static void
 mcp_status_json_endpoint(const mcp_status_t *status,
     const mcp_call_stats_t *stats, uint64_t active, mcp_buf_t *buf)
@@ -330,9 +331,9 @@ mcp_status_json_running(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* Appends a failure. Its detail is the reason in the words of the log: unless
- * the query requests details, it ends before the first quotation mark, because
- * the backend's words follow. */
+/* Appends a failure. Its "detail" is the reason in the words of the log. Unless
+ * the query requests details, the text ends before the first quotation mark,
+ * because the words of the backend follow that mark. */
 static void
 mcp_status_json_failure(const mcp_status_t *status,
     const mcp_call_stats_failure_t *failure, mcp_buf_t *buf)

@@ -282,7 +282,9 @@ typedef struct {
     unsigned  resumed:1;
     unsigned  plain:1;         /* set by the reader: 1: events are written
                                   without ids */
-    unsigned  all:1;           /* set by mcp_store_read() */
+    unsigned  all:1;           /* set by mcp_store_read(): 1: the reader may
+                                  wait until its next wake-up before it reports
+                                  that the events were written */
     char      id[MCP_STREAM_TEXT_LEN];     /* id of the stream, set with the
                                               first event that is read */
 } mcp_cursor_t;
@@ -460,8 +462,8 @@ int mcp_store_set_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_state_e state, uint64_t now);
 
 /* Sets mcp_stream_info_t.alias, a second name of the stream: a number that the
- * caller chooses, or 0 for none. Changes nothing unless the stream's consumer
- * is the one of this process with this handle. */
+ * caller chooses, or 0 for none. Has an effect only if the stream's consumer is
+ * (this slot, handle). */
 int mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint32_t alias);
 
@@ -476,7 +478,7 @@ int mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
 int mcp_store_set_generation(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint32_t from, uint32_t to);
 
-/* Makes a stream without a reader count as unattended since now. Has no effect
+/* Restarts the time for which a stream without a reader is kept. Has no effect
  * if the stream has a reader, or if it is over and its last event was sent. */
 int mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t now);
@@ -660,10 +662,10 @@ int mcp_store_lookup(mcp_store_t *store, const mcp_stream_ref_t *ref,
     unsigned ahead, mcp_store_lookup_t *lookup, mcp_buf_t *buf);
 
 
-/* --- a call's inbox: what other processes have for its owner --- */
+/* --- the inbox of a call: messages of other processes to its owner --- */
 
 typedef enum {
-    MCP_INBOX_INPUT = 1,        /* tag: 0 */
+    MCP_INBOX_INPUT = 1,        /* a client's answers to questions; tag: 0 */
     MCP_INBOX_PUBLISH,
     MCP_INBOX_TASK,            /* answers from mcp_store_answer(); tag: number
                                   of the task's event */

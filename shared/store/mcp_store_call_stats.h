@@ -23,13 +23,15 @@
 /* How a request of a call ended; worse outcomes have larger numbers. Those up
  * to LOST are stored in the zone, see MCP_STORE_RESULT(). */
 typedef enum {
-    MCP_OUTCOME_NONE = 0,      /* it has not ended, or there is no call */
+    MCP_OUTCOME_NONE = 0,      /* the request has not ended, or there is no
+                                  call */
     MCP_OUTCOME_OK,
     MCP_OUTCOME_TOOL_ERROR,    /* a tool's result with isError */
     MCP_OUTCOME_RPC_ERROR,     /* an error response of the backend */
     MCP_OUTCOME_FAULT,         /* an error response of the server */
     MCP_OUTCOME_LOST,          /* the owner's process died */
-    MCP_OUTCOME_CANCELLED,     /* by its client, or by the end of its session */
+    MCP_OUTCOME_CANCELLED,     /* the client has cancelled the request, or its
+                                  session has ended */
     MCP_OUTCOME_EXPIRED,       /* no client resumed the call within the
                                   max_wait of its policy */
     MCP_OUTCOME_COUNT
@@ -64,8 +66,8 @@ mcp_outcome_e mcp_outcome_of(const mcp_stream_info_t *info);
 #define MCP_CALL_STATS_PAGE       64   /* number of calls that are read while
                                           the lock is held once */
 
-/* The result, in place of an outcome, of a failure that rejected a request
- * before it became a call. */
+/* The result of a failure that rejected a request before it became a call.
+ * Other failures have an outcome as their result. */
 #define MCP_CALL_STATS_REFUSED  0
 
 
@@ -197,11 +199,10 @@ void mcp_call_stats_label(char *out, size_t size, mcp_str_t text,
 int mcp_store_call_stats_row(mcp_store_t *store,
     const mcp_call_stats_item_t *item, uint32_t *row);
 
-/*
- * Does the same for an item that is not configured: a tool from the list of an
- * MCP server. Takes a row only if fewer than MCP_CALL_STATS_LISTED items of
- * this kind and endpoint have rows, and fewer than half of all rows are taken.
- */
+/* Finds or takes a row like mcp_store_call_stats_row(), for an item that is not
+ * configured: a tool from the list of an MCP server. Takes a row only if fewer
+ * than MCP_CALL_STATS_LISTED items of this kind and endpoint have rows, and
+ * fewer than half of all rows are taken. */
 int mcp_store_call_stats_listed(mcp_store_t *store,
     const mcp_call_stats_item_t *item, uint32_t *row);
 

@@ -305,7 +305,7 @@ mcp_store_fill_begin(mcp_store_head_t *head, const mcp_store_stream_t *st,
  *   MCP_ERR_INTERNAL  the log contradicts the cursor
  */
 static int
-mcp_store_fill_replication(mcp_store_head_t *head, mcp_cursor_t *cursor,
+mcp_store_fill_message(mcp_store_head_t *head, mcp_cursor_t *cursor,
     mcp_store_pos_t *pos, char **p, const char *end)
 {
     size_t  n;
@@ -364,7 +364,7 @@ mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
         }
 
         if (rc == MCP_OK) {
-            rc = mcp_store_fill_replication(head, cursor, &pos, &p, end);
+            rc = mcp_store_fill_message(head, cursor, &pos, &p, end);
         }
 
     } while (rc == MCP_OK || rc == MCP_AGAIN);
@@ -425,7 +425,7 @@ mcp_store_read_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
  * that it has written: the stream is far from its limits, and no other reader
  * depends on the report. */
 static unsigned
-mcp_store_read_all(const mcp_store_stream_t *st, const mcp_cursor_t *cursor)
+mcp_store_may_delay(const mcp_store_stream_t *st, const mcp_cursor_t *cursor)
 {
     return cursor->seq == st->events.last && cursor->only == 0
            && st->kind == MCP_STREAM_CALL && !mcp_store_is_task(st)
@@ -491,7 +491,7 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return mcp_store_through(op->head, st, cursor) ? MCP_DONE : MCP_AGAIN;
     }
 
-    cursor->all = (mcp_store_read_all(st, cursor) != 0);
+    cursor->all = (mcp_store_may_delay(st, cursor) != 0);
 
     return MCP_OK;
 }

@@ -46,7 +46,7 @@ typedef struct {
 void mcp_store_duration_count(mcp_store_t *store, const mcp_duration_key_t *key,
     uint64_t received, uint64_t ended);
 
-/* Returns the number of places in the table. */
+/* Returns the number of histograms for which the table has a place. */
 uint32_t mcp_store_durations(mcp_store_t *store);
 
 /* Copies the histogram at a place of the table. Returns 0 if there is none, or

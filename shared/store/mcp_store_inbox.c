@@ -377,8 +377,8 @@ mcp_store_take_cancelled(mcp_store_t *store, const mcp_stream_ref_t *ref)
 
     if (requests) {
 
-        /* as after a post: when mcp_store_take() finds the inbox empty, the
-         * cancellation counts as processed, and the consumer is woken */
+        /* The cancellation counts as processed when mcp_store_take() next finds
+         * the inbox empty. The consumer is woken then. */
 
         st->taken = 1;
         mcp_store_barrier();

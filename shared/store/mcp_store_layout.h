@@ -94,8 +94,8 @@
 #define MCP_STORE_LAST         8
 #define MCP_STORE_LITTLE       128
 
-/* The quota of all addresses in one IPv6 /56 together is this many times the
- * quota of a tenant, and that of a /48 this many times that of a /56. */
+/* The quotas of networks of IPv6 addresses: a /56 has this many times the quota
+ * of a tenant, and a /48 has this many times the quota of a /56. */
 #define MCP_STORE_WIDER        2
 
 /* Number of ranks: classes of tenants by their number of chunks, four for each
@@ -1045,9 +1045,9 @@ void mcp_store_mark(mcp_store_op_t *op, mcp_store_link_t *link, uint32_t slot);
 void mcp_store_mark_owner(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Does the same as mcp_store_mark_consumer(), except that a consumer of this
- * process is notified at once by note() of mcp_store_t, if note() accepts it
- * and the stream cannot be joined. */
+/* Notifies the consumer and the joined readers like mcp_store_mark_consumer().
+ * But if the stream cannot be joined and its consumer is in this process,
+ * note() of mcp_store_t notifies the consumer at once, if it accepts that. */
 void mcp_store_notify_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Removes the owner of a stream, and adds the stream to the list of
@@ -1359,8 +1359,8 @@ int mcp_store_stream_drop_event(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t sent);
 
-/* Does the same as mcp_store_stream_sent(); the caller knows the number of
- * bytes of the kept events up to "sent". */
+/* Raises sent_seq like mcp_store_stream_sent(), without searching the log:
+ * "bytes" is the number of bytes of the kept events up to "sent". */
 void mcp_store_stream_sent_bytes(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t sent, uint64_t bytes);
 
@@ -1678,8 +1678,8 @@ void mcp_store_replication_drain(mcp_store_op_t *op, uint32_t index,
 mcp_store_stream_t *mcp_store_replication_adopt(mcp_store_op_t *op,
     uint32_t index);
 
-/* Makes the process of a slot the replicator and wakes it; MCP_STORE_NO_SLOT:
- * none. */
+/* Makes the process of a slot the replicator and wakes it. With
+ * MCP_STORE_NO_SLOT, the stream has no replicator from then on. */
 void mcp_store_replication_pass(mcp_store_op_t *op,
     mcp_store_replication_t *repl, uint32_t slot);
 
@@ -1735,10 +1735,10 @@ mcp_store_entry_t *mcp_store_entry_take(mcp_store_op_t *op, int all);
 void mcp_store_entry_publish(mcp_store_head_t *head, mcp_store_entry_t *e,
     unsigned kind);
 
-/* Finds an entry by its kind and key, and by one more number: for a value and
- * a tenant by "purpose"; for a subscription by "stream", the index of the
- * stream; for a joined reader by its tag in "stream". Otherwise purpose and
- * stream are 0. */
+/* Finds an entry by its kind, its key, and the arguments that its kind needs:
+ * "purpose" for a value or a tenant; "stream" for a subscription (the index of
+ * its stream) or a joined reader (its tag). An argument that the kind does not
+ * need is 0. Returns NULL if there is no such entry. */
 mcp_store_entry_t *mcp_store_entry_find(mcp_store_head_t *head, unsigned kind,
     unsigned purpose, const unsigned char key[16], uint32_t stream);
 
@@ -1749,9 +1749,9 @@ mcp_store_entry_t *mcp_store_entry_find(mcp_store_head_t *head, unsigned kind,
 mcp_store_entry_t *mcp_store_entry_most_values(mcp_store_head_t *head,
     const unsigned char key[16], unsigned text);
 
-/* Returns the next entry of a kind in the entry chunk "index", from number *k
- * on, and sets *k to the number after it; NULL: there is none, or the chunk
- * was freed with its last entry. */
+/* Returns the next entry of a kind in the entry chunk "index", beginning with
+ * the number *k, and sets *k to the number after it. Returns NULL if no such
+ * entry is left, or if the chunk was freed with its last entry. */
 mcp_store_entry_t *mcp_store_entry_next(mcp_store_head_t *head,
     uint32_t index, unsigned *k, unsigned kind);
 

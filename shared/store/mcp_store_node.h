@@ -201,14 +201,15 @@ int mcp_store_node_is_standalone(mcp_store_t *store);
 void mcp_store_node_set_skewed(mcp_store_t *store, int skewed);
 int mcp_store_node_is_skewed(mcp_store_t *store);
 
-/* mcp_store_node_set_run() records the run id of the Redis to which a new
- * connection has led; a longer text is cut. mcp_store_node_run() copies it,
- * with a NUL; it is empty if none was recorded. */
+/* mcp_store_node_set_run() stores the run id of the Redis to which a new
+ * connection has led, and cuts a longer text. mcp_store_node_run() copies the
+ * stored run id with a NUL; the text is empty if none was stored. */
 void mcp_store_node_set_run(mcp_store_t *store, mcp_str_t run);
 void mcp_store_node_run(mcp_store_t *store, char run[MCP_NODE_RUN_MAX + 1]);
 
-/* Set and get the position up to which the node has received the messages of a
- * Redis stream: {0, 0} in a new zone, or if the lock cannot be taken. */
+/* mcp_store_node_set_position() stores the position up to which the node has
+ * received the messages of a Redis stream. mcp_store_node_position() reads the
+ * position. It is {0, 0} in a new zone, or if the lock cannot be taken. */
 void mcp_store_node_set_position(mcp_store_t *store, mcp_node_position_e which,
     const mcp_node_position_t *position);
 void mcp_store_node_position(mcp_store_t *store, mcp_node_position_e which,

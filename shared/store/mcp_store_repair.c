@@ -355,7 +355,7 @@ mcp_store_repair_sort(mcp_store_head_t *head, uint32_t list, size_t offset)
  * owner is dead, makes the stream an orphan; if the consumer is dead, detaches
  * it. */
 static void
-mcp_store_repair_tenants(mcp_store_op_t *op, mcp_store_stream_t *st)
+mcp_store_repair_processes(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     mcp_store_head_t         *head;
     mcp_store_replication_t  *repl;
@@ -405,7 +405,7 @@ mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
 
     head = op->head;
 
-    mcp_store_repair_tenants(op, st);
+    mcp_store_repair_processes(op, st);
     mcp_store_stream_link(head, mcp_store_index(head, st));
 
     /* there is room, because at least as many groups existed before the

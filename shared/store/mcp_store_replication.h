@@ -220,10 +220,10 @@ int mcp_store_acked(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const mcp_store_checkpoint_t *checkpoint);
 
 
-/* Sets *events and *bytes to the number of unacknowledged events of a
- * stream that this process replicates, and to their bytes; to 0 for any
- * other stream. */
-void mcp_store_behind(mcp_store_t *store, const mcp_stream_ref_t *ref,
+/* For a stream that this process replicates, sets *events to the number of
+ * events that Redis has not acknowledged, and *bytes to their size. Sets both
+ * to 0 for any other stream. */
+void mcp_store_replication_lag(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t *events, uint64_t *bytes);
 
 

@@ -327,7 +327,7 @@ mcp_store_replicator_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 
 void
-mcp_store_behind(mcp_store_t *store, const mcp_stream_ref_t *ref,
+mcp_store_replication_lag(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t *events, uint64_t *bytes)
 {
     mcp_store_op_t            op;

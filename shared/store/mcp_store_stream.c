@@ -322,7 +322,7 @@ mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st)
     int                 lingering;
     mcp_store_entry_t  *session;
 
-    if (st->session_group == 0) {      /* see repair */
+    if (st->session_group == 0) {      /* during a repair */
         return;
     }
 
@@ -353,7 +353,7 @@ mcp_store_session_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
     int                 lingering;
     mcp_store_entry_t  *session;
 
-    if (st->session_group == 0) {      /* see repair */
+    if (st->session_group == 0) {      /* during a repair */
         return;
     }
 

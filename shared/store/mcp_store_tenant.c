@@ -400,7 +400,7 @@ mcp_store_tenant_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
     mcp_store_entry_t  *tenant;
 
     if (st->tenant_entry == 0) {
-        return;                        /* see repair */
+        return;                        /* during a repair */
     }
 
     tenant = mcp_store_tenant_of(op->head, st);

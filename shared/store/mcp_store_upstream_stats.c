@@ -171,7 +171,8 @@ mcp_store_upstream_offer(mcp_store_t *store,
 
 /* --- numbers --- */
 
-/* Stores a number of a row; offset is that of the number. */
+/* Stores a number of a row; "offset" is its offset in
+ * mcp_store_upstream_data_t. Writes only if the number changes. */
 static void
 mcp_store_upstream_put(mcp_store_t *store, mcp_store_upstream_row_t row,
     size_t offset, uint32_t value)
