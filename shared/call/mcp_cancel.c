@@ -365,7 +365,7 @@ mcp_cancel_elsewhere(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
     rc = mcp_cancel_key(worker, broadcast->session, id, other.key);
 
     if (rc == MCP_OK) {
-        mcp_operation_unknown(worker, &other);
+        mcp_operation_broadcast(worker, &other);
     }
 
     return rc;
@@ -441,7 +441,7 @@ mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id)
 
     /* the call may run at another node */
 
-    (void) mcp_operation_unknown(x->worker, &broadcast);
+    (void) mcp_operation_broadcast(x->worker, &broadcast);
 
     return MCP_OK;
 }

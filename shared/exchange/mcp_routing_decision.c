@@ -509,7 +509,7 @@ mcp_routing_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
     case MCP_OK:
         mcp_broadcast_make(&broadcast, MCP_BROADCAST_LOG_LEVEL, x->client.id,
                            x->client.id, (uint32_t) level, x->client.expires);
-        mcp_operation_unknown(x->worker, &broadcast);
+        mcp_operation_broadcast(x->worker, &broadcast);
 
         mcp_buf_lit(out, "{}");
         return MCP_ROUTING_LOCAL;

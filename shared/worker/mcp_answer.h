@@ -27,8 +27,8 @@ int mcp_answer_json(mcp_exchange_t *x);
 int mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_str_t detail);
 
-/* Does the same as mcp_answer_fault(), with the raw JSON "data" as
- * error.data. */
+/* Responds with a fault like mcp_answer_fault(). The error gets the raw JSON in
+ * "data" as its member "data". */
 int mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_str_t detail, mcp_str_t data);
 

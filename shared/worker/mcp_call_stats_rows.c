@@ -280,7 +280,8 @@ mcp_call_stats_listed(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     uint32_t               row;
     mcp_call_stats_item_t  item;
 
-    /* a name that a row would change could not be found again */
+    /* a tool whose name a row cannot store unchanged gets no row, because its
+     * row would not be found again */
 
     if (name.len == 0 || mcp_call_stats_text(text, sizeof(text), name)
         || memcmp(text, name.data, name.len) != 0
@@ -354,7 +355,7 @@ mcp_call_stats_list(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 }
 
 
-/* --- both --- */
+/* --- endpoints with and without a catalog --- */
 
 uint32_t
 mcp_call_stats_find(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,

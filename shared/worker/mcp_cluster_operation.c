@@ -307,9 +307,10 @@ mcp_operation_ahead(mcp_exchange_t *x, mcp_operation_t *op)
 }
 
 
-/* Does the same as mcp_operation(), and sets *op to the operation if it has
- * other results than the return value; *op is undefined after MCP_AGAIN, and
- * NULL if there is no operation. */
+/* Starts an operation, or finds its result, like mcp_operation(), whose values
+ * it returns. Sets *op to the operation, so that the caller can read further
+ * results from it, or to NULL if there is no operation. After MCP_AGAIN, *op is
+ * undefined. */
 static int
 mcp_operation_run(mcp_exchange_t *x, const mcp_operation_spec_t *spec,
     mcp_operation_t **op)
@@ -478,7 +479,7 @@ mcp_operation_send(mcp_worker_t *worker, const mcp_operation_spec_t *spec,
 
 
 int
-mcp_operation_unknown(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
+mcp_operation_broadcast(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 {
     mcp_operation_spec_t  spec;
 

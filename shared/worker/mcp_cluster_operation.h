@@ -128,8 +128,8 @@ typedef struct {
 
 /* The kinds of client input for a call. */
 typedef enum {
-    MCP_OPERATION_INPUT_ANSWER = 0,  /* answers, as for mcp_store_inbox_put() */
-    MCP_OPERATION_INPUT_TASK,        /* answers, as for mcp_store_answer() */
+    MCP_OPERATION_INPUT_ANSWER = 0,  /* answers to questions of a call */
+    MCP_OPERATION_INPUT_TASK,        /* answers to questions of a task */
     MCP_OPERATION_INPUT_CANCEL       /* cancellation of a task */
 } mcp_operation_client_input_e;
 
@@ -156,7 +156,7 @@ typedef struct {
 
 /* Operations on a backend's resume token, which can be used once. */
 typedef enum {
-    MCP_OPERATION_TOKEN_TAKE = 0,  /* use it */
+    MCP_OPERATION_TOKEN_TAKE = 0,  /* use the token */
     MCP_OPERATION_TOKEN_GIVE,      /* release the token for a request that has
                                       not started a call */
     MCP_OPERATION_TOKEN_SET,       /* record the value, which identifies the
@@ -193,13 +193,13 @@ typedef enum {
 
     /*
      * Makes a stream available at this node, so that this process can read it:
-     * the stream itself, or a mirror. After MCP_OK the stream need not exist,
-     * nor need the cluster have it: it may be a stream that only this node
-     * has.
+     * the stream itself, or a mirror. MCP_OK does not prove that the stream
+     * exists: the caller has to find it in the store. Redis may lack a stream
+     * that only this node has.
      *   MCP_ERR_DENIED     a client that came later reads the stream at
      *                      another node
      *   MCP_ERR_AHEAD      the cluster does not have the event stream.after
-     *                      yet; the owner's node is asked whether it exists
+     *                      yet; the owner's node was queried about it
      *   MCP_ERR_FULL       the region has no room for a mirror
      *   MCP_ERR_NOT_FOUND  stream.listens is set, and the cluster does not
      *                      have the stream
@@ -210,7 +210,8 @@ typedef enum {
      * a consumer, and confirms the event stream.after. With the result MCP_OK,
      * "found" has the state of the stream in the cluster, if the stream
      * exists.
-     *   MCP_ERR_AHEAD      as for MCP_OPERATION_STREAM */
+     *   MCP_ERR_AHEAD      the cluster does not have the event stream.after
+     *                      yet; the owner's node was queried about it */
     MCP_OPERATION_LOOKUP,
 
     /* Looks up all streams of the session and the principal in "stream", whose
@@ -441,8 +442,9 @@ int mcp_operation_client_input(mcp_exchange_t *x,
 int mcp_operation_send(mcp_worker_t *worker, const mcp_operation_spec_t *spec,
     void (*handler)(void *data, int rc), void *data);
 
-/* Sends a broadcast by mcp_operation_send(), without a handler. */
-int mcp_operation_unknown(mcp_worker_t *worker,
+/* Sends a broadcast to all nodes by mcp_operation_send(), without a handler.
+ * Returns the values of the hook "start", or MCP_OK without a cluster. */
+int mcp_operation_broadcast(mcp_worker_t *worker,
     const mcp_broadcast_t *broadcast);
 
 /* Sends the response of x, which is ready and names a stream, when other
@@ -485,8 +487,9 @@ int mcp_operation_is_unreachable(const mcp_worker_t *worker);
 /* Returns the values of the hook "clock", or MCP_OK without a cluster. */
 int mcp_operation_clock(const mcp_worker_t *worker);
 
-/* Starts the replication of a stream that this process has created. limit: see
- * the hook "replicate". */
+/* Starts the replication of a stream that this process has created. "limit" is
+ * the maximum number of active calls of its session at all nodes, 0 for
+ * none. */
 void mcp_operation_replicate(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
     uint32_t limit);
 

@@ -26,8 +26,9 @@
 void mcp_duration_answered(mcp_exchange_t *x, mcp_error_type_e error);
 
 /* Counts the message of an exchange whose response is a stream that begins now.
- * Does nothing for requests for results: a joined reader waits for its
- * response, and all others read a call that is counted itself. */
+ * Does nothing for a request that gets the result of a call: a joined reader is
+ * counted when it gets the response, and the call counts itself for its other
+ * readers. */
 void mcp_duration_opened(mcp_exchange_t *x);
 
 /* Counts one message of the exchange's batch that begins no call. name is that

@@ -414,9 +414,9 @@ mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
 
     if (rc == MCP_ERR_NOT_FOUND) {
 
-        /* No node has the stream: it is created here, after a mirror without
-         * an original was freed. Another node may create it at the same time;
-         * Redis decides which node was first. */
+        /* No node has the stream: create it at this node, and first free a
+         * mirror whose stream does not exist any more. If another node creates
+         * the stream at the same time, Redis decides which node was first. */
 
         if (mcp_notify_listener_id(x->client.id, id) == MCP_OK) {
             mcp_store_mirror_forget(x->worker->store, id);
@@ -598,7 +598,7 @@ mcp_notify_send_broadcast(mcp_worker_t *worker, mcp_str_t message)
     broadcast.expires = mcp_worker_now(worker) + MCP_NOTIFY_GOOD;
     broadcast.message = message;
 
-    return mcp_operation_unknown(worker, &broadcast) == MCP_AGAIN;
+    return mcp_operation_broadcast(worker, &broadcast) == MCP_AGAIN;
 }
 
 

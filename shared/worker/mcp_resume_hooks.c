@@ -76,7 +76,7 @@ mcp_hook_tail(mcp_exchange_t *x, mcp_tail_e how)
 }
 
 
-/* --- with a URL --- */
+/* --- hooks for requests to URLs of a method --- */
 
 /* Returns the resumption methods that an exchange may use, as MCP_CLIENT_...
  * bits: those that its client has declared, those that its endpoint offers to

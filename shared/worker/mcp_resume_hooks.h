@@ -103,11 +103,11 @@ typedef struct {
 struct mcp_resume_method_s {
     mcp_str_t                   name;  /* for logs */
 
-    /* MCP_CLIENT_... bit of the client, also of the JSON-RPC methods in the
-     * table of methods that belong to this method. The hooks "lookup" and
-     * "request" are called only if the client has declared this capability,
-     * the endpoint offers it to all clients, or the message contains a resume
-     * token. 0: clients do not declare this method. */
+    /* The MCP_CLIENT_... bit by which a client declares this method, 0 if
+     * clients cannot declare it. The same bit marks the method's JSON-RPC
+     * methods in the table of methods. The hooks "lookup" and "request" are
+     * called only if the client has declared the bit, the endpoint offers it to
+     * all clients, or the message contains a resume token. */
     unsigned                    capability;
 
     unsigned                    names_events:1;  /* 1: a client that resumes
@@ -120,9 +120,9 @@ struct mcp_resume_method_s {
      * endpoint. */
     int                     (*get)(mcp_exchange_t *x);
 
-    /* Handles a POST of a URL of this method, in place of the code for the
-     * endpoint, which would require a session. Methods with the hook "lookup"
-     * have this hook, no others. */
+    /* Handles a POST to a URL of this method, in place of the code for the
+     * endpoint, which would require a session. A method has this hook if it has
+     * the hook "lookup", and only then. */
     int                     (*post)(mcp_exchange_t *x, mcp_str_t text);
 
     /* Checks the head of a request, see "capability".
@@ -134,8 +134,9 @@ struct mcp_resume_method_s {
     int                     (*lookup)(mcp_exchange_t *x,
                                 const mcp_head_t *head);
 
-    /* Finds the secret in a URL, see mcp_exchange_secret(). Only one method
-     * can have this hook. */
+    /* Finds the next secret in the URLs of a text, so that the glue can hide it
+     * from logs; for the arguments and the result see mcp_exchange_secret().
+     * Only one method can have this hook. */
     int                     (*secret)(const mcp_endpoint_t *endpoint,
                                 mcp_str_t *rest, mcp_str_t *secret);
 

@@ -62,8 +62,8 @@ mcp_upstream_page_t *mcp_upstream_lists_find(mcp_worker_t *worker,
     const mcp_upstream_page_key_t *key);
 
 /* Adds or replaces a page. result is an object of valid JSON. The page is fresh
- * for "check", ms, or for ttlMs if that is longer. A result that is too large,
- * or for which there is no memory, is not stored. */
+ * for "check" ms, or for its ttlMs if that is longer. A result that is too
+ * large, or for which there is no memory, is not stored. */
 void mcp_upstream_lists_put(mcp_worker_t *worker,
     const mcp_upstream_page_key_t *key, mcp_str_t result, uint64_t check);
 
@@ -71,8 +71,8 @@ void mcp_upstream_lists_put(mcp_worker_t *worker,
 void mcp_upstream_lists_write(const mcp_upstream_page_t *page, uint64_t now,
     mcp_buf_t *out);
 
-/* Removes all pages of a list. Responses to requests that began before are not
- * stored, see lists_changed of the worker. */
+/* Removes all pages of a list, and increments worker->lists_changed, by which a
+ * request that began before detects that its response must not be stored. */
 void mcp_upstream_lists_drop(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, unsigned target, mcp_list_e kind);
 

@@ -72,8 +72,8 @@ struct mcp_worker_s {
 
     mcp_timers_t                       timers;
     mcp_timer_t                        sweep;
-    mcp_timer_t                        cancel_poll;    /* armed while calls are
-                                                          tracked */
+    mcp_timer_t                        cancel_poll;    /* armed while the list
+                                                          "tracked" has calls */
     mcp_session_cache_t                sessions;
     mcp_upstream_about_t              *abouts; /* descriptions of MCP servers
                                                   that have a text */
@@ -92,11 +92,11 @@ struct mcp_worker_s {
                                                           from the cache */
     struct mcp_upstream_session_s     *openings;   /* sessions at MCP servers
                                                       that are being opened */
-    struct mcp_upstream_listen_s      *listens;    /* open GET streams of such
-                                                      sessions */
-    struct mcp_upstream_session_s     *listeners;  /* sessions of the requests
-                                                      that use a GET stream, if
-                                                      there is one */
+    struct mcp_upstream_listen_s      *listens;    /* GET streams that are open
+                                                      at MCP servers */
+    struct mcp_upstream_session_s     *listeners;  /* sessions at MCP servers
+                                                      whose requests use a GET
+                                                      stream */
 
     mcp_handle_t                      *handles;
     uint32_t                           n_handles;
@@ -190,12 +190,13 @@ typedef enum {
 
 typedef enum {
     MCP_EXCHANGE_HEAD = 0,
-    MCP_EXCHANGE_BODY,          /* waits for the body */
-    MCP_EXCHANGE_CLUSTER_WAIT,  /* waits for a cluster operation */
-    MCP_EXCHANGE_WAIT,          /* waits for its call, or that of another
-                                   request */
+    MCP_EXCHANGE_BODY,          /* the exchange waits for the body */
+    MCP_EXCHANGE_CLUSTER_WAIT,  /* the exchange waits for a cluster operation */
+    MCP_EXCHANGE_WAIT,          /* the exchange waits for its own call, or for
+                                   the call of another request */
     MCP_EXCHANGE_RESPONSE,      /* the response is ready or was sent */
-    MCP_EXCHANGE_STREAM,        /* is a consumer or a joined reader */
+    MCP_EXCHANGE_STREAM,        /* the exchange is a consumer or a joined
+                                   reader */
     MCP_EXCHANGE_ENDED
 } mcp_exchange_state_e;
 
@@ -214,7 +215,8 @@ typedef enum {
  * stream is over. */
 typedef enum {
     MCP_CONSUMER_CLOSE_NOT = 0,
-    MCP_CONSUMER_CLOSE_SOON,   /* as soon as the client can resume */
+    MCP_CONSUMER_CLOSE_SOON,   /* close the connection as soon as the client can
+                                  resume */
     MCP_CONSUMER_CLOSE_NOW
 } mcp_consumer_close_e;
 
@@ -443,8 +445,8 @@ struct mcp_exchange_s {
 
 /* --- mcp_worker.c --- */
 
-/* Does the same as mcp_worker_create(), with the resumption methods in a list
- * that ends with NULL. */
+/* Creates a worker like mcp_worker_create(), with the resumption methods of a
+ * list that ends with NULL. */
 mcp_worker_t *mcp_worker_create_with_methods(const mcp_env_t *env,
     mcp_store_t *store, const mcp_worker_glue_t *glue,
     const mcp_resume_method_t *const *methods);
@@ -452,9 +454,9 @@ mcp_worker_t *mcp_worker_create_with_methods(const mcp_env_t *env,
 void mcp_worker_queue(mcp_worker_t *worker, mcp_queued_action_t *queued);
 void mcp_worker_unqueue(mcp_worker_t *worker, mcp_queued_action_t *queued);
 
-/* Returns a new handle by which the store names an object of this worker, 0
- * when out of memory. wake is called when the store wakes the object. stop:
- * see mcp_handle_t. */
+/* Returns a new handle by which the store names an object of this worker, or 0
+ * when out of memory. "wake" is called when the store wakes the object. "stop",
+ * which may be NULL, is called when the process shuts down. */
 uint64_t mcp_worker_handle(mcp_worker_t *worker, void *object,
     void (*wake)(void *object), void (*stop)(void *object));
 void mcp_worker_drop_handle(mcp_worker_t *worker, uint64_t handle);

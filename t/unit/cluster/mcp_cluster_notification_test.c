@@ -47,7 +47,7 @@ notify(process_t *from, char letter)
     broadcast.expires = mcp_worker_now(from->worker) + 60000;
     broadcast.message = (mcp_str_t) { &letter, 1 };
 
-    return mcp_operation_unknown(from->worker, &broadcast);
+    return mcp_operation_broadcast(from->worker, &broadcast);
 }
 
 

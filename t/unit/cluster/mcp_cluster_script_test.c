@@ -234,7 +234,7 @@ tell(int i, mcp_broadcast_e purpose, char c, uint64_t good)
     memset(key, c, sizeof(key));
     mcp_broadcast_make(&broadcast, purpose, key, key, (uint32_t) c,
                        real_now() + good);
-    mcp_operation_unknown(nodes[i].worker, &broadcast);
+    mcp_operation_broadcast(nodes[i].worker, &broadcast);
     run(i);
 }
 
