@@ -25,8 +25,9 @@ mcp_append_policy_is_read(const mcp_store_replication_state_t *repl_state)
 }
 
 
-/* Returns 1 if the stream expires within a node timeout, or has expired, but
- * is kept here because it has a reader. Returns 0 for the stream of a task. */
+/* Returns 1 if a stream has a reader although it has expired or will expire
+ * within a node timeout: the reader keeps it. Returns 0 for the stream of a
+ * task. */
 static int
 mcp_append_policy_stays(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state, uint64_t now)
@@ -403,12 +404,10 @@ mcp_replicator_take(mcp_replication_t *repl, mcp_replicator_t *a, uint64_t last)
 }
 
 
-/*
- * Returns the limit of active calls for the stream's session as an argument.
- * The argument is empty unless the command creates the stream of a session's
- * call in Redis. It is 0, no limit, if Redis has acknowledged the stream
- * before: such a stream is not rejected any more.
- */
+/* Returns the limit of active calls for the stream's session as an argument.
+ * The argument is empty if the command does not create the stream of a
+ * session's call in Redis. It is 0 (no limit) if Redis has acknowledged the
+ * stream before, because an accepted stream is not rejected later. */
 static mcp_str_t
 mcp_replicator_limit(mcp_replication_t *repl, mcp_replicator_t *a,
     const mcp_store_replication_state_t *repl_state)

@@ -204,9 +204,9 @@ mcp_replicator_over_limit(mcp_replication_t *repl)
 }
 
 
-/* Returns 1 if the stream was replicated under an earlier id of this node: it
- * was taken over when that id was declared dead, so if it is gone, its new
- * owner has ended it. */
+/* Returns 1 if the stream was replicated under an earlier id of this node.
+ * Another node has taken the stream over when that id was declared dead. If
+ * Redis lacks the stream now, its new owner has ended it. */
 static int
 mcp_replicator_is_lost(const mcp_replication_t *repl)
 {
@@ -376,9 +376,9 @@ mcp_replicator_over(mcp_replication_t *repl, int rc)
 
 /* --- acknowledgements of replicas --- */
 
-/* Returns the timeout for WAIT: half of the time after which the link counts
- * as lost, and less than the interval of heartbeats, which have to wait
- * behind it. */
+/* Returns the timeout for WAIT: half of the time after which the link counts as
+ * lost, limited to the interval of heartbeats, because heartbeats have to wait
+ * behind WAIT. */
 static uint64_t
 mcp_replica_ack_time(const mcp_cluster_conf_t *conf)
 {

@@ -97,8 +97,8 @@
 /* Buckets of the hash table of a process's replicated streams. */
 #define MCP_CLUSTER_BUCKETS     1024
 
-/* ACL rules that the Redis user needs besides the rule for its keys; the same
- * as in docs/cluster.md. */
+/* ACL rules that the Redis user needs in addition to the rule for its keys.
+ * docs/cluster.md lists these rules too. */
 #define MCP_CLUSTER_RIGHTS      "+@all -@admin -@dangerous +info +role"
 
 /* Larger differences between the clocks of Redis and of this node cause a
@@ -181,15 +181,16 @@ struct mcp_link_s {
     char                 host[MCP_LINK_HOST_MAX + 1];
 
     mcp_wire_t          *wire;
-    mcp_buf_t            out[2];       /* output buffers: one is being written,
-                                          new commands are appended to the
-                                          other one, the growing buffer */
+    mcp_buf_t            out[2];       /* output buffers: while one buffer is
+                                          being written, new commands are
+                                          appended to the other buffer */
     unsigned             writing;      /* index of the buffer that is being
                                           written */
     size_t               written;      /* number of bytes of out[writing] that
                                           were written */
-    size_t               copied;       /* number of bytes of the growing buffer
-                                          that are commands of replications */
+    size_t               copied;       /* number of bytes in the buffer for new
+                                          commands that belong to commands of
+                                          replications */
 
     mcp_link_pending_t   pending[MCP_LINK_WINDOW];     /* ring of the commands
                                                           without a reply */
@@ -435,12 +436,12 @@ void mcp_cluster_set_run(mcp_cluster_t *cluster, const mcp_reply_t *run);
 int mcp_cluster_reads(mcp_cluster_t *cluster, const mcp_reply_t *layout);
 
 /*
- * Handles an error by which Redis denies this node access, before the caller
- * reports it by mcp_link_fail(). A node that has never joined serves alone
- * until Redis accepts it, if the error is from cluster->link; the streams of a
- * node that has joined wait for Redis. The caller's report is logged at level
- * error even if another error was logged just before; a process allows this
- * once in MCP_CLUSTER_AGAIN ms.
+ * Handles an error by which Redis denies this node access; the caller then
+ * reports it by mcp_link_fail(). If the error is from cluster->link and the
+ * node has never joined, the node serves alone until Redis accepts it. If the
+ * node has joined, its streams wait for Redis. Once in MCP_CLUSTER_AGAIN ms,
+ * the caller's report is logged at level error even if another error was logged
+ * just before.
  */
 void mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error);
 
@@ -558,8 +559,8 @@ void mcp_link_copied(mcp_link_t *link, size_t before);
  * */
 int mcp_link_is_open(const mcp_link_t *link);
 
-/* Sends a command during the login. The handler gets the link as data.
- * Otherwise the same as mcp_link_send(). */
+/* Sends a command during the login, like mcp_link_send(). The handler gets the
+ * link as its data. */
 int mcp_link_login(mcp_link_t *link, const mcp_str_t *argv, size_t n,
     mcp_link_reply_cb handler);
 
@@ -731,9 +732,9 @@ mcp_str_t mcp_broadcast_key(const mcp_cluster_t *cluster,
  * stops if it is not. */
 void mcp_cluster_listen(mcp_cluster_t *cluster);
 
-/* Handlers of the connection for broadcasts. mcp_broadcast_listen() sends
- * XREAD, which waits for new broadcasts and entries of the node queue, if this
- * process is the leader of a member and no XREAD is pending. */
+/* Handlers of the connection for broadcasts. mcp_broadcast_listen() sends XREAD
+ * if this process is the leader of a member and no XREAD is pending. XREAD
+ * waits for new broadcasts and entries of the node queue. */
 void mcp_broadcast_listen(mcp_cluster_t *cluster);
 void mcp_broadcast_down(mcp_cluster_t *cluster);
 
@@ -747,9 +748,10 @@ void mcp_position_check(mcp_cluster_t *cluster, uint64_t now);
 
 void mcp_cluster_notification_init(mcp_cluster_t *cluster);
 
-/* Queues a notification for sending to all nodes, including this one. Returns
- * MCP_AGAIN if this node will receive it, at the latest when it expires, or
- * MCP_ERR_UNREACHABLE if it cannot be sent. */
+/* Queues a notification for sending to all nodes, including this node. Returns
+ * MCP_AGAIN if this node will receive the notification, at the latest when the
+ * notification expires. Returns MCP_ERR_UNREACHABLE if the notification cannot
+ * be sent. */
 int mcp_cluster_notification_broadcast(mcp_cluster_t *cluster,
     const mcp_broadcast_t *broadcast);
 

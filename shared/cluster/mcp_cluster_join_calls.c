@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Calls that requests at other nodes join. Redis decides which of several
- * equal calls is the first: the replicator of a held stream claims that its
- * call is the first, when it creates the stream in Redis. If another stream
- * has the claim, this node gets a mirror of the other stream. The requests
- * that join read the mirror without displacing its reader. The process that
- * feeds the mirror fetches the events that the node queue did not bring, and
- * reports to Redis that requests have joined and which event they were sent
- * last, so that the owner continues.
+ * Calls that requests at other nodes join. Redis decides which of several equal
+ * calls is the first: when the replicator of a held stream creates the stream
+ * in Redis, it claims that the call is the first. If another stream has the
+ * claim, this node gets a mirror of the other stream. The requests that join
+ * read the mirror without displacing its reader. The process that feeds the
+ * mirror fetches the events that did not arrive in the node queue. It also
+ * reports to Redis that requests have joined, and the last event that they were
+ * sent, so that the owner continues.
  */
 
 

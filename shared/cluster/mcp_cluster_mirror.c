@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Feeding of a mirror: fetches the events that the node queue did not bring,
- * and reports how far the mirror was read and that its reader has left.
+ * Feeds mirrors. Fetches the events that did not arrive in the node queue.
+ * Reports the last event that the mirror's reader was sent, and that the reader
+ * has left.
  *
- * An event costs Redis four times as much by redis/resume.lua as by XRANGE, so
+ * An event costs Redis four times as much by redis/resume.lua as by XRANGE. So
  * the script fetches only the first of many events, and reports the last event
  * and the size of the longest one. While one reply to XRANGE is added to the
  * mirror, Redis prepares the next.
@@ -427,8 +428,8 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
         repl->cramped = 0;
     }
 
-    /* free the mirror if the event can never fit, or if Redis no longer has
-     * the next event and the mirror was not created anew since the command was
+    /* free the mirror if the event can never fit; also if Redis no longer has
+     * the next event, unless the mirror was created anew since the command was
      * sent */
 
     if (rc == MCP_ERR_LARGE

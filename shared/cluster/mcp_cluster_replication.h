@@ -37,9 +37,10 @@
 #include "store/mcp_store_replication.h"
 
 
-/* Limits of one command of a replicator: number of events, and their bytes
- * unless the first event is longer. MCP_REPLICATION_BYTES_ONE is the size of
- * the buffer if only one event is new. */
+/* Limits of one command of a replicator: number of events, and number of their
+ * bytes. If the first event is longer, the command contains only this event.
+ * MCP_REPLICATION_BYTES_ONE is the size of the buffer if only one event is
+ * new. */
 #define MCP_REPLICATION_EVENTS     64
 #define MCP_REPLICATION_BYTES      65536
 #define MCP_REPLICATION_BYTES_ONE  2048
@@ -186,7 +187,7 @@ struct mcp_replication_s {
                                              mcp_coalesce_how() */
     unsigned                coalesced:1;  /* 1 if Redis has this node as a
                                              reader for the requests that have
-                                             joined here */
+                                             joined the call at this node */
     uint64_t                node;         /* id that this node had when Redis
                                              last acknowledged the stream; 0:
                                              never */
@@ -269,8 +270,9 @@ void mcp_replication_returned(mcp_replication_t *repl);
 /*
  * mcp_replication_acknowledged() removes and returns the operations that wait
  * for an event up to "seq", which Redis has now. mcp_replication_answer()
- * answers them with "rc"; to be called when "repl" is no longer used, because
- * an answered request continues at once and may free it.
+ * answers these operations with "rc". The caller must not use "repl"
+ * afterwards, because an answered request continues at once and may free
+ * "repl".
  */
 mcp_operation_t *mcp_replication_acknowledged(mcp_replication_t *repl,
     uint64_t seq);
@@ -293,8 +295,9 @@ int mcp_cluster_replicated(void *data, const mcp_stream_ref_t *ref,
     mcp_operation_t *op);
 void mcp_replication_changed(void *data, const mcp_stream_ref_t *ref);
 
-/* Returns 1 if a command may be sent for this stream now. Returns 0 if it has
- * to wait; it is checked again when it may send. */
+/* Returns 1 if a command may be sent for this stream now. Returns 0 if the
+ * stream has to wait; the stream is then checked again when a command may be
+ * sent. */
 int mcp_replication_may_send(mcp_replication_t *repl);
 
 /* Checks the waiting streams for which the link has room, after replies were
@@ -382,8 +385,8 @@ void mcp_keep_all(mcp_cluster_t *cluster);
 
 /* --- mcp_cluster_remote_resume.c --- */
 
-/* Raises the generation of the local stream or mirror to "generation", unless
- * it is higher. */
+/* Raises the generation of the local stream or mirror to "generation". Does
+ * nothing if the generation is higher already. */
 void mcp_cluster_generation(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], uint32_t generation);
 
@@ -500,8 +503,8 @@ int mcp_coalesce_is_due(const mcp_replication_t *repl,
 void mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply);
 
 /* Returns 1 if the requests that wait for this stream have to join another
- * stream at this node instead, and Redis has not decided yet which is the
- * first: the requests are then answered MCP_ERR_EXISTS. */
+ * stream at this node, although Redis has not decided yet which stream is the
+ * first. The requests are then answered MCP_ERR_EXISTS. */
 int mcp_coalesce_gives_way(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 

@@ -31,9 +31,9 @@ typedef struct mcp_reply_s  mcp_reply_t;
 
 struct mcp_reply_s {
     mcp_reply_e    type;
-    mcp_str_t      text;       /* of TEXT, STATUS and ERROR */
+    mcp_str_t      text;       /* for TEXT, STATUS and ERROR */
     int64_t        number;
-    mcp_reply_t  **items;      /* of ARRAY: n elements that are not NULL */
+    mcp_reply_t  **items;      /* for ARRAY: n elements that are not NULL */
     size_t         n;
 };
 
@@ -72,8 +72,8 @@ const mcp_reply_t *mcp_reply_item(const mcp_reply_t *reply, size_t i);
 /* Returns 1 if reply is a text or status equal to text. */
 int mcp_reply_is(const mcp_reply_t *reply, const char *text);
 
-/* Returns the number in a reply, which may be a decimal text; 0 if there is
- * none or it is negative. */
+/* Returns the number in a reply, which may be a decimal text. Returns 0 if the
+ * reply contains no number or a negative one. */
 uint64_t mcp_reply_number(const mcp_reply_t *reply);
 
 
