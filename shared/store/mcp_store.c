@@ -30,7 +30,9 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics between processes");
 #define MCP_STORE_UPSTREAMS_PER       65536
 #define MCP_STORE_UPSTREAMS_MIN       4
 
-/* The same for histograms of durations, besides MCP_STORE_DURATIONS_REST. */
+/* The number of histograms of durations, in addition to
+ * MCP_STORE_DURATIONS_REST: one for this many bytes of chunks, within the given
+ * limits. */
 #define MCP_STORE_DURATIONS_PER       16384
 #define MCP_STORE_DURATIONS_MIN       32
 #define MCP_STORE_DURATIONS_MAX       512

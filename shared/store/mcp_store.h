@@ -205,9 +205,9 @@ typedef struct {
     uint64_t            last_seq;      /* last event that readers may see; 0:
                                           there is none */
     uint64_t            own_seq;       /* last event that the owner has
-                                          appended. For a replicated stream it
-                                          may be after last_seq, which has to
-                                          be acknowledged; the state,
+                                          appended. In a replicated stream, the
+                                          events after last_seq are not
+                                          acknowledged yet; the state,
                                           "answered" and "failed" are those
                                           after last_seq */
     uint64_t            own_answered;  /* "answered" and "failed" after
@@ -329,8 +329,8 @@ void mcp_store_detach(mcp_store_t *store);
  * whether the process lives. */
 uint64_t mcp_store_slot_pid(mcp_store_t *store, unsigned slot);
 
-/* Declares the process of a slot dead, unless another process has the slot by
- * now: the slot's pid must be "pid". */
+/* Declares the process "pid" of a slot dead. Does nothing if another process
+ * has the slot by now. */
 void mcp_store_reclaim(mcp_store_t *store, unsigned slot, uint64_t pid);
 
 /*
@@ -505,8 +505,7 @@ void mcp_store_free(mcp_store_t *store, const mcp_stream_ref_t *ref);
 void mcp_store_revoke(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
 /*
- * Frees a stream if it has had no reader since the time *since or an earlier
- * one.
+ * Frees a stream that has had no reader at least since the time *since.
  *
  * Returns MCP_OK, or
  *   MCP_AGAIN  the stream is kept; *since is the later time since which it has
@@ -615,8 +614,9 @@ int mcp_store_join(mcp_store_t *store, const mcp_stream_ref_t *ref,
 /*
  * --- tasks ---
  *
- * The stream of a task is kept until a fixed time, is not evicted before if
- * the task has a principal, and counts as a stream of its tenant until then.
+ * The stream of a task is kept until a fixed time, and counts as a stream of
+ * its tenant until then. If the task has a principal, the stream is not evicted
+ * before that time.
  * Any process may poll the task. Of its events only the last one is kept, so
  * the owner never waits for room within the stream's limits.
  */
@@ -803,9 +803,9 @@ int mcp_store_value_set(mcp_store_t *store, mcp_value_e purpose,
 
 /*
  * Sets a *pushed* value: one that may later be removed to make room for
- * another pushed value. If this one finds no room, the tenant's oldest pushed
- * value is removed for it, or, if the tenant has none, the oldest one of a
- * tenant that has many. No quota rejects a tenant's first value.
+ * another pushed value. If there is no room for the value, the tenant's oldest
+ * pushed value is removed, or, if the tenant has none, the oldest pushed value
+ * of a tenant that has many. No quota rejects a tenant's first value.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_FULL  the region has no room
@@ -994,7 +994,7 @@ size_t mcp_store_sweep(mcp_store_t *store, uint64_t now, unsigned budget,
 /* --- counters --- */
 
 /* Counters. The store itself counts STREAMS_EXPIRED, STREAMS_EVICTED, EVENTS,
- * EVENTS_DROPPED and REPAIRS; its users count the others. */
+ * EVENTS_DROPPED and REPAIRS. Its callers count all others. */
 typedef enum {
     MCP_COUNT_REQUESTS = 0,    /* HTTP requests */
     MCP_COUNT_MESSAGES,        /* JSON-RPC messages received */

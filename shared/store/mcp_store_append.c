@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Appends events to streams, and makes room for them: in the stream, which
- * keeps unsent events up to its limits, sent events up to the same limits in
- * addition, and no event that a client has confirmed; and in the region.
- * Owners that find no room wait to be woken. The log numbers events:
+ * Appends events to streams, and makes room for them in the stream and in the
+ * region. A stream keeps unsent events up to its limits, and in addition sent
+ * events up to the same limits, but no event that a client has confirmed. An
+ * owner that finds no room waits to be woken. The log numbers events:
  * mcp_store_log.c.
  */
 

@@ -4,9 +4,9 @@
  * The outcomes of requests: their names in logs and maps, their counters, and
  * the outcome of a finished stream.
  *
- * Call statistics: for each item of each catalog a row with its counters, the
- * active calls, and the latest failures, all in the zone, in tables whose sizes
- * follow from the zone's and never change.
+ * Call statistics: each item of each catalog has a row with counters. The zone
+ * contains these rows, the active calls and the latest failures, in tables
+ * whose sizes follow from the size of the zone and never change.
  *
  * Counting takes no lock. A process may be killed at any time: its counts
  * remain, and its calls are no longer active as soon as its slot is free.
@@ -56,8 +56,9 @@ mcp_outcome_e mcp_outcome_of(const mcp_stream_info_t *info);
 #define MCP_CALL_STATS_ROWS_MAX   1024
 #define MCP_CALL_STATS_LISTED     128  /* maximum number of tools of an endpoint
                                           without a catalog that have rows */
-#define MCP_CALL_STATS_BUCKETS    15   /* durations; the last bucket is for
-                                          those above all bounds */
+#define MCP_CALL_STATS_BUCKETS    15   /* number of buckets of a histogram of
+                                          durations; the last bucket is for
+                                          durations above all bounds */
 #define MCP_CALL_STATS_ENDPOINT   96   /* bytes of text, including the NUL */
 #define MCP_CALL_STATS_NAME       129
 #define MCP_CALL_STATS_PRINCIPAL  48
@@ -206,7 +207,7 @@ int mcp_store_call_stats_row(mcp_store_t *store,
 int mcp_store_call_stats_listed(mcp_store_t *store,
     const mcp_call_stats_item_t *item, uint32_t *row);
 
-/* Returns 1 if a row is that of the kind TOOL with this name. */
+/* Returns 1 if a row belongs to the tool with this name. */
 int mcp_store_call_stats_is_tool(mcp_store_t *store, uint32_t row,
     mcp_str_t name);
 

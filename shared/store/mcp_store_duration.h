@@ -49,8 +49,8 @@ void mcp_store_duration_count(mcp_store_t *store, const mcp_duration_key_t *key,
 /* Returns the number of histograms for which the table has a place. */
 uint32_t mcp_store_durations(mcp_store_t *store);
 
-/* Copies the histogram at a place of the table. Returns 0 if there is none, or
- * if it has counted nothing. */
+/* Copies the histogram at a place of the table. Returns 0 if the place is free,
+ * or if its histogram has counted nothing. */
 int mcp_store_duration_get(mcp_store_t *store, uint32_t place,
     mcp_duration_t *out);
 

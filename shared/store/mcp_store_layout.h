@@ -240,10 +240,10 @@ enum {
                                           session, latest first */
     MCP_LINK_EVICT,                    /* in a ring of the tenant, one of
                                           MCP_EVICT_... */
-    MCP_LINK_RANK,                     /* if the stream is the first of its
-                                          tenant's ring: in the list of the
-                                          first streams of the same ring, of
-                                          all tenants with the same rank */
+    MCP_LINK_RANK,                     /* only for the first stream in a ring of
+                                          its tenant: in the list of the first
+                                          streams in the same ring of all
+                                          tenants with the same rank */
     MCP_LINK_BLOCKED_ON_SPACE,         /* in the list of streams whose owners
                                           wait for room in the region */
     MCP_LINK_MAX
@@ -269,8 +269,9 @@ typedef struct {
     unsigned char      tenant[MCP_DIGEST_LEN];
     unsigned char      params[MCP_DIGEST_LEN];
 
-    uint32_t           self;           /* index of the stream; for the tombstone
-                                          of a consumer, that of its stream */
+    uint32_t           self;           /* index of the stream; in the tombstone
+                                          of a consumer: index of the consumer's
+                                          stream */
     uint32_t           ordinal;        /* number of the stream in the order of
                                           creation */
     uint32_t           session_group;  /* refs of the groups of the session and
@@ -1264,8 +1265,8 @@ int mcp_store_create_end(mcp_store_op_t *op, mcp_store_making_t *making,
 
 /* --- mcp_store_stream.c --- */
 
-/* Adds a stream to the group of its session, and to one of its two lists, as
- * the latest: to the list of streams that linger, or to that of all others. */
+/* Adds a stream to the group of its session, as the latest stream in one of two
+ * lists: streams that linger, or all others. */
 void mcp_store_session_enter(mcp_store_head_t *head,
     mcp_store_entry_t *session, mcp_store_stream_t *st);
 
@@ -1381,8 +1382,9 @@ int mcp_store_append_next(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
  * -1 if the record answers none. */
 int mcp_store_answers(const mcp_store_record_t *rec);
 
-/* Appends a message to a listener, which loses events if there is no room. A
- * long message is in chain, which is otherwise NULL. */
+/* Appends a message to a listener. If there is no room, the listener loses
+ * events. A long message is in the private chain "chain"; for a short message,
+ * chain is NULL. */
 void mcp_store_stream_publish(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_str_t message, const mcp_store_chain_t *chain);
 
@@ -1469,8 +1471,9 @@ void mcp_store_tenant_settle(mcp_store_op_t *op, mcp_store_stream_t *st);
 unsigned mcp_store_stream_ring(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
-/* Adds n (modulo 2^32, so it may be negative) to the number of chunks that a
- * tenant uses, because the number of chunks of a stream's log has changed. */
+/* Adds n to the number of chunks that a tenant uses, because the number of
+ * chunks of a stream's log has changed. n is modulo 2^32, so it may be
+ * negative. */
 void mcp_store_tenant_resize(mcp_store_op_t *op, const mcp_store_log_t *log,
     uint32_t n);
 
@@ -1702,14 +1705,14 @@ void mcp_store_repair_replicators(mcp_store_op_t *op);
 void mcp_store_mirror_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_begin_t *begin);
 
-/* Applies the known state of the owner's stream to a mirror, unless the mirror
- * lacks events before that state. */
+/* Applies the known state of the owner's stream to a mirror. Does nothing while
+ * the mirror lacks events before that state. */
 void mcp_store_mirror_count(mcp_store_stream_t *st,
     const mcp_store_replication_t *repl);
 
-/* Returns 1 if the reader that is about to watch a mirror, or a replicated
- * stream at its own node, was displaced by a later reader at another node. For
- * a replicated stream clears the number of this reader. */
+/* Returns 1 if a later reader at another node has displaced the reader that is
+ * about to watch a mirror, or a replicated stream at its own node. For a
+ * replicated stream, also clears the number of the local reader. */
 int mcp_store_replication_taken(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
@@ -1742,10 +1745,10 @@ void mcp_store_entry_publish(mcp_store_head_t *head, mcp_store_entry_t *e,
 mcp_store_entry_t *mcp_store_entry_find(mcp_store_head_t *head, unsigned kind,
     unsigned purpose, const unsigned char key[16], uint32_t stream);
 
-/* Looks at about 64 pushed values (see mcp_store.h) in the hash table,
- * beginning with the bucket of "key", and returns the group of the tenant that
- * has the most values among the tenants of these values. Considers only values
- * with text, or only values without. Returns NULL if no such value is found. */
+/* Returns the group of the tenant with the most pushed values (see mcp_store.h)
+ * in a sample: about 64 pushed values of the hash table, beginning with the
+ * bucket of "key". The sample consists of values with text if "text" is 1, of
+ * values without text if it is 0. Returns NULL if the sample is empty. */
 mcp_store_entry_t *mcp_store_entry_most_values(mcp_store_head_t *head,
     const unsigned char key[16], unsigned text);
 

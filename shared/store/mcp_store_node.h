@@ -167,10 +167,10 @@ void mcp_store_node_lag(mcp_store_t *store, const mcp_node_lag_t *lag);
 void mcp_store_node_count(mcp_store_t *store, mcp_node_count_e which);
 
 /*
- * mcp_store_node_error() stores an error of the cluster for the status. It
- * returns 1 if this process has to log the error, because no process of the
- * node has logged an error for "again" ms, and sets *suppressed to the number
- * of errors since the last one that was logged.
+ * mcp_store_node_error() stores an error of the cluster for the status. If no
+ * process of the node has logged an error for "again" ms, it returns 1, and
+ * this process has to log the error. It then sets *suppressed to the number of
+ * errors since the last logged one.
  *
  * mcp_store_node_well() records that the errors are over. It returns 1 if
  * there was an error since its last call.

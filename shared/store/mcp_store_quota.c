@@ -264,9 +264,9 @@ mcp_store_tenant_quota(const mcp_tenant_t *tenant)
 }
 
 
-/* Checks whether the tenant or the group of tenants "group", which is NULL if
- * it uses nothing, may use n more chunks. Chunks are free if their streams can
- * be evicted at once. */
+/* Checks whether a tenant, or a group of tenants, may use n more chunks.
+ * "group" is NULL if it uses nothing yet. The chunks of streams that can be
+ * evicted at once count as free. */
 static int
 mcp_store_tenant_demand(const mcp_store_head_t *head,
     const mcp_store_entry_t *group, uint64_t quota, uint32_t n, unsigned times)
@@ -501,8 +501,8 @@ mcp_store_tenant_may_value(mcp_store_op_t *op, const mcp_tenant_t *tenant,
 }
 
 
-/* Returns 1 if a call would be allowed even if its session and its tenant had
- * all calls and used all chunks in use, according to numbers that are read
+/* Returns 1 if a call is allowed in the worst case: its session and its tenant
+ * have all calls of the region and use all chunks in use. The numbers are read
  * without the lock. */
 static int
 mcp_store_admits_at_once(const mcp_store_head_t *head, uint32_t session_limit,
@@ -537,10 +537,10 @@ mcp_store_admits_at_once(const mcp_store_head_t *head, uint32_t session_limit,
 
 /*
  * If the quota is a number, rejects a call that would exceed it. If the quota
- * is a share, rejects a call only if the tenant already uses more than the part
- * of the last eighth to which a tenant that uses little is entitled. If only
- * other tenants have used up the room, the call may begin, and is rejected when
- * it needs room.
+ * is a share, rejects a call only if no room remains for the tenant, and the
+ * tenant uses more than about 1/MCP_STORE_LITTLE of the region. A tenant that
+ * uses less may begin the call, because the call may need no room; the call is
+ * rejected later if it needs some.
  */
 int
 mcp_store_admits(mcp_store_t *store,

@@ -2,11 +2,11 @@
 
 /*
  * Replicated streams: which events readers may see, the replicator, and client
- * input from other nodes. A chunk of its own contains the replication data of
- * such a stream. It outlives the stream until the replicator has been notified
- * of the stream's end. Primary data in it are the stream's index and id, the
- * replicator, and the acknowledged state. The stream's reference to the chunk
- * is derived.
+ * input from other nodes. The replication data of a stream are in a chunk of
+ * their own. The chunk outlives the stream until the replicator has been
+ * notified of the stream's end. Primary data in it are the stream's index and
+ * id, the replicator, and the acknowledged state. The stream's reference to the
+ * chunk is derived.
  */
 
 

@@ -43,7 +43,8 @@ typedef struct {
     uint64_t           sent;           /* last event sent to any reader */
     uint64_t           expires;        /* when the task expires; 0: the stream
                                           is not a task */
-    uint64_t           kept;           /* as in mcp_stream_info_t */
+    uint64_t           kept;           /* time when the stream became a task,
+                                          ms */
     uint64_t           changed;
 } mcp_store_joined_t;
 
@@ -69,9 +70,11 @@ typedef struct {
     uint32_t                generation;
     uint64_t                expires;        /* when the task expires; 0: the
                                                stream is not a task */
-    uint64_t                kept;           /* as in mcp_stream_info_t */
+    uint64_t                kept;           /* time when the stream became a
+                                               task, ms */
     uint64_t                changed;
-    uint32_t                given;          /* as in mcp_store_lookup_t */
+    uint32_t                given;          /* bit k: question k of the last
+                                               event has its answer */
     uint64_t                end;            /* when the stream expires if no
                                                consumer returns, ms; 0 while
                                                the call is active */
@@ -79,8 +82,8 @@ typedef struct {
                                                MCP_STORE_REMOTE_CONSUMER, or
                                                MCP_STORE_NO_SLOT */
     unsigned                sync;
-    unsigned                created;        /* 1: mcp_store_acked() was called
-                                               at least once */
+    unsigned                created;        /* 1: Redis has acknowledged the
+                                               stream at least once */
     unsigned                mirror;
     unsigned                listener;
     unsigned                joins;          /* 1: other requests may join the
@@ -88,10 +91,12 @@ typedef struct {
                                                "readers" and "join" are set */
     unsigned                held;           /* 1: the stream cannot be joined
                                                yet */
-    unsigned                hidden;         /* 1: requests find another stream
-                                               by the digest of this one, which
-                                               is kept for its joined readers;
-                                               "join" is the stream's own id */
+    unsigned                hidden;         /* 1: another stream now has the
+                                               digest of this stream, so new
+                                               requests join the other stream.
+                                               This stream is kept for its
+                                               joined readers, and its "join" is
+                                               its own id */
     unsigned                once;           /* join_once of the spec; set only
                                                as long as the stream is held */
     unsigned                stateless;      /* 1: the revision of the stream is
@@ -192,7 +197,7 @@ int mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_replication_state_t *repl_state);
 
 /*
- * Copies the events after replicator->at, as far as whole ones fit, and
+ * Copies the events after replicator->at, as many as fit completely, and
  * advances replicator->at. If the last event was copied, replicator->at is the
  * present state of the stream. All is copied while the lock is held once, so
  * replicator->cap bounds the time for which other processes wait.

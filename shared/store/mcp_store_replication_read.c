@@ -407,8 +407,8 @@ mcp_store_replication_reach(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Does the same as mcp_store_acked(), with the lock held; any process may call
- * this. */
+/* Records that Redis has acknowledged a state, like mcp_store_acked(), but with
+ * the lock held, and in any process. */
 static int
 mcp_store_replication_ack(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_checkpoint_t *checkpoint)

@@ -289,8 +289,8 @@ mcp_store_session_list(mcp_store_entry_t *session, int lingering)
 }
 
 
-/* Adds a stream that is in no list of its session to one of the two, as the
- * latest: to the list of streams that linger, or to that of all others. */
+/* Adds a stream that is in no list of its session to one of the session's two
+ * lists, as the latest stream: streams that linger, or all others. */
 static void
 mcp_store_session_link(mcp_store_head_t *head, mcp_store_entry_t *session,
     mcp_store_stream_t *st)
@@ -314,8 +314,8 @@ mcp_store_session_enter(mcp_store_head_t *head, mcp_store_entry_t *session,
 }
 
 
-/* Moves a stream that has begun or ceased to linger to the other of its
- * session's two lists, as the latest. */
+/* Moves a stream that has begun or ceased to linger to the other list of its
+ * session, as the latest stream. */
 static void
 mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st)
 {

@@ -143,9 +143,9 @@ mcp_store_create_root(mcp_store_op_t *op, const mcp_store_making_t *making)
 }
 
 
-/* Makes room for a stream with n chunks of text, for entries of the groups of
- * its session and tenant, for the JOIN entry if requests may join it, and for
- * the replication data of a mirror. */
+/* Makes room for all parts of a stream: n chunks of text, the groups of its
+ * session and its tenant, the JOIN entry if requests may join it, and the
+ * replication data if it is a mirror. */
 static int
 mcp_store_create_room(mcp_store_op_t *op, const mcp_store_making_t *making,
     uint32_t n)

@@ -147,8 +147,9 @@ mcp_store_tenant_evictable(const mcp_store_stream_t *st)
 }
 
 
-/* Adds n to the number of chunks of a tenant and of the groups that contain
- * it, and "held" to the number of chunks that count towards the quota. */
+/* Adds n to the number of chunks of a tenant and of the groups that contain the
+ * tenant. Adds "held" to the number of chunks that count towards their
+ * quotas. */
 static void
 mcp_store_tenant_add(mcp_store_head_t *head, mcp_store_entry_t *tenant,
     uint32_t n, uint32_t held)
