@@ -36,9 +36,8 @@ int mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
  * response. */
 void mcp_answer_ready(mcp_exchange_t *x, mcp_action_e action);
 
-/* Logs the number of requests that were rejected because the zone was full,
- * since the last such line. At most one line a minute for all processes of the
- * zone. */
+/* Logs how many requests were rejected because the zone was full, at most once
+ * a minute for all processes of the zone. */
 void mcp_reject_log_full(mcp_worker_t *worker);
 
 

@@ -23,8 +23,8 @@
 #define MCP_CATALOG_CHANGE_LISTS  3072
 
 
-/* Keys of two values in the store: the number of the configuration that has
- * started last, and that of the configuration that has announced all its
+/* Keys of two values in the store: the number of the last configuration that
+ * has started, and the number of the last one that has announced all its
  * changes. */
 static const unsigned char  mcp_catalog_change_begun[MCP_DIGEST_LEN] = { 1 };
 static const unsigned char  mcp_catalog_change_announced[MCP_DIGEST_LEN] =
@@ -178,8 +178,8 @@ mcp_catalog_change_is_done(mcp_worker_t *worker, uint64_t now)
 }
 
 
-/* Calls the stop functions of all objects: each ends its object, unless that
- * may continue while the process shuts down. */
+/* Calls the "stop" functions of all objects. Each function ends its object if
+ * the object must not continue while the process shuts down. */
 static void
 mcp_catalog_change_start(mcp_worker_t *worker)
 {

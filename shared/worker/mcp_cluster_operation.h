@@ -310,8 +310,9 @@ struct mcp_cluster_hooks_s {
      *   MCP_AGAIN            mcp_operation_answer() follows, if op is not
      *                        NULL; for a notification, this node receives it
      *   MCP_ERR_UNREACHABLE  the cluster is unreachable
-     *   MCP_ERR_NOT_FOUND    for CLIENT_INPUT and TOPIC: this node has no
-     *                        cluster with such a stream
+     *   MCP_ERR_NOT_FOUND    for CLIENT_INPUT and TOPIC: this node is
+     *                        standalone; for TOPIC also: the cluster is
+     *                        unreachable, and mcp_cluster_sync is off
      *   MCP_ERR_MEMORY
      */
     int (*start)(void *cluster, const mcp_operation_spec_t *spec,
@@ -369,8 +370,9 @@ struct mcp_cluster_hooks_s {
 int mcp_operation_after_body(mcp_exchange_t *x,
     int (*entry)(mcp_exchange_t *x));
 
-/* In a cluster, does the same as mcp_operation_after_body(). Otherwise runs
- * the entry function, which waits only for cluster operations. */
+/* Without a cluster, runs the entry function of a request at once, because it
+ * waits only for cluster operations. In a cluster, stores it like
+ * mcp_operation_after_body(). */
 int mcp_operation_begin(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x));
 
 /* Stores the entry function of a request with a body, and runs it at once.

@@ -75,12 +75,10 @@ mcp_consumer_ready(mcp_exchange_t *x)
 }
 
 
-/*
- * If the head of the response contains a URL, delays the head until other
- * nodes have the stream, or until a comment has to be written, which shows
- * that the delay was long enough. headless is set before mcp_consumer_known()
- * reads it, because a connection without its head is not closed.
- */
+/* If the head of the response contains a URL, delays the head until other nodes
+ * have the stream, but not beyond the time when a comment has to be written.
+ * headless is set before mcp_consumer_known() reads it, because a connection
+ * without its head is not closed. */
 void
 mcp_consumer_begin(mcp_exchange_t *x)
 {

@@ -69,10 +69,10 @@ int mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     uint64_t after);
 
 /*
- * Does the same as mcp_consumer_start() for a client that has not named an
- * event, and so must not be rejected because events are missing: if the event
- * after "after" is no longer stored, starts with the first stored event. If
- * some of the missing events were not confirmed, the client gets a
+ * Starts a response like mcp_consumer_start(), for a client that has not named
+ * an event, and so must not be rejected because events are missing. If the
+ * event after "after" is no longer stored, starts with the first stored event.
+ * If some of the missing events were not confirmed, the client gets a
  * notifications/message about them.
  */
 int mcp_consumer_start_kept(mcp_exchange_t *x, const mcp_stream_info_t *info,
@@ -98,10 +98,10 @@ int mcp_consumer_may_be_closed(const mcp_exchange_t *x);
 
 /*
  * Returns 1 if the client is known to resume when the server closes the
- * connection: it has declared that it resumes, or this connection has resumed
- * the stream, by a URL or by an event id in a revision whose streams begin
- * with one. A revision alone is not sufficient, because some clients of
- * 2025-11-25 never resume, nor is the possession of a URL.
+ * connection. The client has declared that it resumes, or this connection has
+ * resumed the stream: by a URL, or by an event id in a revision whose streams
+ * begin with one. A revision alone does not prove it, because some clients of
+ * 2025-11-25 never resume. Neither does the possession of a URL.
  */
 int mcp_consumer_comes_back(const mcp_exchange_t *x);
 

@@ -21,8 +21,8 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Counts the message of an exchange, unless it was counted, its call counts it,
- * or it is neither a request nor a notification. */
+/* Counts the message of an exchange if it is a request or a notification, was
+ * not counted before, and is not counted by its call. */
 void mcp_duration_answered(mcp_exchange_t *x, mcp_error_type_e error);
 
 /* Counts the message of an exchange whose response is a stream that begins now.

@@ -80,12 +80,10 @@ mcp_consumer_copy_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
 }
 
 
-/*
- * Returns 1 if a joined reader gets the message. Messages that only concern
- * the client which has begun the call are left out: its resume policy, and
- * questions unless both have the same session. Log messages need the reader's
- * own level.
- */
+/* Returns 1 if the reading request gets a message of the call. A joined reader
+ * does not get messages that concern only the client which has begun the call:
+ * its resume policy, and, if the sessions differ, questions. It gets a log
+ * message if its own log level includes the message. */
 static int
 mcp_consumer_copy_wanted(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {

@@ -101,7 +101,7 @@ typedef struct {
 
 /* A resumption method. Each hook outside a group may be NULL. */
 struct mcp_resume_method_s {
-    mcp_str_t                   name;  /* for logs */
+    mcp_str_t                   name;  /* name of the method in the log */
 
     /* The MCP_CLIENT_... bit by which a client declares this method, 0 if
      * clients cannot declare it. The same bit marks the method's JSON-RPC
