@@ -11,9 +11,9 @@
 #include "store/mcp_status_internal.h"
 
 
-/* Appends the comma before a member of an object or an element of an array,
- * unless it is the first one, and the name of a member; the name of an element
- * is empty. */
+/* Appends the name of a member of an object, with a comma before it unless it
+ * is the first member. For an element of an array, the name is empty, and only
+ * the comma is appended. */
 static void
 mcp_status_name(mcp_buf_t *buf, mcp_str_t name)
 {

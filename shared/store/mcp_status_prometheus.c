@@ -218,7 +218,7 @@ mcp_status_prometheus_durations(const mcp_status_t *status,
 }
 
 
-/* Appends a label unless its value is empty, which means the same in
+/* Appends a label. Omits a label with an empty value, which means the same in
  * Prometheus. */
 static void
 mcp_status_attribute(mcp_buf_t *buf, const char *name, mcp_str_t value)

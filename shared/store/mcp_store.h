@@ -179,9 +179,10 @@ typedef struct {
                                           brought it up to date */
     unsigned            held;          /* 1: the stream cannot be joined before
                                           mcp_store_join_release() */
-    unsigned char       joins[MCP_DIGEST_LEN];     /* storage for "join" in a
-                                                      spec that was read back
-                                                      from a stream */
+    unsigned char       joins[MCP_DIGEST_LEN];     /* storage for the digest
+                                                      "join" in a spec that
+                                                      was read from a stream
+                                                      or from Redis */
 } mcp_stream_spec_t;
 
 
@@ -1002,13 +1003,13 @@ typedef enum {
     MCP_COUNT_SESSIONS_DELETED,
     MCP_COUNT_CALLS,           /* backend calls begun */
     MCP_COUNT_CALLS_ACTIVE,    /* gauge */
-    MCP_COUNT_CALLS_FAILED,    /* ended with an error response */
+    MCP_COUNT_CALLS_FAILED,    /* calls that ended with an error response */
     MCP_COUNT_CALLS_TOOL_ERRORS,
     MCP_COUNT_CALLS_CANCELLED,
     MCP_COUNT_CALLS_EXPIRED,   /* no client resumed the call within max_wait */
-    MCP_COUNT_CALLS_LOST,      /* the owner's process died */
+    MCP_COUNT_CALLS_LOST,      /* calls whose owner's process died */
     MCP_COUNT_CONSUMERS_ACTIVE, /* gauge: SSE connections */
-    MCP_COUNT_EVENTS,          /* appended */
+    MCP_COUNT_EVENTS,          /* events appended to streams */
     MCP_COUNT_RESUMES,
     MCP_COUNT_TAKEOVERS,
     MCP_COUNT_STREAMS_EXPIRED,

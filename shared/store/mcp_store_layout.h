@@ -1113,16 +1113,18 @@ void mcp_store_root_free(mcp_store_op_t *op, uint32_t index);
 uint32_t mcp_store_next_chunk(mcp_store_head_t *head, uint32_t index,
     unsigned char type);
 
-/* Copy len bytes to or from the chunks of a chain, and advance pos.
- * mcp_store_copy_out() returns the number of bytes that it has copied. */
+/* Copy len bytes to or from the chunks of a chain, beginning at pos, and
+ * advance pos. mcp_store_copy_out() returns the number of bytes that it has
+ * copied. */
 void mcp_store_copy_in(mcp_store_head_t *head, mcp_store_pos_t *pos,
     const void *data, size_t len);
 size_t mcp_store_copy_out(mcp_store_head_t *head, mcp_store_pos_t *pos,
     void *data, size_t len);
 
-/* Copies at most MCP_STORE_BIG of the *left bytes from pos to *data, so that
- * the lock is held only briefly, and advances all three. Returns MCP_DONE after
- * the last byte, MCP_OK before, or MCP_ERR_INTERNAL: the chain is too short. */
+/* Copies at most MCP_STORE_BIG bytes from pos to *data, so that the lock is
+ * held only briefly. *left is the number of remaining bytes. Advances pos
+ * and *data, and reduces *left. Returns MCP_OK, MCP_DONE if all bytes were
+ * copied, or MCP_ERR_INTERNAL if the chain is too short. */
 int mcp_store_copy_piece(mcp_store_head_t *head, mcp_store_pos_t *pos,
     char **data, size_t *left);
 
@@ -1196,8 +1198,8 @@ uint32_t mcp_store_log_need(mcp_store_head_t *head, const mcp_store_log_t *log,
 int mcp_store_log_append(mcp_store_op_t *op, mcp_store_log_t *log,
     mcp_store_record_t *rec, const mcp_str_t *parts, size_t n, int all);
 
-/* Appends a record whose payload is already in a chain, after room for the
- * record's head. */
+/* Appends a record whose payload is already in a chain. The first bytes of the
+ * chain are free for the record's head. */
 void mcp_store_log_attach(mcp_store_op_t *op, mcp_store_log_t *log,
     mcp_store_record_t *rec, const mcp_store_chain_t *chain);
 
@@ -1378,8 +1380,8 @@ int mcp_store_append_next(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
     mcp_store_chain_t *chain);
 
-/* Returns the number of the request that a record answers with its flags, or
- * -1 if the record answers none. */
+/* Returns the number of the request that a record answers, with MCP_STORE_ERROR
+ * and MCP_STORE_RESULT() added. Returns -1 if the record answers no request. */
 int mcp_store_answers(const mcp_store_record_t *rec);
 
 /* Appends a message to a listener. If there is no room, the listener loses
@@ -1609,8 +1611,8 @@ void mcp_store_reader_gone(mcp_store_op_t *op, mcp_store_entry_t *e,
  * wakes these processes. join is the stream's JOIN entry. */
 void mcp_store_readers_mark(mcp_store_op_t *op, mcp_store_entry_t *join);
 
-/* Returns the slot of a joined reader of a stream that is in another slot than
- * "but", or MCP_STORE_NO_SLOT. */
+/* Returns the slot of a joined reader of a stream, but not the slot "but".
+ * Returns MCP_STORE_NO_SLOT if no other slot has a joined reader. */
 uint32_t mcp_store_readers_slot(mcp_store_op_t *op,
     const mcp_store_stream_t *st, uint32_t but);
 

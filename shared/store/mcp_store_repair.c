@@ -680,7 +680,8 @@ mcp_store_repair_types(mcp_store_head_t *head)
 
 
 /* Applies the effects of the last event, whose record is *rec, to the stream's
- * state and answers, if the process died between the commit and that. */
+ * state and answers, in case the process died after the commit of the event and
+ * before it applied them. */
 static void
 mcp_store_repair_apply(mcp_store_stream_t *st, const mcp_store_record_t *rec)
 {

@@ -221,9 +221,9 @@ mcp_store_value_take_text(mcp_store_op_t *op, const mcp_store_value_t *v,
 }
 
 
-/* Takes the chunks of a value. Without room for a pushed value, frees other
- * pushed values, at most MCP_STORE_YIELDS: first those with text, because it
- * costs least to get them again. */
+/* Takes the entry of a value, and the chunk of its text. If a pushed value
+ * finds no room, frees at most MCP_STORE_YIELDS other pushed values: first
+ * those with text, because it costs least to get them again. */
 static mcp_store_entry_t *
 mcp_store_value_room(mcp_store_op_t *op, const mcp_store_value_t *v,
     const mcp_tenant_t *tenant)
@@ -670,7 +670,8 @@ mcp_store_upstream_session(mcp_store_t *store, mcp_store_upstream_row_t row,
     if (rc == MCP_OK) {
         chunk = mcp_store_value_find(op.head, v.purpose, key)->u.value.value;
 
-        /* an expired session of the same server may have been replaced */
+        /* the chunk may have contained an expired session of the same server,
+         * which is still counted */
 
         mcp_store_upstream_leave(op.head, chunk);
         mcp_store_chunk(op.head, chunk)->count = row;
