@@ -114,8 +114,8 @@ int mcp_consumer_is_primed(const mcp_exchange_t *x);
 void mcp_consumer_close_at_will(mcp_exchange_t *x,
     const mcp_stream_info_t *info);
 
-/* Schedules the end of the connection at the time "when", ms, if it is not
- * scheduled earlier; 0: does nothing. */
+/* Schedules the end of the connection at the time "when", ms, if no earlier end
+ * is scheduled. Does nothing if "when" is 0. */
 void mcp_consumer_close_at(mcp_exchange_t *x, uint64_t when);
 
 
