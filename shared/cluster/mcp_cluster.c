@@ -260,7 +260,7 @@ mcp_cluster_clock(void *data)
 /* Chooses a new id for the node after another node has declared it dead and has
  * taken its streams over. The node then joins again under the new id. */
 static void
-mcp_cluster_reborn(mcp_cluster_t *cluster)
+mcp_cluster_renew_id(mcp_cluster_t *cluster)
 {
     uint64_t      id;
     mcp_store_t  *store;
@@ -355,7 +355,7 @@ mcp_cluster_joined(mcp_cluster_t *cluster, const mcp_reply_t *reply)
         mcp_store_node_wake_leader(store);
     }
 
-    mcp_cluster_note(cluster, reply);
+    mcp_cluster_store_members(cluster, reply);
     mcp_cluster_check_endpoints(cluster, mcp_reply_item(reply, 4));
     mcp_cluster_id(cluster, id);
     mcp_worker_log(cluster->worker, news ? MCP_LOG_NOTICE : MCP_LOG_INFO,
@@ -402,7 +402,7 @@ mcp_cluster_registered(void *data, const mcp_reply_t *reply)
     mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
 
     if (mcp_reply_is(mcp_reply_item(reply, 0), "DEAD")) {
-        mcp_cluster_reborn(cluster);
+        mcp_cluster_renew_id(cluster);
 
     } else if (reply->type == MCP_REPLY_ERROR
                && mcp_login_denies(reply->text))
@@ -478,8 +478,8 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
         if (mcp_cluster_reads(cluster, mcp_reply_item(reply, 2))) {
             mcp_store_node_spoke(cluster->worker->store,
                                  mcp_worker_now(cluster->worker));
-            mcp_cluster_note(cluster, reply);
-            mcp_cluster_heartbeats_of(cluster, mcp_reply_item(reply, 3));
+            mcp_cluster_store_members(cluster, reply);
+            mcp_takeover_check_members(cluster, mcp_reply_item(reply, 3));
 
         } else {
             mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
@@ -494,7 +494,7 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
         mcp_cluster_register(cluster);
 
     } else if (mcp_reply_is(kind, "DEAD")) {
-        mcp_cluster_reborn(cluster);
+        mcp_cluster_renew_id(cluster);
         mcp_cluster_register(cluster);
 
     } else if (reply->type == MCP_REPLY_ERROR
@@ -519,7 +519,7 @@ mcp_cluster_doubted(void *data, const mcp_reply_t *reply)
     if (reply && mcp_reply_is(mcp_reply_item(reply, 0), "DEAD")
         && cluster->state == MCP_CLUSTER_MEMBER)
     {
-        mcp_cluster_reborn(cluster);
+        mcp_cluster_renew_id(cluster);
         mcp_cluster_register(cluster);
     }
 }
@@ -534,7 +534,7 @@ mcp_cluster_heartbeat(mcp_cluster_t *cluster)
     cluster->leads = mcp_cluster_may_lead(cluster) != 0;
 
     if (!cluster->leads) {
-        mcp_cluster_blind(cluster);
+        mcp_takeover_forget_members(cluster);
     }
 
     /* another process has given the node a new id: register under this id */
@@ -673,7 +673,7 @@ mcp_cluster_down(mcp_cluster_t *cluster)
     mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
     mcp_store_node_count(cluster->worker->store, MCP_NODE_LINKS_LOST);
 
-    mcp_cluster_blind(cluster);
+    mcp_takeover_forget_members(cluster);
 
     /* another process may be able to reach Redis, and becomes the leader */
 

@@ -58,9 +58,9 @@ mcp_replicator_reader_missed(mcp_replication_t *repl, uint64_t number)
 }
 
 
-/* Handles a reply that the reader is at this node while the owner has a remote
- * one: the reader returned to this node, and the reply to its resuming was
- * lost. */
+/* Handles a reply that the reader is at this node, although the owner has a
+ * reader at another node. The reader has returned to this node, and the reply
+ * to its redis/resume.lua was lost. */
 static void
 mcp_replicator_reader_back(mcp_replication_t *repl, uint64_t number)
 {

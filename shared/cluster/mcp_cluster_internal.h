@@ -267,8 +267,9 @@ struct mcp_cluster_s {
     mcp_link_t                    inbound; /* connection of the leader for
                                               broadcasts, see
                                               mcp_cluster_broadcast.c */
-    mcp_link_t                    probe;   /* connection of the leader, closed
-                                              after its query, see
+    mcp_link_t                    probe;   /* connection by which the leader
+                                              finds out to which Redis the
+                                              addresses lead now, see
                                               mcp_cluster_members.c */
     char                          run[MCP_NODE_RUN_MAX + 1]; /* run id of the
                                               Redis at which this process has
@@ -297,9 +298,8 @@ struct mcp_cluster_s {
     mcp_cluster_beyond_t          beyond[MCP_NODE_POSITIONS];
     unsigned                      leads:1;        /* 1 if this process is the
                                                      leader of its node */
-    unsigned                      reading:1;      /* 1 while the reply to
-                                                     XREAD, with new
-                                                     broadcasts, is pending */
+    unsigned                      reading:1;      /* 1 while XREAD waits for new
+                                                     broadcasts */
     unsigned                      heartbeat_pending:1; /* 1 while the reply to a
                                                      heartbeat is pending */
     unsigned                      reports_loss:1; /* 1 if the next registration
@@ -417,7 +417,8 @@ int mcp_cluster_clock(void *data);
 
 /* Stores the list of members from the reply {"OK", time, layout, members} to a
  * registration or heartbeat, so that every process can show it. */
-void mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply);
+void mcp_cluster_store_members(mcp_cluster_t *cluster,
+    const mcp_reply_t *reply);
 
 /* Logs a warning if this process is the leader and the cluster has another node
  * with endpoints, but with none of this node's endpoints. A process logs this
@@ -471,12 +472,12 @@ void mcp_lag_init(mcp_cluster_t *cluster);
 
 /* Checks the members in the reply to a heartbeat for dead nodes, and continues
  * to take over the streams that were assigned to this node. */
-void mcp_cluster_heartbeats_of(mcp_cluster_t *cluster,
+void mcp_takeover_check_members(mcp_cluster_t *cluster,
     const mcp_reply_t *members);
 
 /* Discards the observations of other nodes, because the link was lost or
  * another process became the leader. */
-void mcp_cluster_blind(mcp_cluster_t *cluster);
+void mcp_takeover_forget_members(mcp_cluster_t *cluster);
 
 
 /* --- mcp_cluster_link.c --- */
@@ -485,8 +486,9 @@ void mcp_link_init(mcp_link_t *link, mcp_cluster_t *cluster,
     const mcp_link_handlers_t *handlers);
 void mcp_link_free(mcp_link_t *link);
 
-/* mcp_link_start() opens the link unless it is open or opening.
- * mcp_link_stop() closes it permanently. */
+/* mcp_link_start() opens the link if it is closed and no attempt to open it is
+ * scheduled. mcp_link_stop() closes the link until mcp_link_start() is called
+ * again. */
 void mcp_link_start(mcp_link_t *link);
 void mcp_link_stop(mcp_link_t *link);
 
@@ -702,9 +704,9 @@ mcp_encode_fn  mcp_remote_resume_encode;
 mcp_encode_fn  mcp_token_encode;
 mcp_encode_fn  mcp_topic_encode;
 
-/* Reads the reply of an operation's script, whose first word means rc. Returns
- * the result of the operation, or MCP_ERR_SYNTAX if the script cannot send
- * this reply. */
+/* Reads the reply of an operation's script. "rc" is the result that the first
+ * word of the reply stands for. Returns the result of the operation, or
+ * MCP_ERR_SYNTAX if the script never sends this reply. */
 typedef int mcp_decode_fn(mcp_cluster_t *cluster, mcp_operation_t *op,
     const mcp_reply_t *reply, int rc);
 

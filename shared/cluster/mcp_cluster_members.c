@@ -103,7 +103,7 @@ mcp_cluster_reads(mcp_cluster_t *cluster, const mcp_reply_t *number)
 
 
 void
-mcp_cluster_note(mcp_cluster_t *cluster, const mcp_reply_t *reply)
+mcp_cluster_store_members(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 {
     size_t              i;
     uint64_t            now;

@@ -411,9 +411,9 @@ mcp_replication_forgotten(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Sends the command by which Redis removes a freed stream. If the stream's end
- * was sent in a command, Redis keeps the stream if it has that end. Returns
- * the values of mcp_link_send(). */
+/* Sends the command by which Redis removes a freed stream. If this process has
+ * sent the stream's end, Redis keeps the stream if it has received that end.
+ * Returns the values of mcp_link_send(). */
 static int
 mcp_replication_forget(mcp_replication_t *repl)
 {

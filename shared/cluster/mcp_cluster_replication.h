@@ -487,12 +487,10 @@ int mcp_coalesce_claims(const mcp_store_replication_state_t *repl_state);
  * expired: it has to be repeated. */
 int mcp_coalesce_is_late(const mcp_replication_t *repl);
 
-/*
- * mcp_coalesce_how() returns the stream's state for requests at other nodes
- * that join it, ARGV[21] of redis/append.lua, or NUL for an empty one.
- * mcp_coalesce_is_due() returns 1 if that state has changed and has to be sent
- * now.
- */
+/* mcp_coalesce_how() returns the state that requests at other nodes need to
+ * join the stream (ARGV[21] of redis/append.lua), or NUL if that argument is
+ * empty. mcp_coalesce_is_due() returns 1 if the state has changed and has to be
+ * sent now. */
 char mcp_coalesce_how(const mcp_store_replication_state_t *repl_state);
 int mcp_coalesce_is_due(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);

@@ -286,7 +286,7 @@ mcp_takeover_observe(const mcp_cluster_t *cluster, mcp_heartbeats_t *heartbeat)
 
 
 void
-mcp_cluster_heartbeats_of(mcp_cluster_t *cluster, const mcp_reply_t *members)
+mcp_takeover_check_members(mcp_cluster_t *cluster, const mcp_reply_t *members)
 {
     size_t              i, n;
     uint64_t            now;
@@ -330,7 +330,7 @@ mcp_cluster_heartbeats_of(mcp_cluster_t *cluster, const mcp_reply_t *members)
 
 
 void
-mcp_cluster_blind(mcp_cluster_t *cluster)
+mcp_takeover_forget_members(mcp_cluster_t *cluster)
 {
     cluster->n_heartbeats = 0;
     cluster->settled = 0;
