@@ -643,8 +643,8 @@ mcp_cluster_reloaded(mcp_cluster_t *cluster)
 
     } else {
 
-        /* the command that registers the process was abandoned with the
-         * others */
+        /* the pending command that registers this process was abandoned, like
+         * all other commands */
 
         mcp_cluster_set_state(cluster, MCP_CLUSTER_APART);
     }

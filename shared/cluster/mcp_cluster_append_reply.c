@@ -26,10 +26,11 @@
 /* --- readers at other nodes --- */
 
 /*
- * Handles a reply without a reader while the owner has a remote one: Redis may
- * have lost it. The reader's node reports it again soon, unless that node is
- * dead or the reader left while Redis was unreachable. Then the owner drops
- * the reader after the node timeout.
+ * Handles a reply without a reader, although the owner has a reader at another
+ * node: Redis may have lost the reader. The reader's node soon reports the
+ * reader again. If that node is dead, or the reader left while Redis was
+ * unreachable, there is no such report, and the owner drops the reader after
+ * the node timeout.
  */
 static void
 mcp_replicator_reader_missed(mcp_replication_t *repl, uint64_t number)
@@ -186,8 +187,8 @@ mcp_replicator_displaced(mcp_replication_t *repl, const mcp_reply_t *error)
 
 
 /* Ends the replication of the stream, because its session has too many active
- * calls, and notifies the stream's owner by its inbox, so that it ends the
- * call. */
+ * calls. Posts this to the inbox of the stream's owner, so that the owner ends
+ * the call. */
 static void
 mcp_replicator_over_limit(mcp_replication_t *repl)
 {
@@ -197,7 +198,7 @@ mcp_replicator_over_limit(mcp_replication_t *repl)
     mcp_store_replication_end(store, &repl->ref);
 
     /* if the inbox has no room, the call continues, and the session has one
-     * more than allowed; a call that is over need not be ended */
+     * call more than allowed; a call that is over need not be ended */
 
     (void) mcp_store_inbox_put(store, &repl->ref, MCP_INBOX_LIMIT, 0,
         mcp_str("{}"));
@@ -341,8 +342,8 @@ mcp_replicator_over(mcp_replication_t *repl, int rc)
 
         /* MCP_ERR_UNREACHABLE: the next check sends the events after the last
          * acknowledged one again, or removes a freed stream from Redis.
-         * MCP_DONE: the next check leaves time for the requests that join the
-         * other stream to free this one. */
+         * MCP_DONE: the next check comes later, so that the requests have time
+         * to join the other stream and to free this stream. */
 
         repl->time = 0;
         mcp_replication_within(repl, repl->phase == MCP_REPLICATION_FORGET ? 0
@@ -392,8 +393,8 @@ mcp_replica_ack_time(const mcp_cluster_conf_t *conf)
 
 
 /* Handles the reply to WAIT: the number of replicas that have the commands of
- * all replications in the list. Redis had executed these commands before WAIT,
- * because their own replies arrived before that to WAIT. */
+ * all replications in the list. Redis has executed these commands before WAIT,
+ * because their replies arrived before the reply to WAIT. */
 static void
 mcp_replica_ack_waited(void *data, const mcp_reply_t *reply)
 {

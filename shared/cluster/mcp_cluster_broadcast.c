@@ -393,8 +393,9 @@ mcp_broadcast_down(mcp_cluster_t *cluster)
 /* --- positions later than Redis's clock --- */
 
 /* Handles the reply to XINFO STREAM for a Redis stream whose position is later
- * than Redis's clock. The position remains if the last id of the Redis stream
- * is not below it; otherwise the Redis stream is read from its beginning. */
+ * than Redis's clock. If the Redis stream does not exist, or its last id is
+ * below the position, it has begun anew, and is read from its beginning.
+ * Otherwise the position remains. */
 static void
 mcp_position_checked(void *data, const mcp_reply_t *reply)
 {

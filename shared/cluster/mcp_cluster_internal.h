@@ -704,8 +704,8 @@ mcp_encode_fn  mcp_remote_resume_encode;
 mcp_encode_fn  mcp_token_encode;
 mcp_encode_fn  mcp_topic_encode;
 
-/* Reads the reply of an operation's script. "rc" is the result that the first
- * word of the reply stands for. Returns the result of the operation, or
+/* Reads the reply of an operation's script. "rc" is the result that belongs
+ * to the first word of the reply. Returns the result of the operation, or
  * MCP_ERR_SYNTAX if the script never sends this reply. */
 typedef int mcp_decode_fn(mcp_cluster_t *cluster, mcp_operation_t *op,
     const mcp_reply_t *reply, int rc);
