@@ -358,12 +358,10 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
 }
 
 
-/*
- * Checks, before a long message is copied, whether the stream accepts it and
- * has room for it. "lost" is 1 if an earlier check succeeded, but other
- * streams have taken the room since: then returns MCP_ERR_FULL, and the owner
- * is woken when there is room.
- */
+/* Checks, before a long message is copied, whether the stream accepts the
+ * message and has room for it. With "lost", an earlier check has succeeded, but
+ * other streams have taken the room since: returns MCP_ERR_FULL, and the owner
+ * is woken when there is room. */
 static int
 mcp_store_append_try(mcp_store_t *store, const mcp_stream_ref_t *ref,
     size_t len, int answers, int lost, unsigned char tenant[MCP_DIGEST_LEN])

@@ -41,7 +41,7 @@ mcp_store_ensure(mcp_store_op_t *op, uint32_t n, int all)
 }
 
 
-/* Takes one free chunk, which exists: the caller has checked that. */
+/* Takes a free chunk. The caller has checked that there is one. */
 static uint32_t
 mcp_store_chunk_take(mcp_store_head_t *head)
 {

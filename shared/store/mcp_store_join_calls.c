@@ -402,7 +402,7 @@ mcp_store_join_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_reader_link(op, st, join, e);
     mcp_store_mark_owner(op, st);
 
-    /* a mirror has a process that feeds it from now on */
+    /* if no process feeds the mirror, this process feeds it from now on */
     if (mcp_store_is_mirror(op->head, st)) {
         repl = mcp_store_replication_of(op->head, st->repl);
 

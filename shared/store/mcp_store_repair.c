@@ -236,8 +236,8 @@ mcp_store_scan_chain(mcp_store_scan_t *scan)
             return 0;
         }
 
-        /* chunks before that of record "first" have only removed records: they
-         * become free */
+        /* all records in the chunks before that of record "first" were removed,
+         * so these chunks become free */
 
         if (scan->out->head != 0) {
             types[index] = MCP_CHUNK_MARK;
