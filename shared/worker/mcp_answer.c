@@ -146,7 +146,7 @@ mcp_reject_log_reason(const mcp_exchange_t *x, mcp_fault_e fault,
 
     case MCP_FAULT_SESSION_UNKNOWN:
         *why = mcp_reject_log_session(x);
-        return mcp_null_str;           /* a secret */
+        return mcp_null_str;           /* the id of a session is a secret */
 
     case MCP_FAULT_REVISION:
         return x->head.revision_text;

@@ -149,7 +149,8 @@ mcp_hook_idle(mcp_exchange_t *x)
 {
     const mcp_resume_method_t *const  *hooks;
 
-    /* no method has a state for the exchange: none closes the connection */
+    /* no resumption method has a state for the exchange, so none can close its
+     * connection */
 
     if (x->states == NULL) {
         return 0;
