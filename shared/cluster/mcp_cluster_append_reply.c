@@ -117,9 +117,10 @@ mcp_replicator_readers(mcp_replication_t *repl, const mcp_reply_t *reply)
 
 /* --- replies --- */
 
-/* Drops the local stream, because another node owns it now: that node has
- * declared this one dead and has taken the stream over. The backend request of
- * the call finds the stream gone, and the client resumes at the other node. */
+/* Drops the local stream, because another node owns it: that node has declared
+ * this node dead and has taken the stream over, or has created the same
+ * session's own stream first. A backend request of the call finds the stream
+ * gone, and the client resumes at the other node. */
 static void
 mcp_replicator_fenced(mcp_replication_t *repl)
 {
@@ -129,8 +130,9 @@ mcp_replicator_fenced(mcp_replication_t *repl)
     worker = repl->cluster->worker;
 
     mcp_stream_id_short(id, repl->ref.id);
-    mcp_worker_log(worker, MCP_LOG_ERROR, "cluster: stream %s belongs to "
-                   "another node now", id);
+    mcp_worker_log(worker, MCP_LOG_ERROR, "cluster: stream %s is dropped, "
+                   "because it belongs to another node, which has taken it "
+                   "over or created it first", id);
     mcp_store_node_count(worker->store, MCP_NODE_FENCED);
     repl->at.state = MCP_STATE_CANCELLED;
     mcp_store_revoke(worker->store, &repl->ref);
