@@ -477,8 +477,8 @@ mcp_worker_report(void *ctx, const mcp_stream_info_t *info)
 
     mcp_stream_id_short(id, info->ref.id);
     mcp_worker_log(worker, MCP_LOG_NOTICE,
-                 "call %s of \"%s\" expired with %llu events not fetched", id,
-                 info->name,
+                 "call %s of \"%s\" expired: no client has fetched its last "
+                 "%llu events within mcp_max_wait", id, info->name,
                  (unsigned long long) (info->last_seq - info->sent_seq));
 }
 

@@ -182,7 +182,8 @@ TEST(test_report)
     d.te.last[0] = '\0';
     driver_wait(&d, 70000);
     assert_int_equal(stats().streams, 0);
-    has(d.te.last, "of \"echo\" expired with 1 events not fetched");
+    has(d.te.last, "of \"echo\" expired: no client has fetched its last 1 "
+        "events within mcp_max_wait");
     assert_int_equal(stats().counter[MCP_COUNT_STREAMS_EXPIRED], 1);
 }
 
