@@ -98,7 +98,8 @@ local owner, was_last, was_reader, was_number, was_sent, was_state,
     was_confirmed, was_kept, was_given, notified, was_digest, was_joined, query,
     was_longest, was_processed, input, was_task, report = unpack(said, 1, 18)
 
--- at its owner, the stream is not found by its digest any more
+-- the stream keeps the digest with which it was created, even if requests at
+-- its owner's node no longer find the stream by this digest
 if was_digest and was_digest ~= digest then
     digest = was_digest
     claim = prefix .. 'j:' .. digest
@@ -116,8 +117,8 @@ if owner and owner ~= node then
     return {'FENCED'}
 end
 
--- the node was declared dead: no other node takes over a stream that it creates
--- from now on
+-- a node that was declared dead must not create a stream: no other node would
+-- take the stream over
 if creates and is_declared_dead() then
     return {owner and 'FENCED' or 'DEAD'}
 end

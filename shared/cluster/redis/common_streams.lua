@@ -236,8 +236,8 @@ end
 
 -- Returns true if a stream that Redis does not have may exist at another node:
 -- Redis may have lost it, or its owner may be cut off. "young" is "1" if the
--- stream was created less than a node timeout ago: then its owner may be cut off
--- although its last heartbeat is recent.
+-- stream was created less than a node timeout ago: then its owner may be cut
+-- off although its last heartbeat is recent.
 local function may_exist(young)
     return is_doubtful() or young == '1' or is_any_cut_off()
 end

@@ -11,7 +11,7 @@
 -- ARGV[3] stream
 -- ARGV[4] number of the last event of the mirror; empty: there is no mirror yet
 -- ARGV[5] number of the last event that was sent to joined requests
--- ARGV[6] "1": no joined request is left at this node; empty: some read
+-- ARGV[6] "1": no joined request is left at this node; empty: some are left
 --
 -- Returns one of
 --   {"OK", joined, sent, last, first, confirmed, state, constant values, from,
