@@ -679,9 +679,10 @@ mcp_str_t mcp_cluster_key(const mcp_cluster_t *cluster, mcp_key_e kind,
 mcp_str_t mcp_cluster_stream_key(const mcp_cluster_t *cluster, mcp_key_e kind,
     const unsigned char id[MCP_STREAM_ID_LEN], char key[MCP_CLUSTER_KEY_MAX]);
 
-/* Writes the keys of a script, and returns the number of keys. args are the n
+/* Writes the keys of a script, and returns their number. args are the n
  * arguments of mcp_cluster_run(), which contain the ids and digests in the
- * names of the keys. A key whose argument is missing ends the list. */
+ * names of the keys. The keys end before the first one whose argument is
+ * missing. */
 size_t mcp_script_keys_of(const mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_script_keys_t *keys);
 
@@ -760,8 +761,9 @@ int mcp_cluster_notification_broadcast(mcp_cluster_t *cluster,
 /* Sends the notifications again that Redis may lack. */
 void mcp_cluster_notification_resend(mcp_cluster_t *cluster);
 
-/* When the process ends: delivers locally the notifications that Redis has not
- * acknowledged, and frees them. Whether other nodes receive them is unknown. */
+/* Called when the process ends. Delivers the notifications locally that Redis
+ * has not acknowledged, and frees them. Whether other nodes receive them is
+ * unknown. */
 void mcp_cluster_notification_free_all(mcp_cluster_t *cluster);
 
 

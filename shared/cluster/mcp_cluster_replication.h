@@ -93,7 +93,7 @@ typedef enum {
                               mirror a stream of this node */
     MCP_MIRROR_NO_ROOM,    /* the next event waits for room in the zone */
     MCP_MIRROR_NO_EVENTS,  /* Redis has no more events */
-    MCP_MIRROR_TOPICS,     /* all topics of a listener are known */
+    MCP_MIRROR_TOPICS,     /* the mirror has all topics of the listener */
     MCP_MIRROR_LOST        /* events are missing permanently, and Redis has to
                               remove the stream */
 } mcp_mirror_state_e;
@@ -142,9 +142,10 @@ struct mcp_replication_s {
                                              XRANGE; 0: XRANGE is not used */
     uint32_t                ranges;       /* number of pending replies to
                                              XRANGE */
-    uint64_t                missed;       /* since when Redis lacks the remote
-                                             reader that the owner has, ms; 0:
-                                             it has the reader */
+    uint64_t                missed;       /* since when Redis has lacked the
+                                             reader that the owner has at
+                                             another node, ms; 0: Redis has the
+                                             reader */
     uint64_t                displaced;    /* since when a key of the stream in
                                              Redis has had a wrong type, ms; 0:
                                              no key has a wrong type */
