@@ -211,8 +211,8 @@ typedef struct {
                                           acknowledged yet; the state,
                                           "answered" and "failed" are those
                                           after last_seq */
-    uint64_t            own_answered;  /* "answered" and "failed" after
-                                          own_seq */
+    uint64_t            own_answered;  /* "answered" and "failed" after the
+                                          event own_seq */
     uint64_t            own_failed;
     unsigned            mirror;        /* 1: the stream is a mirror: its call
                                           runs at another node */
@@ -249,7 +249,8 @@ typedef struct {
                                           responses */
     unsigned            posted;        /* 1: posts or cancellations wait for the
                                           owner or are being processed */
-    uint64_t            cancelled;     /* see mcp_store_take_cancelled() */
+    uint64_t            cancelled;     /* bits of cancelled requests, see
+                                          mcp_store_take_cancelled() */
     uint32_t            takeovers;     /* number of consumers that were
                                           displaced since a consumer last left
                                           by itself */

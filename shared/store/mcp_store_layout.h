@@ -583,8 +583,8 @@ typedef struct {
     char               endpoint[MCP_CALL_STATS_ENDPOINT];
     char               name[MCP_CALL_STATS_NAME];
     uint8_t            kind;
-    _Atomic uint32_t   failed;         /* outcome << 16 | reason of the last
-                                          failure */
+    _Atomic uint32_t   failed;         /* outcome << 16 | reason, both of the
+                                          last failure */
     _Atomic uint64_t   failed_at;
     _Atomic uint64_t   sum;
     _Atomic uint64_t   results[MCP_OUTCOME_COUNT];
@@ -725,9 +725,9 @@ typedef struct mcp_store_head_s {
     uint64_t           size;
     uint64_t           seed[2];        /* seed of the hash functions */
 
-    uint64_t           call_stats;        /* call_stats to entry_hash are
-                                             offsets of tables from the
-                                             region's start */
+    uint64_t           call_stats;        /* the members from call_stats to
+                                             entry_hash are the offsets of
+                                             tables from the region's start */
     uint64_t           active;
     uint64_t           failures;
     uint64_t           upstreams;
