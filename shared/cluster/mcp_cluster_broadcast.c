@@ -140,8 +140,8 @@ mcp_broadcast_decode(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     broadcast.n = position->n;
     cluster->topics_received += broadcast.what == MCP_BROADCAST_TOPIC;
 
-    /* the process that has sent a broadcast of this node has already applied it
-     * to the zone, except for a notification */
+    /* if this node has sent the broadcast, the sending process has already
+     * applied it to the zone, except for a notification */
 
     if (!broadcast.own || broadcast.what == MCP_BROADCAST_NOTIFICATION) {
         mcp_operation_receive(cluster->worker, &broadcast);

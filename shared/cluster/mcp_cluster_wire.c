@@ -192,8 +192,9 @@ mcp_wire_integer(const redisReadTask *task, long long number)
 }
 
 
-/* Creates the reply NIL, for a string or array that does not exist.  Returns
- * NULL for the null of RESP version 3, which was not requested. */
+/* Creates the reply NIL, for a string or array that does not exist. Returns
+ * NULL for the null of RESP version 3, because that version was not
+ * requested. */
 static void *
 mcp_wire_no_value(const redisReadTask *task)
 {

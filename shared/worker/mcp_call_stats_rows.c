@@ -19,8 +19,8 @@ struct mcp_call_stats_entry_s {
                                           searched for tools of the endpoint */
     uint32_t                 n_tools;  /* number of tools in "rows" without a
                                           catalog */
-    unsigned                 full:1;   /* 1: the tools of the endpoint take no
-                                          more rows */
+    unsigned                 full:1;   /* 1: no further tools of the endpoint
+                                          get rows */
     uint32_t                 rows[];   /* without a catalog: a hash table of
                                           the rows of tools by name, 0 for a
                                           free place */

@@ -549,7 +549,8 @@ mcp_operation_retry(void *data)
 }
 
 
-/* Calls then() of an exchange whose operation with "holds" is finished. */
+/* Calls the function of an exchange that waits for the result of the operation
+ * whose "holds" is 1. */
 static void
 mcp_operation_go_on(mcp_exchange_t *x, int rc)
 {
