@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Backend requests: how one starts, how the backend's messages are processed,
- * and how it ends. A message that finds no room in the stream is held, and all
- * later messages wait behind it. */
+/* Backend requests: their start, the processing of their messages, and their
+ * end. A message that finds no room in the stream is held; the decoder keeps
+ * all later messages until the held one is processed. */
 
 #include <stdio.h>
 
@@ -24,8 +24,8 @@
 #include "worker/mcp_notification.h"
 
 
-/* Maximum time in which an MCP server describes itself or opens a session, ms.
- * A client waits for it. */
+/* Maximum time for an MCP server to describe itself, to open a session or to
+ * list its tools, ms. It is short, because a client waits for the result. */
 #define MCP_BACKEND_REQUEST_DESCRIBE  10000
 
 
@@ -102,10 +102,13 @@ mcp_backend_request_is_upstream(const mcp_request_t *req)
 }
 
 
-/* Returns 1 if a request is answered without a backend: no backend is
- * configured for it; or its backend is an MCP server, and the method subscribes
- * (such a server cannot notify the client of this server), or its list is in
- * the cache. */
+/*
+ * Returns 1 if a request is answered without a backend: no backend is
+ * configured for it; or its backend is an MCP server, and the response is in
+ * the cache of lists, or the method is resources/subscribe or
+ * resources/unsubscribe. The latter are not sent to an MCP server, because it
+ * cannot notify the client of this server.
+ */
 static int
 mcp_backend_request_is_local(mcp_request_t *req)
 {
@@ -133,7 +136,7 @@ mcp_backend_request_is_local(mcp_request_t *req)
 }
 
 
-/* Returns the maximum time of a backend request, ms. */
+/* Returns the maximum duration of the next backend request of a request, ms. */
 static uint64_t
 mcp_backend_request_time(const mcp_request_t *req)
 {
@@ -152,8 +155,8 @@ mcp_backend_request_time(const mcp_request_t *req)
 }
 
 
-/* Sets the body of a backend request: the client's request or, after an input
- * retry, the one with its answers. */
+/* Sets the body of a backend request: the client's request or, if the client
+ * has answered questions, the request with these answers. */
 static void
 mcp_backend_request_set_body(mcp_request_t *req)
 {
@@ -166,7 +169,8 @@ mcp_backend_request_set_body(mcp_request_t *req)
 }
 
 
-/* Prepares a request for its next backend request, with a new decoder. */
+/* Prepares a request for its next backend request, with a new decoder. Returns
+ * MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_backend_request_prepare(mcp_request_t *req)
 {
@@ -258,7 +262,7 @@ mcp_backend_request_start(mcp_request_t *req)
         return MCP_OK;
     }
 
-    /* resuming a stream does not give the call more time */
+    /* a backend request that resumes a stream keeps the deadline of the call */
 
     if (!mcp_upstream_session_resumes(req)) {
         req->deadline = mcp_upstream_param_deadline(req,
@@ -287,8 +291,9 @@ mcp_backend_request_start_after(mcp_request_t *req)
 }
 
 
-/* Allows other requests to join the call, because its backend is called: from
- * now on the call continues if its client disconnects. */
+/* Called when a backend of the call is called. If call->join allows it, other
+ * requests may join the call from now on, and it continues even if its client
+ * disconnects. */
 static void
 mcp_backend_request_join(mcp_call_t *call)
 {
@@ -306,8 +311,8 @@ mcp_backend_request_write(mcp_backend_request_t *breq, mcp_str_t text)
 }
 
 
-/* Answers a request that needs no backend with the cached result, or with an
- * empty one. */
+/* Answers a request that needs no backend: with the result from the cache, or
+ * with an empty result. */
 static void
 mcp_backend_request_answer(mcp_backend_request_t *breq)
 {
@@ -337,9 +342,9 @@ mcp_backend_request_answer(mcp_backend_request_t *breq)
 }
 
 
-/* Prepares a backend request that cancels a call or ends a session. It has the
- * variables of the call's backend request, which the glue logs before it pulls
- * the next action. Returns 1, or 0 when out of memory. */
+/* Prepares a backend request that cancels a call or ends a session, with the
+ * variables of the call's backend request. The glue has logged these before it
+ * pulls this action. Returns 1, or 0 when out of memory. */
 static int
 mcp_backend_request_set_up_after(mcp_backend_request_t *breq)
 {
@@ -550,9 +555,9 @@ mcp_backend_request_continue(mcp_request_t *req)
 }
 
 
-/* Calls the backend again if that was postponed until the previous backend
- * request has ended and no message is held: a held message is in the decoder,
- * which the next backend request replaces. */
+/* Calls the backend again if req->again is set, the previous backend request
+ * has ended and no message is held. A held message is in the decoder, which the
+ * next backend request replaces. */
 static void
 mcp_backend_request_invoke_again(mcp_request_t *req)
 {

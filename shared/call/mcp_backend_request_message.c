@@ -59,8 +59,8 @@ mcp_backend_request_append(mcp_request_t *req, mcp_str_t message)
     (int) ((s).len > (n) ? (n) : (s).len), (s).data ? (s).data : ""
 
 
-/* Logs the first progress notification of a request whose token is not the
- * client's. It is dropped, because clients would ignore it. */
+/* Logs the first progress notification whose token is not that of the client's
+ * request. Such notifications are dropped, because clients ignore them. */
 static void
 mcp_backend_request_warn_token(mcp_request_t *req, mcp_str_t token)
 {
@@ -148,9 +148,9 @@ mcp_backend_request_notification(mcp_request_t *req,
 }
 
 
-/* Sets *result to the output of a function that changes results, if it has
- * changed the result. rc is the return value of the function: MCP_OK, MCP_DONE
- * for an unchanged result, or an error. Returns 0 for an error. */
+/* Evaluates rc, the return value of a function that writes a changed result to
+ * buf. For MCP_OK, sets *result to the text in buf; for MCP_DONE, *result needs
+ * no change. Returns 1, or 0 for any other value, which is an error. */
 static int
 mcp_backend_request_changed(int rc, const mcp_buf_t *buf, mcp_str_t *result)
 {
@@ -218,8 +218,9 @@ mcp_backend_request_finish(mcp_request_t *req, const mcp_backend_msg_t *msg,
 }
 
 
-/* Stores in the worker what a list of a backend contains, before the list is
- * changed for the client: the page, and the headers that its tools need. */
+/* Stores a backend's list in the worker before the list is changed for the
+ * client: the page for the cache of lists, and the headers that its tools
+ * need. */
 static void
 mcp_backend_request_listed(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -403,9 +404,10 @@ mcp_backend_request_error_message(mcp_request_t *req,
 }
 
 
-/* Returns 1 if an MCP server has reported a header that differs from the body,
- * and that the client has set. Only clients of revisions without sessions set
- * such headers: Mcp-Param-*. This server sets all others. */
+/* Returns 1 if the message is an MCP server's error about a header that differs
+ * from the body, and the client has set this header. Only clients without a
+ * session set such headers (Mcp-Param-*); this server writes all others
+ * itself. */
 static int
 mcp_backend_request_is_mismatch(const mcp_request_t *req,
     const mcp_backend_msg_t *msg)
@@ -414,8 +416,8 @@ mcp_backend_request_is_mismatch(const mcp_request_t *req,
 }
 
 
-/* Logs the failure or the faults of a backend's message for the operator, and
- * stores a failure for the status page. */
+/* Logs why a backend's message is a failure, or which defects its result has,
+ * and stores a failure for the status page. */
 static void
 mcp_backend_request_log_answer(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -476,9 +478,9 @@ mcp_backend_request_fault(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* Sets the response for an MCP server's error that the client lacks a
- * capability. A client of an older revision does not know this error, so for
- * tools/call it gets a tool error, whose text its model can read. */
+/* Sets the response for an MCP server's error which means that the client lacks
+ * a capability. Clients of revisions before 2026-07-28 do not have this error:
+ * for tools/call they get a tool error, whose text the model can read. */
 static int
 mcp_backend_request_capability(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -500,8 +502,9 @@ mcp_backend_request_capability(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* Counts a request for the description of an MCP server, and stores the
- * description for the status. The steps of a session do this themselves. */
+/* Counts the response to initialize, and stores the server's description for
+ * the status page. Does nothing for a request with a session, whose steps do
+ * both. */
 static void
 mcp_backend_request_described(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -528,7 +531,9 @@ mcp_backend_request_described(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* Stores the description that an MCP server gives of itself. */
+/* Processes the response to a request for the description of an MCP server:
+ * stores the description in the endpoint, or passes on the error. Returns the
+ * values of mcp_call_finish(). */
 static int
 mcp_backend_request_describe(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -576,8 +581,10 @@ mcp_backend_request_describe(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* Processes a message of an MCP server, which may become a fault. Returns 1 if
- * the message does not concern the client, otherwise 0. */
+/* Processes a message of an MCP server for its session, its stream, its
+ * statistics and its lists. Returns 1 if the message is processed. Otherwise
+ * returns 0: the caller has to process the message, which may have become a
+ * fault. */
 static int
 mcp_backend_request_of_server(mcp_request_t *req, mcp_backend_msg_t *msg)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * resources/subscribe and resources/unsubscribe: the server subscribes or
- * unsubscribes the session after the backend has returned a result. In a
- * cluster that result is held until the session's own stream, at any node, has
- * the change.
+ * resources/subscribe and resources/unsubscribe. When the backend has returned
+ * a result, this server subscribes or unsubscribes the session. In a cluster,
+ * the result is held until the session's own stream has the change, at
+ * whichever node that stream is.
  */
 
 
@@ -15,9 +15,9 @@
 #include "worker/mcp_notification.h"
 
 
-/* How often a cluster operation that subscribes on all nodes is tried. If no
- * node has the session's own stream at the first attempt, the stream is created
- * at this node before the second. */
+/* Maximum number of attempts of the cluster operation that subscribes at all
+ * nodes. If no node has the session's own stream at the first attempt, this
+ * node creates the stream before the second one. */
 #define MCP_BACKEND_REQUEST_SUBSCRIBE_TRIES 2
 
 
@@ -150,9 +150,9 @@ mcp_backend_request_subscribe_make(mcp_request_t *req,
 }
 
 
-/* Redis is unreachable. Returns MCP_OK if the session's own stream belongs to
- * this node: its subscription was changed, and is published later. Otherwise
- * MCP_ERR_UNREACHABLE. */
+/* Called if Redis is unreachable. Returns MCP_OK if the session's own stream
+ * belongs to this node: its subscription was changed, and the change is
+ * published later. Otherwise returns MCP_ERR_UNREACHABLE. */
 static int
 mcp_backend_request_subscribe_standalone(mcp_request_t *req)
 {

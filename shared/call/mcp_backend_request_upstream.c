@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Backend requests to an MCP server, a backend with mcp_upstream: the client's
- * request in the revision of the server. */
+/* Backend requests to an MCP server (mcp_upstream): translation of the client's
+ * request to the revision of the server. */
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_detect_form.h"
@@ -136,8 +136,9 @@ mcp_backend_request_to_form(mcp_request_t *req, mcp_upstream_e upstream,
 {
     int  rc;
 
-    /* with "auto" the request needs the data of a session even without one: if
-     * the server refuses the form that was found out, it is found out again */
+    /* with "auto", the structure is needed even without a session: it has the
+     * form of the server, which is found out again if the server refuses the
+     * request */
 
     if (mcp_endpoint_upstream(req->call->endpoint, req->target)
         == MCP_UPSTREAM_AUTO && mcp_upstream_session_create(req) != MCP_OK)

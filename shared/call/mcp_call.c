@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The life of a call: it is created from a message, started, and over when
- * each of its requests has its response, or needs none. The call is freed when
- * none of its backend requests runs any more. For the time between start and
- * end see mcp_call_stream.c, mcp_call_answer.c and mcp_call_timer.c.
+ * Creation, start and end of a call. A call is created from a message. It is
+ * over when each of its requests has its response or needs none, and is freed
+ * when none of its backend requests runs any more. For the time between start
+ * and end see mcp_call_stream.c, mcp_call_answer.c and mcp_call_timer.c.
  */
 
 #include <stdarg.h>
@@ -179,7 +179,8 @@ mcp_call_destroy(mcp_call_t *call)
 }
 
 
-/* Called when MCP_ACT_FORGET was pulled. */
+/* Called when the glue has pulled MCP_ACT_FORGET, the last action of a call.
+ * Frees the call. */
 static void
 mcp_call_forgotten(mcp_queued_action_t *queued, mcp_action_t *action)
 {
@@ -266,11 +267,11 @@ mcp_call_invoke(mcp_request_t *req)
 
 
 /*
- * Limits the time for which a call continues without a consumer, because its
- * client has not declared that it resumes: the end of the connection cancels
- * the call (2026-07-28, basic/transports/streamable-http, "Cancellation"). The
- * limit is mcp_reconnect_wait if the client can resume by an event id,
- * otherwise 0.
+ * Limits the time for which a call continues without a consumer. Used for a
+ * client that has not declared that it resumes: the end of its connection
+ * cancels the call (2026-07-28, basic/transports/streamable-http,
+ * "Cancellation"). The limit is mcp_reconnect_wait if the client can resume by
+ * an event id, otherwise 0.
  */
 static void
 mcp_call_limit_wait(mcp_call_t *call)
@@ -343,9 +344,9 @@ mcp_call_take_policy(mcp_call_t *call)
 }
 
 
-/* Returns the time after which the call becomes durable even if its backend
- * has sent nothing, ms. The time is shorter if the client gets a resume policy
- * with the stream. */
+/* Returns the time from the start of a call until it becomes durable even if
+ * its backend has sent nothing, ms. This time is shorter if the client gets a
+ * token or a URL for resuming with the stream. */
 static uint64_t
 mcp_call_stream_after(const mcp_call_t *call)
 {
@@ -444,8 +445,8 @@ mcp_call_check_end(mcp_call_t *call)
 }
 
 
-/* Ends a call whose responses were all sent, or are no longer needed, but does
- * not free it: one of its backend requests still runs, or the caller calls
+/* Ends a call whose responses were all sent or are no longer needed. Does not
+ * free the call: a backend request may still run, and the caller calls
  * mcp_call_check_end(). */
 static void
 mcp_call_over(mcp_call_t *call)
@@ -587,8 +588,8 @@ mcp_call_done(mcp_call_t *call)
         return;
     }
 
-    /* no request was cancelled, because only durable calls can be: each
-     * request has its response */
+    /* each request has its response: requests are cancelled only in durable
+     * calls */
 
     if (call->phase == MCP_CALL_TRANSIENT && call->x) {
         mcp_call_respond(call);

@@ -41,13 +41,13 @@ typedef enum {
 
 
 typedef enum {
-    MCP_REQUEST_RUN = 0,       /* a backend works on it */
+    MCP_REQUEST_RUN = 0,       /* a backend works on the request */
     MCP_REQUEST_INPUT,         /* waits for the client's answers */
-    MCP_REQUEST_PAUSE,         /* its backend has asked no question and will be
-                                  called again */
-    MCP_REQUEST_DETACHED,      /* remaining messages come by the publish
-                                  endpoint */
-    MCP_REQUEST_OVER           /* has its response, or needs none */
+    MCP_REQUEST_PAUSE,         /* the backend requested input without asking a
+                                  question, and is called again after a pause */
+    MCP_REQUEST_DETACHED,      /* the backend delivers the remaining messages to
+                                  the publish endpoint */
+    MCP_REQUEST_OVER           /* the request has its response, or needs none */
 } mcp_request_state_e;
 
 
@@ -104,14 +104,15 @@ struct mcp_request_s {
 
     mcp_upstream_session_t *session;    /* session at an MCP server that needs
                                            one; NULL: the request uses none */
-    mcp_upstream_question_t *server_questions;  /* questions of this server
-                                           that have no answer yet, newest
-                                           first */
-    mcp_upstream_relist_t *relist;      /* list of tools that this server has
-                                           asked for, NULL: none; see
+    mcp_upstream_question_t *server_questions;  /* questions of the MCP server
+                                                   that have no answer yet,
+                                                   newest first */
+    mcp_upstream_relist_t *relist;      /* request for the MCP server's list of
+                                           tools, before the call is sent again;
+                                           NULL: none; see
                                            mcp_upstream_param_header.h */
-    mcp_str_t              cached;      /* response from the cache of lists, a
-                                           result; empty: there is none */
+    mcp_str_t              cached;      /* result from the cache of lists, which
+                                           becomes the response; empty: none */
     mcp_backend_t         *backend;
     mcp_backend_msg_t      msg;         /* the held message, if "held" is
                                            set */
@@ -131,8 +132,9 @@ struct mcp_request_s {
     uint64_t               pause;       /* length of the next pause of state
                                            PAUSE, ms; 0: the request has not
                                            paused since its last question */
-    uint64_t               pause_until; /* when pauses without a question time
-                                           out, ms */
+    uint64_t               pause_until; /* when the request times out if its
+                                           backend has still asked no question,
+                                           ms */
     int                    subscribed;  /* result of the cluster operation that
                                            subscribes or unsubscribes at all
                                            nodes */
@@ -165,12 +167,12 @@ struct mcp_request_s {
                                            earlier request (2026-07-28, multi
                                            round-trip) */
     unsigned               looked_up:1; /* 1: the cache of lists was searched
-                                           for the request */
-    unsigned               may_be_stale:1;     /* 1: if its server fails, the
-                                                  response is that of the
-                                                  cache */
-    unsigned               responds:1;  /* 1: the head of the response had a
-                                           success status */
+                                           for the response */
+    unsigned               may_be_stale:1;     /* 1: if the MCP server fails,
+                                                  the client gets the expired
+                                                  list from the cache */
+    unsigned               responds:1;  /* 1: the running backend request got a
+                                           response head with status 2xx */
     uint64_t               lists_changed;      /* lists_changed of the worker
                                                   when the cache of lists was
                                                   searched */
@@ -234,12 +236,14 @@ struct mcp_call_s {
     uint32_t                    cancels;    /* value of mcp_store_cancels() when
                                                the exchange began */
     unsigned                    n_breqs;    /* number of running backend
-                                               requests, and of listens */
-    mcp_upstream_post_t        *posts;      /* responses to MCP servers that are
-                                               on their way */
-    mcp_upstream_post_t        *idle_posts; /* memory for others */
+                                               requests, POSTs in "posts" and
+                                               GET streams in "listens" */
+    mcp_upstream_post_t        *posts;      /* POSTs of responses to an MCP
+                                               server that have not ended */
+    mcp_upstream_post_t        *idle_posts; /* POSTs that have ended, to be used
+                                               again */
     mcp_upstream_listen_t      *listens;    /* GET streams of MCP servers that
-                                               it has opened */
+                                               this call has opened */
     unsigned                    n_invoked;  /* number of backend requests that
                                                the glue has started */
 
@@ -258,15 +262,17 @@ struct mcp_call_s {
                                                the interim response */
     uint64_t                    unattended; /* since when the stream has no
                                                consumer, ms; 0: it has one */
-    uint64_t                    bound_wait; /* if rounds is 1: the time for
-                                               which the call continues without
-                                               a consumer while no question of
-                                               its server is open, ms */
-    uint64_t                    answered;   /* when the last question of its
-                                               server ended, ms; 0: none yet */
-    uint64_t                    answered_until;    /* time until which the call
-                                               continues if no consumer has
-                                               attached since, ms */
+    uint64_t                    bound_wait; /* if "rounds" is 1: time for which
+                                               the call continues without a
+                                               consumer while no question of its
+                                               MCP server is open, ms */
+    uint64_t                    answered;   /* when a question of the MCP server
+                                               was last answered, withdrawn or
+                                               timed out, ms; 0: never */
+    uint64_t                    answered_until;    /* until when the call
+                                                      continues if no consumer
+                                                      has attached since the
+                                                      time in "answered", ms */
     mcp_kept_t                 *kept;       /* posts taken from the inbox but
                                                not processed, oldest first */
     mcp_kept_t                **kept_last;
@@ -300,9 +306,9 @@ struct mcp_call_s {
     unsigned                    to_notify:1; /* 1: the listeners of the task
                                                 have to be notified of its new
                                                 status */
-    unsigned                    rounds:1;   /* 1: questions of its server end
-                                               the request of a client without
-                                               a session */
+    unsigned                    rounds:1;   /* 1: the client has no session, and
+                                               gets a question of the MCP server
+                                               as the response to its request */
     unsigned                    joinable:1; /* 1: other requests may join the
                                                call; set when a backend is
                                                called */
@@ -363,11 +369,13 @@ void mcp_call_log(mcp_call_t *call, mcp_log_level_e level, const char *what,
     const char *why);
 
 /*
- * Returns 1 if the end of the client's connection cancels the call: other
- * requests cannot join it, its client has no session, and the policy does not
- * allow resumption or the client has not declared that it resumes. A call
- * without an event id at the client is cancelled at once, another one after
- * policy.max_wait without a consumer.
+ * Returns 1 if the end of the client's connection cancels the call. This is
+ * so if the client has no session, other requests cannot join the call, and
+ * the policy does not allow resumption or the client has not declared that it
+ * resumes.
+ *
+ * A call whose client has no event id is cancelled at once. Any other call is
+ * cancelled when it has had no consumer for policy.max_wait.
  */
 int mcp_call_is_bound(const mcp_call_t *call);
 

@@ -298,11 +298,10 @@ mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
     req->error = mcp_error_type_of_code(
         mcp_fault_code(fault, req->call->client.revision)->code);
 
-    /* a capability that the request has not declared, and a header that differs
-     * from the body, are always the client's error, so the HTTP status is the
-     * one that the revision without sessions prescribes (2026-07-28,
-     * basic/index, "_meta", and basic/transports/streamable-http, "Server
-     * Validation") */
+    /* an undeclared capability or a header that differs from the body is always
+     * an error of the client: its HTTP status is that of the revision without
+     * sessions (2026-07-28, basic/index, "_meta", and
+     * basic/transports/streamable-http, "Server Validation") */
 
     if (fault == MCP_FAULT_CAPABILITY || fault == MCP_FAULT_HEADER) {
         req->call->status = mcp_fault(fault)->stateless.status;

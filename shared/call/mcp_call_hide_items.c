@@ -6,8 +6,8 @@
 #include "call/mcp_call_internal.h"
 
 
-/* For a kind of list: the member of the result that contains the items, and
- * the member of an item that contains its name. */
+/* The member of a result that contains the items of a list, and the member of
+ * an item that contains its name, for each kind of list. */
 typedef struct {
     mcp_str_t  items;
     mcp_str_t  name;

@@ -18,7 +18,7 @@
  *   mcp_upstream_session.c           the session at an MCP server
  *   mcp_upstream_resume.c            resuming a stream of an MCP server
  *   mcp_upstream_listen.c            the GET stream of a session
- *   mcp_upstream_listen_refused.c    servers that have none
+ *   mcp_upstream_listen_refused.c    servers without a GET stream
  *   mcp_upstream_detect_form.c       the form of an MCP server
  *   mcp_upstream_health.c            the statistics of an MCP server
  *   mcp_backend_request_message.c    messages from a backend
@@ -132,7 +132,8 @@ int mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text,
 mcp_stream_state_e mcp_call_state(const mcp_call_t *call);
 
 /* Returns the argument "answers" of mcp_store_append() for the response of a
- * request with the outcome "how". */
+ * request with the outcome "how": the index of the request, with the flags for
+ * an error and for the outcome. */
 int mcp_call_answers(const mcp_request_t *req, mcp_outcome_e how);
 
 /*
@@ -151,6 +152,8 @@ int  mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_outcome_e how);
 int  mcp_call_finish_plain(mcp_request_t *req, mcp_str_t result,
     mcp_outcome_e how);
 
+/* Sets a fault as the response of a request; detail is added to the message of
+ * the error, and may be empty. Returns the values of mcp_call_finish(). */
 int  mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault,
     mcp_str_t detail);
 
@@ -284,12 +287,13 @@ void mcp_backend_request_call_variables(mcp_call_t *call);
 
 /* --- mcp_backend_request_upstream.c --- */
 
-/* Changes a backend request for a backend that is an MCP server: its body, its
- * variables, its headers and its decoder. Returns MCP_OK, or a value of
- * mcp_upstream_session_begin() or mcp_upstream_param_write(). */
+/* Adapts a prepared backend request to a backend that is an MCP server: its
+ * body, its variables, its headers and its decoder. Returns MCP_OK, or a value
+ * of mcp_upstream_session_begin() or mcp_upstream_param_write(). */
 int  mcp_backend_request_to_upstream(mcp_request_t *req);
 
-/* Sets *meta to the members of _meta for a request of an older client. */
+/* Sets *meta to the members that _meta gets when the request of a client with a
+ * session is sent to an MCP server of 2026-07-28. */
 void mcp_backend_request_meta(mcp_request_t *req, mcp_upstream_meta_t *meta);
 
 
@@ -405,8 +409,8 @@ void mcp_input_keep(mcp_request_t *req, mcp_question_t *q, mcp_str_t result);
 int  mcp_input_retry(mcp_request_t *req);
 
 /* Called when the backend has asked for input without a question. Calls the
- * backend again after a pause, or fails the request if that has lasted for
- * mcp_input_timeout. */
+ * backend again after a pause. If the backend has asked without a question for
+ * mcp_input_timeout, fails the request instead. Returns MCP_OK. */
 int  mcp_input_pause(mcp_request_t *req);
 
 /*
@@ -418,14 +422,15 @@ int  mcp_input_pause(mcp_request_t *req);
  */
 
 /* Notifies the client that the questions in req->urls are completed. Returns
- * MCP_OK, or MCP_AGAIN: the stream has no room, to be repeated. */
+ * MCP_OK, or MCP_AGAIN if the stream has no room: the caller has to call this
+ * again later. */
 int  mcp_input_url_settle(mcp_request_t *req);
 
 /*
- * Returns 1 if msg is a notification of a completion without an elicitationId:
- * the caller sends the notifications of mcp_input_url_settle() instead. In
- * 2026-07-28, which does not have this notification, returns 1 for each one,
- * so that it is dropped.
+ * Returns 1 if the backend's message msg is notifications/elicitation/complete
+ * and must not be passed to the client: it has no elicitationId, or the client
+ * uses 2026-07-28, which does not have this notification. In the first case,
+ * the caller sends the notifications of mcp_input_url_settle() instead.
  */
 int  mcp_input_url_is_settled(const mcp_request_t *req,
     const mcp_backend_msg_t *msg);

@@ -131,13 +131,13 @@ mcp_request_duration(const mcp_request_t *req, mcp_outcome_e how, uint64_t now)
 
     call = req->call;
 
-    /* this server has made the call for itself: it is no request of a client */
+    /* the call does not come from a client: this server has made it */
 
     if (call->respond) {
         return;
     }
 
-    /* resources have rows, too, but no label */
+    /* a resource has a row in the call statistics, but no label */
 
     key.row = req->method->subject == MCP_SUBJECT_URI
               ? mcp_call_stats_other(call->worker, call->endpoint)

@@ -107,8 +107,8 @@ mcp_call_request_ids(mcp_call_t *call, mcp_buf_t *buf)
 }
 
 
-/* Sets spec->promised: the promises that the stream's first events make to the
- * client. Raises the limits of the stream by the maximum size of its first
+/* Sets spec->promised: a bit for each promise to the client in the first events
+ * of the stream. Raises the limits of the stream by the maximum size of these
  * events, which are appended before the stream has a reader. */
 static void
 mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)
@@ -517,11 +517,14 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
 /* --- a call that other requests may join --- */
 
 /*
- * Such a call (exchange/mcp_join_calls.c) has its stream before a backend is
- * called, so that requests in any process find it; if two processes create
- * equal calls at the same time, only one succeeds. The client that has begun
- * the call waits for plain JSON. Until then it is the stream's consumer,
- * without reading, so that the store does not consider the client lost.
+ * A call that other requests may join (exchange/mcp_join_calls.c) has its
+ * stream before a backend is called, so that requests in any process find the
+ * call. If two processes create equal calls at the same time, only one
+ * succeeds.
+ *
+ * The client that has begun the call waits for plain JSON. During this time its
+ * connection is the stream's consumer without reading the stream, so that the
+ * store does not consider the client lost.
  */
 
 uint64_t
@@ -535,8 +538,8 @@ mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait)
 }
 
 
-/* Returns the arena with the message's text from the call to its exchange,
- * which no longer has a call. */
+/* Returns the arena with the message's text from the call to its exchange, and
+ * separates the exchange from the call. */
 static void
 mcp_call_give_back(mcp_call_t *call)
 {
@@ -556,8 +559,8 @@ mcp_call_give_back(mcp_call_t *call)
 }
 
 
-/* The stream has its consumer from its creation on, because otherwise its
- * client would count as lost as soon as other processes find the stream. */
+/* The client's connection is the consumer as soon as other processes find the
+ * stream, because otherwise they would consider the client lost. */
 int
 mcp_call_reserve(mcp_call_t *call)
 {

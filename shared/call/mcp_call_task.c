@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A call that is a task: no client reads its stream. Until the task ends,
- * progress notifications of its backend set its status message, and other
- * notifications for the stream are ignored. mcp_resume_as_task.c decides when
- * a call becomes a task. */
+/*
+ * Calls that are tasks. No client reads the stream of a task; clients poll the
+ * task. Until the task ends, progress notifications of its backend set its
+ * status message, and all other notifications are ignored. mcp_resume_as_task.c
+ * decides when a call becomes a task.
+ */
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_outcome.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The deadlines of a call. */
+/* The timer of a call, with all its deadlines. */
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_listen.h"
@@ -14,8 +14,8 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* Returns when a call without a consumer ends, ms; UINT64_MAX while a question
- * of its MCP server is open, which has a deadline of its own. */
+/* Returns when a call without a consumer ends, ms. Returns UINT64_MAX while a
+ * question of its MCP server is open, because the question has a deadline. */
 static uint64_t
 mcp_call_unattended_until(const mcp_call_t *call)
 {
@@ -67,9 +67,10 @@ mcp_call_phase_due(const mcp_call_t *call)
 }
 
 
-/* A call has one timer for all deadlines: becoming durable, the interim
- * response, expiry without a consumer, expiry and notification of a task,
- * deadlines of requests, and the repetition of held messages. */
+/* A call has one timer for all its deadlines: of its requests, POSTs and GET
+ * streams, for becoming durable, for the interim response, for the expiry
+ * without a consumer or as a task, for notifying the listeners of a task, and
+ * for the next attempt to append a held message. */
 void
 mcp_call_set_timer(mcp_call_t *call)
 {
@@ -182,8 +183,8 @@ mcp_call_is_started(const mcp_call_t *call)
 }
 
 
-/* The call becomes durable, and its client gets the response that a resumption
- * method writes, instead of becoming a consumer. */
+/* Makes the call durable. Its client does not become a consumer, but gets the
+ * interim response that a resumption method writes. */
 void
 mcp_call_send_interim(mcp_call_t *call)
 {

@@ -107,9 +107,9 @@ mcp_cancel_key(const mcp_worker_t *worker,
 }
 
 
-/* Returns the bit of the request with this key. stored is the request id, or
- * the array of ids, that the store has for the call. Returns 0 if the call has
- * no such request. */
+/* Returns the bit of the request with this key in its call, 0 if the call has
+ * no such request. stored is the call's request id, or the array of its request
+ * ids, as the store has it. */
 static uint64_t
 mcp_cancel_find_key(const mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN], mcp_str_t stored,
@@ -139,8 +139,8 @@ mcp_cancel_find_key(const mcp_worker_t *worker,
 }
 
 
-/* Returns 1 and sets key, the key of the mark, if there is a mark that was set
- * after the request began. */
+/* Returns 1 if the store has a mark for the request that was set after the
+ * request began, otherwise 0. Sets key to the key of the mark. */
 static int
 mcp_cancel_has_mark(const mcp_call_t *call, const mcp_request_t *req,
     unsigned char key[MCP_DIGEST_LEN])
@@ -302,13 +302,13 @@ mcp_cancel_poll(void *data)
 
 /*
  * Finds the active durable call that contains the request with this key.
- * Returns the request's bit and sets *info and ids, the ids of the call's
- * requests; returns 0 if there is no such call.
+ * Returns the bit of the request in the call, and sets *info and *ids, the ids
+ * of the call's requests. Returns 0 if there is no such call.
  *
- * The request with this key may have resumed another request by reading the
- * stream of the other request's call. Then the function returns the bit of the
- * call's first request. In a mirror only this case is possible, because only
- * this node knows which request reads the mirror.
+ * The request with this key may have resumed another request, so that it reads
+ * the stream of that request's call. In this case the function returns the bit
+ * of the call's first request. In a mirror only this case is possible, because
+ * only this node has recorded which request reads the mirror.
  */
 static uint64_t
 mcp_cancel_find(mcp_worker_t *worker,
@@ -399,7 +399,8 @@ mcp_cancel(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
 
     mcp_buf_free(&ids);
 
-    /* no durable call: the owner of the call finds the mark */
+    /* no durable call has the request: sets a mark, which the owner of a call
+     * that is not durable finds */
 
     rc = mcp_store_value_set(worker->store, MCP_VALUE_CANCELLED, broadcast->key,
                              mcp_store_count_cancel(worker->store),
@@ -471,8 +472,8 @@ mcp_cancel_session(mcp_worker_t *worker,
             position = next;
 
         } else {
-            /* after freeing a stream, continues after the last call, whose
-             * position in the iteration remains valid */
+            /* a stream was freed: continues after the last call, whose position
+             * in the iteration remains valid */
 
             mcp_store_free(store, &info.ref);
             next = position;

@@ -113,10 +113,10 @@ mcp_inbox_publish(mcp_call_t *call, uint64_t tag, mcp_str_t text)
         return;
     }
 
-    /* Only the next backend request may end the request while it waits for the
-     * client's answers, for the session at its MCP server, or for the tools of
-     * a server that has refused the call: published messages other than
-     * notifications are ignored. */
+    /* While the request waits for the client's answers, for the session at its
+     * MCP server, or for the tools of a server that has refused the call, only
+     * the next backend request may end it: a published message that is not a
+     * notification is ignored. */
 
     if (msg.kind != MCP_BACKEND_NOTIFICATION
         && (req->state == MCP_REQUEST_INPUT
@@ -184,7 +184,8 @@ mcp_inbox_read(mcp_call_t *call)
             continue;
         }
 
-        /* kept posts have the limit of the inbox itself */
+        /* the kept posts may use as many bytes as the inbox
+         * (mcp_stream_buffer) */
 
         if (held && call->policy.stream_buffer
             && call->kept_bytes >= call->policy.stream_buffer)
@@ -251,7 +252,7 @@ mcp_inbox_wake(void *data)
 
     if (mcp_store_info(call->worker->store, &call->ref, &info) != MCP_OK) {
 
-        /* the stream was freed: no client can read it any more */
+        /* the stream was freed: no client can get the response */
 
         if (call->x) {
             mcp_call_abandon(call, MCP_FAULT_INTERNAL);
@@ -271,8 +272,9 @@ mcp_inbox_wake(void *data)
     call->unattended = (info.consumer_slot == MCP_STORE_NO_SLOT)
                        ? info.unattended : 0;
 
-    /* A client that cancels need not read, so no room may become free: the
-     * cancellation does not wait until held messages are processed. */
+    /* A client that has cancelled may have stopped reading, so the stream may
+     * never have room: the cancellation does not wait until held messages are
+     * processed. */
 
     if (info.cancelled && mcp_call_durable(call) == MCP_OK) {
         mcp_cancel_requests(call, mcp_store_take_cancelled(call->worker->store,

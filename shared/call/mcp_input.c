@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Questions to the client during a call. Backends ask in the form of
- * 2026-07-28, by an input_required result, which clients of that revision get
- * (mcp_input_required.c). Clients of earlier revisions get the questions as
- * JSON-RPC requests on the call's stream and POST their responses. The id of
- * such a JSON-RPC request is the id of its event. Therefore any process that
- * gets the response finds the call, and the response proves that the client
- * has the earlier events.
+ * Questions to the client during a call. A backend asks by an input_required
+ * result, the form of 2026-07-28. Clients of that revision get the questions in
+ * this form (mcp_input_required.c). Clients of earlier revisions get them as
+ * JSON-RPC requests on the call's stream, and POST their responses.
+ *
+ * The id of such a JSON-RPC request is the id of its event. Therefore any
+ * process that gets the response finds the call, and the response proves that
+ * the client has the earlier events.
  */
 
 
@@ -21,9 +22,9 @@
 
 /* --- questions that send the user to a URL --- */
 
-/* The elicitationId of questions that send the user to a URL, and the
- * notification of their completion, which 2025-11-25 has and 2026-07-28 lacks:
- * see mcp_call_internal.h. */
+/* 2025-11-25 has an elicitationId in a question that sends the user to a URL,
+ * and a notification of its completion; 2026-07-28 has neither. The comment in
+ * mcp_call_internal.h describes the translation. */
 
 static void
 mcp_input_url_id(const mcp_call_t *call, uint64_t number, mcp_buf_t *out)
@@ -80,12 +81,13 @@ mcp_input_url_params(const mcp_call_t *call, mcp_question_t *q,
 }
 
 
-/* Records that a question was sent. */
+/* Records that a question was sent, if it sends the user to a URL and this
+ * server has added its elicitationId. */
 static void
 mcp_input_url_asked(mcp_request_t *req, const mcp_question_t *q)
 {
-    /* without memory the client gets no notification of the completion, which
-     * is optional */
+    /* when out of memory, the client gets no notification of the completion,
+     * which is optional */
 
     if (q->url) {
         mcp_buf_add(&req->urls, &q->number, sizeof(q->number));
@@ -105,8 +107,8 @@ mcp_input_url_drop(mcp_request_t *req, size_t at)
 }
 
 
-/* Forgets a question to which the user has not agreed, because only others can
- * be completed. */
+/* Called for the answer to a question. If the user has not accepted the URL,
+ * removes the question from req->urls, because it will not be completed. */
 static void
 mcp_input_url_answered(mcp_request_t *req, const mcp_question_t *q)
 {
@@ -202,9 +204,8 @@ mcp_input_url_is_settled(const mcp_request_t *req,
 
 /* --- calling the backend again --- */
 
-/* The next backend request for a request whose backend has asked for input:
- * with the client's answers, or after a pause if the backend has asked no
- * question. */
+/* When a backend has asked for input, it is called again: with the client's
+ * answers or, if it has asked no question, after a pause. */
 
 /* First and maximum length of the pause between two backend requests, ms. It
  * doubles each time. */
@@ -515,8 +516,8 @@ mcp_input_send(mcp_request_t *req)
 
     call = req->call;
 
-    /* new questions show that the user has completed the URLs of earlier
-     * questions: the client is notified of the URLs first */
+    /* the backend asks new questions only after the user has completed the URLs
+     * of earlier ones: notifies the client of their completion first */
 
     if (req->n_asked == 0 && mcp_input_url_settle(req) == MCP_AGAIN) {
         return MCP_AGAIN;
@@ -599,8 +600,9 @@ mcp_input_read_round(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* Ends a request whose backend asks a question that this client, or any
- * client, does not support. */
+/* Ends a request whose backend has asked a question that this client does not
+ * support, or that no client supports. Returns the values of
+ * mcp_call_finish(). */
 static int
 mcp_input_refuse(mcp_request_t *req, const mcp_question_t *q)
 {
@@ -626,7 +628,8 @@ mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
                                : mcp_input_respond(req, msg);
     }
 
-    /* the message was held: its questions were read before */
+    /* the message was held, and its questions were read when it was first
+     * processed */
 
     if (req->n_questions && req->n_asked < req->n_questions) {
         return mcp_input_send(req);

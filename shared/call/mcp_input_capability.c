@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Capabilities for questions. A capability counts if the client has declared
- * it and the client's revision defines it. */
+/* The capabilities that a client needs for questions. A declared capability
+ * counts only if the client's revision defines it. */
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_input.h"

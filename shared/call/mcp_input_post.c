@@ -98,10 +98,11 @@ mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* Passes responses to a call by the cluster. Runs again after MCP_AGAIN, see
+/* Passes responses to a call through the cluster. Returns the values of
+ * mcp_operation_client_input(). Runs again after MCP_AGAIN, see
  * mcp_cluster_operation.h. */
 static int
-mcp_input_deliver_unreachable(mcp_exchange_t *x,
+mcp_input_deliver_by_cluster(mcp_exchange_t *x,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text,
     uint32_t generation)
 {
@@ -119,9 +120,9 @@ mcp_input_deliver_unreachable(mcp_exchange_t *x,
 
 /*
  * Responses for a replicated call of this node also pass through the cluster,
- * so that all nodes know afterwards that the question was answered. If the
+ * so that all nodes get the information that the question was answered. If the
  * cluster is unreachable, does not have the call, or has no room for the
- * responses, they are posted to the inbox directly.
+ * responses, they are put into the inbox here.
  *
  * Runs again after MCP_AGAIN, see mcp_cluster_operation.h.
  */
@@ -132,7 +133,7 @@ mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
     int  rc;
 
     if (info->mirror || (info->shared && x->asking)) {
-        rc = mcp_input_deliver_unreachable(x, info->ref.id, text, generation);
+        rc = mcp_input_deliver_by_cluster(x, info->ref.id, text, generation);
 
         if (info->mirror
             || (rc != MCP_ERR_NOT_FOUND && rc != MCP_ERR_UNREACHABLE
@@ -147,8 +148,9 @@ mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* Passes responses to a call; found is the result of the search for its stream
- * in this store. Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* Passes responses to the call of a stream. "found" is the return value of
+ * mcp_store_find() for the stream at this node. Runs again after MCP_AGAIN, see
+ * mcp_cluster_operation.h. */
 static int
 mcp_input_deliver_found(mcp_exchange_t *x, int found,
     const mcp_stream_info_t *info,
@@ -159,7 +161,7 @@ mcp_input_deliver_found(mcp_exchange_t *x, int found,
     }
 
     return found == MCP_ERR_NOT_FOUND
-               ? mcp_input_deliver_unreachable(x, stream, text, 0)
+               ? mcp_input_deliver_by_cluster(x, stream, text, 0)
                : found;
 }
 
@@ -179,8 +181,9 @@ mcp_input_deliver_to(mcp_exchange_t *x,
 }
 
 
-/* Passes responses in text to the call of a stream, here or at another node.
- * msgs are the messages of the POST. Runs again after MCP_AGAIN, see
+/* Passes the responses in text to the call of a stream, at this or another
+ * node, and confirms the events that the client has received. msgs are the
+ * messages of the POST. Runs again after MCP_AGAIN, see
  * mcp_cluster_operation.h. */
 static int
 mcp_input_bring(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,

@@ -15,13 +15,13 @@
 
 /* --- request state --- */
 
-/* A backend's request state for a client without a session, which stores it:
- * it is sealed for the client, and opened when the client's next request
- * contains it. */
+/* The request state of a backend, for a client without a session. The client
+ * gets it in sealed form and returns it with its next request, for which it is
+ * opened. */
 
-/* Returns the name of a backend without its prefix, because the servers of one
- * cluster may write it in different ways: "@tools" and "/mcp-backend/tools"
- * are both "tools". */
+/* Returns the name of a backend without its prefix. The prefix differs between
+ * servers of one cluster: "@tools" and "/mcp-backend/tools" are both
+ * "tools". */
 static mcp_str_t
 mcp_input_state_target(const mcp_endpoint_t *endpoint, unsigned target)
 {
@@ -107,8 +107,8 @@ mcp_input_state_open(mcp_exchange_t *x, mcp_str_t name, unsigned target,
 }
 
 
-/* The message remains a request, because a backend's state is a string, which
- * was checked before it was sealed. */
+/* The changed message is still a valid request: the backend's state is a JSON
+ * string, which was checked before it was sealed. */
 mcp_fault_e
 mcp_input_state_replace(mcp_exchange_t *x, mcp_str_t state)
 {
@@ -120,7 +120,8 @@ mcp_input_state_replace(mcp_exchange_t *x, mcp_str_t state)
 
 /* --- the result --- */
 
-/* Ends a request with the fault BACKEND_OUTPUT, and logs why. */
+/* Ends a request with MCP_FAULT_BACKEND_OUTPUT, and logs the reason. Returns
+ * MCP_OK. */
 static int
 mcp_input_respond_fail(mcp_request_t *req, const char *why)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Questions of a backend whose call is a task. They remain in the task until
- * the client has answered each one (io.modelcontextprotocol/tasks, "Task
- * Update Requests"). The questions of one message are one event, whose text is
+ * Questions of a backend whose call is a task. The task shows each question
+ * until the client has answered it (io.modelcontextprotocol/tasks, "Task Update
+ * Requests").
+ *
+ * The questions of one backend message are one event, whose text is
  * inputRequests in the form for the client. Each key gets the number of that
  * event as a suffix, because keys must be unique for the lifetime of the task,
  * but a backend may use the same keys again.
@@ -123,7 +125,8 @@ mcp_input_task_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     unsigned     lacks;
     mcp_fault_e  fault;
 
-    /* the message was held: its questions were read before */
+    /* the message was held, and its questions were read when it was first
+     * processed */
 
     if (req->n_questions && req->n_asked < req->n_questions) {
         return mcp_input_task_send(req);

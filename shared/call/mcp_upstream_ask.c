@@ -8,8 +8,9 @@
 #include "rpc/mcp_request_id.h"
 
 
-/* JSON-RPC errors of a client that cannot answer a question (2025-11-25,
- * client/roots, "Error Handling"), or does not answer it. */
+/* JSON-RPC error codes in responses to an MCP server: the client cannot answer
+ * the question (2025-11-25, client/roots, "Error Handling"), or has not
+ * answered it. */
 #define MCP_UPSTREAM_ASK_UNKNOWN  (-32601)
 #define MCP_UPSTREAM_ASK_FAILED   (-32000)
 
@@ -84,9 +85,9 @@ mcp_upstream_ask_set_deadline(mcp_request_t *req)
 }
 
 
-/* Removes a question that has an answer, or that the server has withdrawn.
- * "until" is when the call ends if no further request of the client reads its
- * stream, ms. */
+/* Removes a question that was answered, was withdrawn by the server, or has
+ * timed out. "until" is when the call ends if no connection has read its stream
+ * since, ms. */
 static void
 mcp_upstream_ask_remove(mcp_request_t *req, mcp_upstream_question_t *question,
     uint64_t until)
@@ -133,7 +134,7 @@ mcp_upstream_ask_append(mcp_request_t *req, mcp_upstream_question_t *question)
 }
 
 
-/* Sends a question to the client. */
+/* Sends a question to the client. Returns the values of mcp_upstream_ask(). */
 static int
 mcp_upstream_ask_send(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -186,7 +187,7 @@ mcp_upstream_ask_count(const mcp_request_t *req)
 
 
 /* Makes the call durable, so that its client can answer through any process,
- * and sends the question. */
+ * and sends the question. Returns the values of mcp_upstream_ask(). */
 static int
 mcp_upstream_ask_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {

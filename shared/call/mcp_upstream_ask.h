@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Requests of an MCP server with sessions to its client, which it sends on the
- * stream of the client's request: questions (elicitation, sampling, roots) and
- * ping (2025-11-25, basic/transports, "Sending Messages to the Server").
+ * Requests that an MCP server with sessions sends to this server, its client,
+ * on the stream of a call: questions (elicitation, sampling, roots) and ping
+ * (2025-11-25, basic/transports, "Sending Messages to the Server").
  *
- * A question is sent to a client that has declared the capability, on the
- * stream of its call, and the client's response is POSTed to the server, while
- * the request continues there. A client without a session gets it as its
- * response, see mcp_upstream_ask_stateless_client.h. A question that the client
- * cannot answer gets an error at once. If the client does not answer within
- * mcp_input_timeout, or a client without a session within mcp_state_lifetime,
- * the server gets the result "cancel" or an error.
+ * A client with a session that has declared the capability gets the question on
+ * the stream of its call. The client's response is POSTed to the MCP server,
+ * while the call continues there. A client without a session gets the question
+ * as the response to its request, see mcp_upstream_ask_stateless_client.h. The
+ * MCP server gets an error at once for a question that the client cannot
+ * answer. If the client does not answer within mcp_input_timeout, or a client
+ * without a session within mcp_state_lifetime, the MCP server gets the result
+ * "cancel" for an elicitation, and an error for any other question.
  */
 
 
@@ -26,10 +27,11 @@
 #define MCP_UPSTREAM_QUESTIONS  16
 
 
-/* A question of a server. */
+/* A question of an MCP server. */
 struct mcp_upstream_question_s {
     mcp_question_t           question;
-    mcp_str_t                id;       /* JSON-RPC id at the server, raw */
+    mcp_str_t                id;       /* JSON-RPC id that the server chose, raw
+                                          JSON */
     uint64_t                 deadline; /* ms */
     mcp_arena_t              arena;    /* memory of the texts */
     mcp_upstream_question_t *next;     /* next one of req->server_questions */
@@ -41,22 +43,22 @@ struct mcp_upstream_question_s {
 int mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg);
 
 /*
- * Processes notifications/cancelled of the server: the question is cancelled at
- * the client, too.
- *
- * Returns the values of mcp_upstream_ask().
+ * Processes notifications/cancelled of the server: removes the question, and
+ * cancels it at a client with a session. Returns the values of
+ * mcp_upstream_ask().
  */
 int mcp_upstream_ask_cancelled(mcp_request_t *req,
     const mcp_backend_msg_t *msg);
 
-/* Passes the client's response to the server, if "number" is the number of the
- * event of a question; message is the response. Returns 1, or 0 if there is no
- * such question. */
+/* POSTs a client's response to the server if "number" is the number of the
+ * event of an open question; message is the response. Returns 1, or 0 if there
+ * is no such question. */
 int mcp_upstream_ask_answer(mcp_call_t *call, uint64_t number,
     const mcp_json_value_t *message);
 
-/* Called when the deadline of the request has passed. Returns 1, or 0 if the
- * request has no question. */
+/* Called when the deadline of the request has passed. Responds to the MCP
+ * server for each question whose time is over. Returns 1, or 0 if the request
+ * has no open question. */
 int mcp_upstream_ask_timeout(mcp_request_t *req);
 
 /* Forgets the questions of a request that is over. */

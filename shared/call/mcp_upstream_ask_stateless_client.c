@@ -85,8 +85,9 @@ mcp_upstream_round_track(mcp_call_t *call)
 }
 
 
-/* Appends an InputRequiredResult with the question and a state that consists of
- * the id of its event. */
+/* Appends an InputRequiredResult with the question. Its request state is the id
+ * of the question's event, sealed. Returns the values of
+ * mcp_upstream_round_write(). */
 static int
 mcp_upstream_round_result(mcp_request_t *req, const mcp_question_t *q,
     mcp_buf_t *out)

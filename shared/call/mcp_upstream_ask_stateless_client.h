@@ -2,15 +2,17 @@
 
 /*
  * Questions of an MCP server with sessions to a client without a session
- * (2026-07-28, basic/patterns/mrtr). The server asks on the stream of the call
- * and waits there. The client gets the question as an InputRequiredResult,
- * which ends its request, while the call continues. Its request state names the
- * call: the client's next request brings the answers and reads on, see
+ * (2026-07-28, basic/patterns/mrtr). The server sends the question on the
+ * stream of the call, and waits for the response. The client gets the question
+ * as an InputRequiredResult, which ends its request, while the call continues.
+ * The request state in this result names the call. The client's next request
+ * contains this state and the answers, and reads the stream of the call, see
  * exchange/mcp_retry_with_answers.h.
  *
- * The end of the client's connection does not cancel such a call as long as a
+ * The end of the client's connection does not cancel such a call while a
  * question has no answer. If no connection has read the stream since the last
- * answer, the call continues for MCP_UPSTREAM_ROUND_WAIT after it.
+ * answer, the call continues for at least MCP_UPSTREAM_ROUND_WAIT after that
+ * answer.
  */
 
 
@@ -21,27 +23,31 @@
 #include "call/mcp_call.h"
 
 
-/* Time in which the client may repeat a request that has brought an answer, but
- * could not read the stream, for example because of a response 503, ms. */
+/* Time in which the client may repeat a request whose answers the call has
+ * received, if that request could not read the stream, for example because of a
+ * response 503, ms. */
 #define MCP_UPSTREAM_ROUND_WAIT  30000
 
 
-/* The maximum number of calls of one caller in a process whose questions have
- * no answer is mcp_max_session_streams divided by this number: each holds a
- * connection to its server, and in Apache a thread. */
+/* The maximum number of calls with open questions, for one caller in one
+ * process, is mcp_max_session_streams divided by this number. Each such call
+ * holds a connection to its MCP server, and in Apache a thread. */
 #define MCP_UPSTREAM_ROUND_SHARE  16
 
 
-/* Returns 1 if the call may have such questions: its server may have sessions
- * that declare the capabilities of the client. */
+/* Returns 1 if such questions are possible in the call: the client has no
+ * session and has declared that it answers questions, the method allows
+ * questions, and the MCP server may have sessions in which this server declares
+ * the client's capabilities. */
 int mcp_upstream_round_possible(mcp_call_t *call);
 
 /* Returns 1 if the caller may have another call with an open question in this
- * process. Otherwise returns 0, and logs the reason. Does not apply to a call
- * that has an open question. */
+ * process. Otherwise returns 0, and logs the reason. Not to be called for a
+ * call that has an open question already. */
 int mcp_upstream_round_admit(const mcp_call_t *call);
 
-/* Counts a durable call as one with an open question. */
+/* Adds a durable call to worker->rounds, the calls that may have open
+ * questions; does nothing if the call is in the list. */
 void mcp_upstream_round_track(mcp_call_t *call);
 
 /*
@@ -57,9 +63,12 @@ int mcp_upstream_round_write(mcp_request_t *req, mcp_question_t *q,
     mcp_buf_t *out);
 
 /*
- * Appends the answers of a client as a JSON array of responses with the ids
- * that mcp_input_answer() expects, or nothing if there are none. Other members
- * are ignored. responses is "inputResponses", an object of objects, or none.
+ * Appends the client's answers to questions on the stream as a JSON array of
+ * responses, with the ids that mcp_input_answer() expects. Appends nothing if
+ * there is no answer. "responses" is the client's "inputResponses", an object
+ * whose members are objects, or has the type MCP_JSON_NONE. Members whose keys
+ * are not keys of such questions are ignored.
+ *
  * Returns MCP_OK or MCP_ERR_MEMORY.
  */
 int mcp_upstream_round_answers(const mcp_json_value_t *responses,

@@ -54,9 +54,9 @@ mcp_upstream_form_auto(mcp_request_t *req, mcp_str_t *version)
     uint32_t       value;
     unsigned char  key[MCP_DIGEST_LEN];
 
-    /* first the form that this request has found out: the zone may have had no
-     * room for it. A request for the description of a server finds its form out
-     * again. */
+    /* uses the form that this request has found out, which the zone may not
+     * have for lack of room. A request for the description of a server always
+     * finds the form out again. */
 
     if (req->session && req->session->form) {
         return mcp_upstream_form_take(req->session->form, version);
@@ -148,7 +148,8 @@ mcp_upstream_form_found(mcp_request_t *req, mcp_upstream_e form,
         return;
     }
 
-    /* a value that has expired is the last form that was found out */
+    /* reads the value even if it has expired, because only a new form is
+     * logged */
 
     if (mcp_store_value_get(call->worker->store, MCP_VALUE_UPSTREAM_FORM, key,
                             0, &old)

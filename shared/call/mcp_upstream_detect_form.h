@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The form of an MCP server that is a backend: that of mcp_upstream or, with
- * "auto", the one that was found out. All processes share it in the zone for
- * mcp_upstream_check; after that, it is found out again.
+ * The form of an MCP server that is a backend: of 2026-07-28 ("modern"), older
+ * without sessions ("stateless"), or with sessions ("session"). It is the value
+ * of mcp_upstream. With "auto", the first request to the server finds the form
+ * out. All processes then share the result in the zone for mcp_upstream_check;
+ * after that time, the next request finds it out again.
  */
 
 
@@ -15,18 +17,21 @@
 
 
 /*
- * Returns the form of the target of a request; MCP_UPSTREAM_AUTO if it has to
- * be found out first. Sets *version to the revision in which the server is
- * called, static text; it is empty for MCP_UPSTREAM_AUTO and _SESSION.
+ * Returns the form of the MCP server that is the target of a request, or
+ * MCP_UPSTREAM_AUTO if the form has to be found out first. Sets *version to the
+ * name of the revision of the requests to the server, static text; the name is
+ * empty for MCP_UPSTREAM_AUTO and MCP_UPSTREAM_SESSION.
  */
 mcp_upstream_e mcp_upstream_form(mcp_request_t *req, mcp_str_t *version);
 
-/* Stores the form that was found out, and logs it if it has changed. version is
- * the name of the revision that the server has chosen. */
+/* Stores the form that was found out, and logs the form if it is not the one
+ * that was found out last. version is the name of the revision that the server
+ * has chosen. */
 void mcp_upstream_form_found(mcp_request_t *req, mcp_upstream_e form,
     mcp_str_t version);
 
-/* Forgets the form that was found out, because the server has refused it. */
+/* Removes the form that was found out from the zone and from the request,
+ * because the server has refused a request of this form. */
 void mcp_upstream_form_forget(mcp_request_t *req);
 
 

@@ -17,9 +17,12 @@ mcp_upstream_status_begin(mcp_request_t *req)
 }
 
 
-/* Stores an error of the server. A server that has refused a request has
- * responded. A server that has begun to respond is not down because one of its
- * tools takes too long. */
+/*
+ * Stores a fault as the server's last error, and whether the server is up. A
+ * server that has refused a request is up, because it has responded. So is a
+ * server that has begun to respond and then timed out: one of its tools may be
+ * slow.
+ */
 static void
 mcp_upstream_status_failed(mcp_request_t *req, mcp_fault_e fault,
     const char *why)
@@ -50,7 +53,7 @@ mcp_upstream_status_failed(mcp_request_t *req, mcp_fault_e fault,
 
     default:
 
-        /* an error of this server, not of the MCP server */
+        /* the fault is not an error of the MCP server, but of this server */
 
         return;
     }

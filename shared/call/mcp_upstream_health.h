@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The part of calls in the statistics of MCP servers, which are in the zone:
+ * Records the state of MCP servers in their statistics, which are in the zone:
  * whether a server responds, its last error, its revision and name, and its
  * sessions. Without a row for the server, the functions have no effect.
  */
@@ -14,15 +14,17 @@
 #include "call/mcp_call.h"
 
 
-/* Finds the row of the MCP server to which the next backend request is sent. */
+/* Sets req->upstream to the row of the MCP server that is the target of the
+ * request. */
 void mcp_upstream_status_begin(mcp_request_t *req);
 
-/* Called for a message of the server that does not concern its session: stores
+/* Called for a message of the server that does not concern its session. Stores
  * that the server responds, or its error. */
 void mcp_upstream_status_message(mcp_request_t *req,
     const mcp_backend_msg_t *msg);
 
-/* Called when a backend request has timed out. */
+/* Called when a backend request has timed out. Stores this as the server's last
+ * error. */
 void mcp_upstream_status_timeout(mcp_request_t *req);
 
 /* Stores the result of initialize or server/discover, an object of valid JSON,
@@ -35,7 +37,8 @@ void mcp_upstream_status_describe(mcp_request_t *req, mcp_str_t result,
 void mcp_upstream_status_form(mcp_request_t *req, mcp_upstream_e form,
     mcp_revision_e revision);
 
-/* Counts a request initialize; ok is 1 if it was successful. */
+/* Counts an initialize request that has ended; ok is 1 if the server responded
+ * with a result. */
 void mcp_upstream_status_initialized(mcp_request_t *req, int ok);
 
 

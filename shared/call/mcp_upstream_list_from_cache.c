@@ -8,17 +8,17 @@
 #include "worker/mcp_upstream_list_cache.h"
 
 
-/* Time after a failed request for a list during which clients get the expired
- * page without another request to the server, ms. */
+/* Time after a failed request for a list, ms. During this time clients get the
+ * expired page, and the server gets no further request. */
 #define MCP_UPSTREAM_LIST_RETRY    1000
 
-/* Time after which a request for a list that has had no response counts as
- * lost, ms; until then, other clients get the expired page. It is longer than
- * such a request may take. */
+/* Time after which a request for a list without a response counts as lost, ms.
+ * Until then, other clients get the expired page. It is longer than the maximum
+ * duration of such a request. */
 #define MCP_UPSTREAM_LIST_PENDING  11000
 
 
-/* Returns 1 if a member of _meta does not change a list. */
+/* Returns 1 if a list does not depend on this member of _meta. */
 static int
 mcp_upstream_list_is_neutral(mcp_str_t key)
 {
@@ -62,8 +62,9 @@ mcp_upstream_list_meta(const mcp_json_value_t *meta)
 }
 
 
-/* Returns 1 and sets *cursor, raw, if the result of a request depends on no
- * other parameter. */
+/* Returns 1 if the result of a request depends on no parameter but its cursor,
+ * and sets *cursor to the raw JSON string, empty if there is none. Otherwise
+ * returns 0. */
 static int
 mcp_upstream_list_params(mcp_str_t params, mcp_str_t *cursor)
 {
@@ -263,7 +264,8 @@ mcp_upstream_list_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     worker = req->call->worker;
 
-    /* the server may have made the list before it reported a change */
+    /* a list has changed since the request was made: the result may be out of
+     * date */
 
     if (req->lists_changed != worker->lists_changed) {
         return;
@@ -298,10 +300,9 @@ mcp_upstream_list_error(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     call = req->call;
 
-    /* such an error may mean that the tools have changed, or that a cursor is
-     * not valid any more, so the list is removed from the cache. A client can
-     * cause such errors as well, at the cost of one more request for the
-     * list. */
+    /* an error about a header may mean that the tools have changed, and an
+     * error for a list that its cursor is no longer valid. A client can cause
+     * such errors, too, but the cost is only one more request for the list. */
 
     if (msg->header) {
         mcp_upstream_lists_drop(call->worker, call->endpoint, req->target,

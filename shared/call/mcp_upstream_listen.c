@@ -13,7 +13,7 @@
 #include "worker/mcp_notification.h"
 
 
-/* JSON-RPC error for a question that belongs to none of several requests. */
+/* JSON-RPC error code in the response to a question of an unknown request. */
 #define MCP_UPSTREAM_LISTEN_FAILED  (-32000)
 
 
@@ -46,7 +46,7 @@ mcp_upstream_listen_set_state(mcp_upstream_listen_t *listen,
 
 /* --- requests and their stream --- */
 
-/* Returns 1 if a stream is that of the session of a request. */
+/* Returns 1 if the stream belongs to the session. */
 static int
 mcp_upstream_listen_is_of(const mcp_upstream_listen_t *listen,
     const mcp_upstream_session_t *session)
@@ -78,8 +78,8 @@ mcp_upstream_listen_find(const mcp_upstream_session_t *session)
 }
 
 
-/* Returns the first request that uses a stream after the session "after", or
- * the first of all if that is NULL. Returns NULL if there is none. */
+/* Returns the first request that uses a stream if "after" is NULL, otherwise
+ * the one after the request of the session "after"; NULL if there is none. */
 static mcp_request_t *
 mcp_upstream_listen_user(const mcp_upstream_listen_t *listen,
     const mcp_upstream_session_t *after)
@@ -144,7 +144,7 @@ mcp_upstream_listen_release(mcp_upstream_listen_t *listen)
 
 /* --- the backend request --- */
 
-/* The request of the call that has opened the stream; it may be over. */
+/* Returns the request for which the stream was opened. It may be over. */
 static mcp_request_t *
 mcp_upstream_listen_opener(const mcp_upstream_listen_t *listen)
 {
@@ -190,9 +190,9 @@ mcp_upstream_listen_queue(mcp_upstream_listen_t *listen, mcp_action_e type)
 }
 
 
-/* Creates a decoder that reads requests and notifications, and ignores
- * responses: no request has the JSON-RPC id "GET". Returns NULL when out of
- * memory. */
+/* Creates a decoder that reads requests and notifications. It ignores
+ * responses, because it expects a response with the id "GET", which no request
+ * has. Returns NULL when out of memory. */
 static mcp_backend_t *
 mcp_upstream_listen_decoder(mcp_upstream_listen_t *listen)
 {
@@ -354,7 +354,8 @@ mcp_upstream_listen_abort(mcp_upstream_listen_t *listen)
 }
 
 
-/* Ends a stream. It is freed later, because its call may be about to end. */
+/* Ends a stream. The structure is freed later, because the call of the stream
+ * may be ending at this moment. */
 static void
 mcp_upstream_listen_stop(mcp_upstream_listen_t *listen)
 {
@@ -370,8 +371,8 @@ mcp_upstream_listen_stop(mcp_upstream_listen_t *listen)
 }
 
 
-/* Ends a stream and logs the reason. Requests that wait for it are sent without
- * one. */
+/* Ends a stream and logs the reason. Requests that wait for the stream are sent
+ * without it. */
 static void
 mcp_upstream_listen_fail(mcp_upstream_listen_t *listen, mcp_log_level_e level,
     const char *why)
@@ -434,9 +435,9 @@ mcp_upstream_listen_create(mcp_request_t *req)
 }
 
 
-/* Returns 1 if the server may ask the client of a request on a stream. Several
- * clients of one principal may share a session, so a question of this session
- * might reach the wrong client. */
+/* Returns 1 if a request may use a GET stream. A session that several clients
+ * of one principal share has no stream, because a question on it might reach
+ * the wrong client. */
 static int
 mcp_upstream_listen_is_possible(const mcp_request_t *req)
 {
@@ -480,7 +481,8 @@ mcp_upstream_listen_begin(mcp_request_t *req)
         mcp_upstream_listen_stop(listen);
     }
 
-    /* without a time, the server has responded, or has had enough time */
+    /* the request is sent now if there is no stream, the server has responded
+     * to GET, or the waiting time is over */
 
     if (listen == NULL || listen->at == 0
         || listen->busy_tries >= MCP_UPSTREAM_LISTEN_BUSY
@@ -601,7 +603,8 @@ mcp_upstream_listen_request(mcp_upstream_listen_t *listen,
 
     listen->asked = req;
 
-    /* the call must not become durable before */
+    /* a question makes the call durable: not allowed before the call is
+     * started */
 
     return mcp_call_is_started(req->call) ? mcp_upstream_ask(req, msg)
                                           : MCP_AGAIN;
@@ -631,8 +634,8 @@ mcp_upstream_listen_message(mcp_upstream_listen_t *listen,
 }
 
 
-/* Holds a message for a short time at first, which suffices if a call is just
- * being started. */
+/* Holds a message and processes it again after 1 ms, which suffices if a call
+ * is just being started. The time doubles each time. */
 static void
 mcp_upstream_listen_hold(mcp_upstream_listen_t *listen,
     const mcp_backend_msg_t *msg)
@@ -780,7 +783,8 @@ mcp_upstream_listen_data(mcp_backend_request_t *breq, const char *data,
 }
 
 
-/* Schedules the next GET, after the time in ms, doubled for each attempt. */
+/* Schedules the next GET after the time "wait", ms, which is doubled "tries"
+ * times. */
 static void
 mcp_upstream_listen_pause(mcp_upstream_listen_t *listen, uint64_t wait,
     unsigned tries)
@@ -797,7 +801,7 @@ mcp_upstream_listen_pause(mcp_upstream_listen_t *listen, uint64_t wait,
 }
 
 
-/* The server has closed an open stream, or its connection is broken. */
+/* Called when an open stream has ended. */
 static void
 mcp_upstream_listen_closed(mcp_upstream_listen_t *listen, const char *detail)
 {
@@ -839,8 +843,8 @@ mcp_upstream_listen_closed(mcp_upstream_listen_t *listen, const char *detail)
 }
 
 
-/* The server has responded with HTTP 409: another stream of the session is
- * open, which may end later. */
+/* Called when the server has responded with HTTP 409: another stream of the
+ * session is open, and may end later. */
 static void
 mcp_upstream_listen_conflict(mcp_upstream_listen_t *listen)
 {
@@ -853,7 +857,7 @@ mcp_upstream_listen_conflict(mcp_upstream_listen_t *listen)
         return;
     }
 
-    /* more doublings would have no effect: the time has its maximum then */
+    /* limits the number of doublings, so that the shift cannot overflow */
 
     tries -= MCP_UPSTREAM_LISTEN_BUSY;
     mcp_upstream_listen_pause(listen, MCP_UPSTREAM_LISTEN_AGAIN,
@@ -920,8 +924,9 @@ mcp_upstream_listen_due(const mcp_call_t *call)
 }
 
 
-/* Processes the held message again. If none is held after that, the glue passes
- * rejected bytes again, or a stream that has ended is opened again. */
+/* Processes the held message again. If no message is held after that, lets the
+ * glue pass rejected bytes again or, if the stream has ended, schedules the
+ * next GET. */
 static void
 mcp_upstream_listen_continue(mcp_upstream_listen_t *listen)
 {

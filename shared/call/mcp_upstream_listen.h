@@ -6,23 +6,24 @@
  * this stream a server may send requests and notifications that belong to no
  * request of its client.
  *
- * The stream is opened before the client's request is sent, if the client has
- * declared that it answers questions, and serves all requests of the session in
- * this process. It ends when none of them is left:
+ * If the client has declared that it answers questions, the stream is opened
+ * before the client's request is sent. All requests of the session in this
+ * process share the stream. It ends with the last of these requests:
  *
  *     OPENING ---> OPEN ---> PAUSE ---> OPENING   the server has closed it
  *     OPENING ---> PAUSE                          HTTP 409
- *     any state ---> OVER    no request uses it, or the server has refused it,
- *                            or has sent something else
+ *     any state ---> OVER    no request uses the stream, the server has refused
+ *                            GET, or the server has sent an invalid message
  *
- * The request waits until the server has responded to GET, at most
- * MCP_UPSTREAM_LISTEN_WAIT. It is then sent, whether there is a stream or not.
+ * A request waits until the server has responded to GET, at most for
+ * MCP_UPSTREAM_LISTEN_WAIT. Then it is sent, even if there is no stream.
  *
- * A question on the stream belongs to the only request that uses it. If there
- * are several, it gets an error, because the protocol does not name the one.
+ * If exactly one request uses the stream, a question on the stream belongs to
+ * that request. If several requests use the stream, the question could belong
+ * to any of them, so the server gets an error as the response.
  *
- * The backend request belongs to the call that has opened the stream, which is
- * not freed before it has ended.
+ * The backend request of the stream belongs to the call that has opened the
+ * stream. This call is not freed before the backend request has ended.
  */
 
 
@@ -37,23 +38,29 @@
 /* Maximum time for which requests wait for the stream, ms. */
 #define MCP_UPSTREAM_LISTEN_WAIT    2000
 
-/* Time after which a stream is opened again that the server has closed, without
- * a field "retry"; its minimum with this field, and its maximum, ms. The time
- * doubles after each stream that has brought no message. */
+/* Time after which a stream is opened again if the server has closed it, ms:
+ * AGAIN is the time if the server has sent no field "retry", MIN the minimum if
+ * the server has sent one, LONG the maximum. The time doubles after each stream
+ * on which no message has arrived. */
 #define MCP_UPSTREAM_LISTEN_AGAIN   1000u
 #define MCP_UPSTREAM_LISTEN_MIN     100u
 #define MCP_UPSTREAM_LISTEN_LONG    30000u
 
-/* Number of successive streams without a message after which none is opened. A
- * stream that has lasted for MCP_UPSTREAM_LISTEN_LASTS, ms, does not count. */
+/* After TRIES successive streams on which no message has arrived, no further
+ * stream is opened. A stream that has lasted for LASTS, ms, does not count. */
 #define MCP_UPSTREAM_LISTEN_TRIES   8
 #define MCP_UPSTREAM_LISTEN_LASTS   5000
 
-/* Time after which a stream is opened again if the server has responded with
- * HTTP 409, because it has not noticed the end of the last one, ms. It doubles
- * each time. After MCP_UPSTREAM_LISTEN_BUSY repetitions no request waits any
- * longer: another process may have a stream of the session. GET is repeated
- * after the times above then, because that stream may end. */
+/*
+ * Time after which GET is repeated if the server has responded with HTTP 409,
+ * ms. The server may not have noticed yet that the previous stream has ended,
+ * so the first repetitions follow soon; the time doubles each time.
+ *
+ * After MCP_UPSTREAM_LISTEN_BUSY repetitions, another process probably has a
+ * stream of the session: requests are sent without waiting for GET. GET is then
+ * repeated after the times for a closed stream, because the stream of the other
+ * process may end.
+ */
 #define MCP_UPSTREAM_LISTEN_SOON    25u
 #define MCP_UPSTREAM_LISTEN_BUSY    4
 
@@ -69,8 +76,9 @@ typedef enum {
 struct mcp_upstream_listen_s {
     mcp_backend_request_t   breq;
     mcp_upstream_listen_t  *next;      /* next one in worker->listens */
-    mcp_upstream_listen_t **link;      /* address of the pointer to this one in
-                                          that list; NULL: not in it */
+    mcp_upstream_listen_t **link;      /* address of the pointer to this
+                                          structure in worker->listens; NULL:
+                                          not in the list */
     mcp_upstream_listen_t  *sibling;   /* next one of call->listens */
     unsigned char           key[MCP_DIGEST_LEN];       /* key of the session */
     size_t                  len;       /* length of id */
@@ -79,18 +87,23 @@ struct mcp_upstream_listen_s {
     mcp_backend_t          *backend;   /* decoder; NULL: none */
     mcp_backend_msg_t       msg;       /* the held message, if "held" is set */
     mcp_request_t          *asked;     /* request to which the held question
-                                          belongs; NULL: the message is none, or
+                                          belongs; NULL: no question is held, or
                                           "orphan" is set */
-    uint64_t                at;        /* OPENING: when the requests are sent
-                                          that wait; OPEN: when the held message
-                                          is processed again; PAUSE: when the
-                                          stream is opened again; OVER: when
-                                          this is freed, ms; 0: never */
+    uint64_t                at;        /* time of the next step, ms; 0: none.
+                                          OPENING: the waiting requests are sent
+                                          without the stream; OPEN: the held
+                                          message is processed again; PAUSE: the
+                                          stream is opened again; OVER: this
+                                          structure is freed */
     uint64_t                deadline;  /* until when requests wait, ms */
-    uint64_t                began;     /* when it was opened last, ms */
-    uint64_t                hold;      /* how long the held message waits, ms */
-    unsigned                tries;     /* streams since the last message */
-    unsigned                busy_tries;        /* responses HTTP 409 in a row */
+    uint64_t                began;     /* when the server last responded to GET
+                                          with a stream, ms */
+    uint64_t                hold;      /* time after which the held message is
+                                          processed again, ms */
+    unsigned                tries;     /* number of streams since the last
+                                          message */
+    unsigned                busy_tries;        /* number of successive responses
+                                                  with HTTP 409 */
     size_t                  last_len;  /* length of last */
     char                    last[MCP_SSE_ID];  /* id of the last event */
     unsigned                active:1;  /* 1: the glue runs the backend
@@ -98,8 +111,8 @@ struct mcp_upstream_listen_s {
     unsigned                busy:1;    /* 1: the server has responded with HTTP
                                           409 */
     unsigned                held:1;    /* 1: msg has to be processed again */
-    unsigned                orphan:1;  /* 1: the request has ended to which the
-                                          held question belonged */
+    unsigned                orphan:1;  /* 1: the request to which the held
+                                          question belonged has ended */
     unsigned                ended:1;   /* 1: the stream has ended, and msg is
                                           still held */
     unsigned                starved:1; /* 1: bytes were rejected, so the glue
@@ -108,9 +121,12 @@ struct mcp_upstream_listen_s {
 
 
 /*
- * Called before the client's request is sent in a session. Returns MCP_OK: it
- * is sent now, or
- *   MCP_AGAIN  it waits for the stream, and is started again
+ * Called before a client's request is sent in a session. Opens the stream if
+ * the request needs one and there is none.
+ *
+ * Returns MCP_OK if the request is sent now, or
+ *   MCP_AGAIN  the request waits for the stream; mcp_upstream_wait_start() is
+ *              called for the request later
  */
 int mcp_upstream_listen_begin(mcp_request_t *req);
 
@@ -118,7 +134,8 @@ int mcp_upstream_listen_begin(mcp_request_t *req);
  * other request uses it. */
 void mcp_upstream_listen_leave(mcp_upstream_session_t *session);
 
-/* The functions of mcp_backend_request.h for such a backend request. */
+/* Does the same as mcp_backend_request_head(), mcp_backend_request_data() and
+ * mcp_backend_request_end(), for the backend request of a stream. */
 void mcp_upstream_listen_head(mcp_backend_request_t *breq, int status,
     mcp_str_t content_type);
 size_t mcp_upstream_listen_data(mcp_backend_request_t *breq, const char *data,
@@ -133,11 +150,11 @@ int mcp_upstream_listen_is_refused(const mcp_request_t *req);
 /* Stores that the server of a request has responded with HTTP 405. */
 void mcp_upstream_listen_remember(const mcp_request_t *req);
 
-/* Returns when one of the streams of a call has to be handled, ms, or
- * UINT64_MAX. */
+/* Returns the time of the next step of a call's streams, ms, or UINT64_MAX. */
 uint64_t mcp_upstream_listen_due(const mcp_call_t *call);
 
-/* Handles those that are due at the time now, ms. */
+/* Executes the next steps of a call's streams that are due at the time now,
+ * ms. */
 void mcp_upstream_listen_timer(mcp_call_t *call, uint64_t now);
 
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* MCP servers that have no stream for GET: the zone has a value for each server
- * that has responded with HTTP 405, so that all processes know it. */
+/* MCP servers without a GET stream. For each server that has responded to GET
+ * with HTTP 405, the zone has a value for the time mcp_upstream_check, so that
+ * no process sends GET again. */
 
 #include "call/mcp_upstream_listen.h"
 

@@ -9,8 +9,8 @@
 #include "worker/mcp_upstream_tool_headers.h"
 
 
-/* Returns 1 if this server has to create the headers of a request: clients of
- * revisions without sessions send them. */
+/* Returns 1 if this server has to create the Mcp-Param-* headers of a request.
+ * Clients of revisions without sessions send these headers themselves. */
 static int
 mcp_upstream_param_applies(const mcp_request_t *req)
 {
@@ -35,8 +35,8 @@ mcp_upstream_param_headers(mcp_request_t *req, size_t *n)
 }
 
 
-/* Sets the reason for the error that the client gets. Returns MCP_ERR_SYNTAX or
- * MCP_ERR_MEMORY. */
+/* Sets req->why, the reason in the client's error, to "what" followed by
+ * "name". Returns MCP_ERR_SYNTAX, or MCP_ERR_MEMORY when out of memory. */
 static int
 mcp_upstream_param_refuse(mcp_request_t *req, mcp_str_t what, mcp_str_t name)
 {
@@ -163,7 +163,8 @@ mcp_upstream_param_deadline(mcp_request_t *req, uint64_t deadline)
 
     until = req->relist->until;
 
-    /* a later backend request, with the client's answers, has its own time */
+    /* the limit applies to the repetition of the call only: a later backend
+     * request, with the client's answers, has its own deadline */
 
     if (!req->relist->asks && mcp_upstream_session_is_call(req)) {
         req->relist->until = UINT64_MAX;
@@ -229,7 +230,8 @@ mcp_upstream_param_ask(mcp_request_t *req)
 }
 
 
-/* Sends the next backend request as soon as the running one has ended. */
+/* Sends the next backend request as soon as the running one has ended. Returns
+ * 1. */
 static int
 mcp_upstream_param_next(mcp_request_t *req)
 {
@@ -246,8 +248,8 @@ mcp_upstream_param_next(mcp_request_t *req)
 }
 
 
-/* Reads a page of the list. The next page is asked for if the tool was not
- * among those that are known now. */
+/* Reads a page of the list. The next page is requested if the tool of the call
+ * is still unknown. */
 static void
 mcp_upstream_param_listed(mcp_request_t *req, mcp_str_t result)
 {
@@ -281,8 +283,7 @@ mcp_upstream_param_fail(mcp_request_t *req, const char *why,
 {
     *msg = req->relist->refusal;
 
-    /* the message may be processed again, when the stream of the client has
-     * room; it is logged once */
+    /* logs only once, although a held message is processed again */
 
     if (req->relist->failed) {
         msg->detail = NULL;
@@ -296,8 +297,8 @@ mcp_upstream_param_fail(mcp_request_t *req, const char *why,
 }
 
 
-/* Processes a message of the server while it is asked for its tools. Returns
- * the values of mcp_upstream_param_message(). */
+/* Processes a message of the server in response to tools/list. Returns the
+ * values of mcp_upstream_param_message(). */
 static int
 mcp_upstream_param_response(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
@@ -355,8 +356,9 @@ mcp_upstream_param_message(mcp_request_t *req, mcp_backend_msg_t *msg)
         return 0;
     }
 
-    mcp_call_trace(req->call, "request %u: its server has refused a header, "
-                              "and is asked for its tools", req->breq.request);
+    mcp_call_trace(req->call,
+                   "request %u: its MCP server has refused a header: requests "
+                   "the list of its tools", req->breq.request);
 
     req->relist->asks = 1;
     req->relist->until = req->deadline;

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The headers Mcp-Param-* of calls of clients that are older than 2026-07-28 to
- * an MCP server of this revision (basic/transports/streamable-http, "Client
- * Behavior"). The schemas of the catalog or, without one, of the tools that the
- * server has listed mark the arguments that need one. If the server refuses a
- * call because a header is missing or differs, the worker has not received the
- * server's list of tools, or the tools have changed: the worker requests the
- * list, and sends the call again, once. Both end within the time of the first
- * backend request (mcp_call_timeout). If the list cannot be read, the client
- * gets the error of the call.
+ * The headers Mcp-Param-* (2026-07-28, basic/transports/streamable-http,
+ * "Client Behavior"), which repeat arguments of a tool call. This server adds
+ * them if the client has an older revision and the MCP server has revision
+ * 2026-07-28. Schemas of tools mark the arguments for which a header is needed.
+ * They come from the catalog or, without a catalog, from the list of tools that
+ * the MCP server has sent.
+ *
+ * If the MCP server refuses a call because a header is missing or differs, the
+ * worker has not received the server's list of tools, or the tools have
+ * changed. Then the worker requests the list and sends the call again, once.
+ * Both have to end within the time of the first backend request
+ * (mcp_call_timeout). If the list cannot be read, the client gets the error of
+ * the call.
  */
 
 
@@ -24,7 +28,7 @@
 #define MCP_UPSTREAM_PARAM_PAGES  32
 
 
-/* The list of tools that a request asks for before its call is sent again. */
+/* The requests for the list of tools that precede the repetition of a call. */
 struct mcp_upstream_relist_s {
     unsigned           asks:1;         /* 1: the next or running backend request
                                           is tools/list; 0: the call */
@@ -32,25 +36,29 @@ struct mcp_upstream_relist_s {
                                           when the running one has ended */
     unsigned           failed:1;       /* 1: the list could not be read, which
                                           was logged */
-    unsigned           pages;          /* number of pages that were asked for */
+    unsigned           pages;          /* number of pages that were requested */
     mcp_str_t          cursor;         /* raw cursor of the next page; empty:
                                           the first page */
     uint64_t           until;          /* deadline of the call, ms; UINT64_MAX
                                           after it was sent again */
-    mcp_backend_msg_t  refusal;        /* fault of the call, without body */
+    mcp_backend_msg_t  refusal;        /* the server's response to the call,
+                                          without its body */
 };
 
 
 /*
- * Sets the headers of the next backend request to a server of 2026-07-28.
+ * Sets the headers of the next backend request, to a server of 2026-07-28.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX  the client gets an error; req->why is the reason
+ *   MCP_ERR_SYNTAX  an argument cannot become a header: the client gets an
+ *                   error, and req->why is the reason
  *   MCP_ERR_MEMORY
  */
 int mcp_upstream_param_write(mcp_request_t *req);
 
-/* Reads the headers of the server's tools from a result of tools/list. */
+/* Stores in the worker which headers the server's tools need, from a result of
+ * tools/list. Does nothing at an endpoint with a catalog, or if mcp_upstream
+ * names a form that is older than 2026-07-28. */
 void mcp_upstream_param_learn(mcp_request_t *req, mcp_str_t result);
 
 /*
@@ -62,8 +70,8 @@ void mcp_upstream_param_learn(mcp_request_t *req, mcp_str_t result);
  */
 int mcp_upstream_param_message(mcp_request_t *req, mcp_backend_msg_t *msg);
 
-/* Called when a backend request has timed out. Returns 1 if it is tools/list,
- * and sets msg to the fault of the call; otherwise 0. */
+/* Called when a backend request has timed out. If it is tools/list, sets msg to
+ * the fault of the call and returns 1; otherwise returns 0. */
 int mcp_upstream_param_timeout(mcp_request_t *req, mcp_backend_msg_t *msg);
 
 /* Returns 1 if the next or running backend request is tools/list. */
@@ -72,16 +80,17 @@ int mcp_upstream_param_asks(const mcp_request_t *req);
 /* Returns 1 if another backend request follows the running one. */
 int mcp_upstream_param_continues(const mcp_request_t *req);
 
-/* Returns 1 if the server has refused the call, which was not sent again yet:
- * the call has no response. */
+/* Returns 1 if the server has refused the call because of a header and the call
+ * was not sent again yet, so the call cannot have a response. */
 int mcp_upstream_param_is_refused(const mcp_request_t *req);
 
-/* Returns the deadline of the next backend request, ms: "deadline", or that of
- * the call that is sent again, if it is earlier. */
+/* Returns the deadline of the next backend request, ms: "deadline", or the
+ * deadline of the first attempt of the call if that is earlier and the backend
+ * request belongs to its repetition. */
 uint64_t mcp_upstream_param_deadline(mcp_request_t *req, uint64_t deadline);
 
 /* Called when the next backend request is prepared. modern is 1 if the server
- * has revision 2026-07-28; otherwise its tools need not be listed. */
+ * has revision 2026-07-28; if it is 0, tools/list is not requested. */
 void mcp_upstream_param_begin(mcp_request_t *req, int modern);
 
 /* Sets the body and the method of the next backend request to tools/list.

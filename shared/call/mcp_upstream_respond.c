@@ -72,7 +72,7 @@ mcp_upstream_post_count(const mcp_call_t *call)
 }
 
 
-/* Lets the glue send a POST. */
+/* Queues the action by which the glue sends a POST. */
 static void
 mcp_upstream_post_send(mcp_upstream_post_t *post)
 {
@@ -181,8 +181,8 @@ mcp_upstream_post_head(mcp_backend_request_t *breq, int status)
 }
 
 
-/* Sends a POST again whose connection has failed. Returns 1, or 0 if the POST
- * has ended in another way, or was sent twice. */
+/* Sends a POST again if its connection has failed. Returns 1, or 0 if the POST
+ * has ended in another way or is the second attempt. */
 static int
 mcp_upstream_post_repeat(mcp_upstream_post_t *post, mcp_fault_e fault)
 {

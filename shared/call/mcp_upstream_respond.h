@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Responses to an MCP server, which are POSTed in its session while the
- * client's request is still running there (2025-11-25, basic/transports,
- * "Sending Messages to the Server"). The server responds with status 202 and no
- * body.
+ * POSTs to an MCP server whose bodies are responses to its requests. They are
+ * sent in its session while the client's request is still running there
+ * (2025-11-25, basic/transports, "Sending Messages to the Server"). The server
+ * replies to each with status 202 and no body.
  *
- * A response is sent a second time if its connection fails, for example because
- * the server has closed a kept connection meanwhile. Unlike a call, a response
- * may reach the server twice: the second one answers no open request, and is
- * ignored there.
+ * A POST is sent a second time if its connection fails, for example because the
+ * server has closed a kept connection in the meantime. Unlike a call, a
+ * response may reach the server twice, because the server ignores a response to
+ * a request that has a response already.
  */
 
 
@@ -20,7 +20,7 @@
 #include "call/mcp_call.h"
 
 
-/* Maximum number of responses of one call that are on their way. */
+/* Maximum number of such POSTs of one call at the same time. */
 #define MCP_UPSTREAM_POSTS      32
 
 /* Maximum time of such a POST, ms. */
@@ -30,8 +30,9 @@
 struct mcp_upstream_post_s {
     mcp_backend_request_t  breq;
     mcp_buf_t              body;
-    int                    status;     /* HTTP status; 0: none yet */
-    unsigned               repeated:1; /* this is the second attempt */
+    int                    status;     /* HTTP status of the server's reply; 0:
+                                          none yet */
+    unsigned               repeated:1; /* 1: this is the second attempt */
     uint64_t               deadline;   /* ms */
     mcp_upstream_post_t   *next;       /* next one of call->posts or
                                           call->idle_posts */
@@ -39,20 +40,21 @@ struct mcp_upstream_post_s {
 
 
 /*
- * Sends the response to a request of the server with the JSON-RPC id "id", raw
- * JSON. key is the raw key "result" or "error", value raw JSON. The response is
- * dropped if MCP_UPSTREAM_POSTS responses are on their way, or when out of
- * memory.
+ * Sends the response to the server's request with the JSON-RPC id "id", raw
+ * JSON. key is "result" or "error" with its quotation marks, value is raw JSON.
+ * Drops the response if MCP_UPSTREAM_POSTS responses are being sent, or when
+ * out of memory.
  */
 void mcp_upstream_post(mcp_request_t *req, mcp_str_t id, mcp_str_t key,
     mcp_str_t value);
 
-/* Sends an error; message is text without characters that JSON escapes. */
+/* Sends an error as the response to the server's request with the JSON-RPC id
+ * "id"; message is text without characters that JSON escapes. */
 void mcp_upstream_post_error(mcp_request_t *req, mcp_str_t id, int code,
     mcp_str_t message);
 
-/* mcp_backend_request_head() and mcp_backend_request_end() for the backend
- * request of such a POST. */
+/* Does the same as mcp_backend_request_head() and mcp_backend_request_end(),
+ * for the backend request of such a POST. */
 void mcp_upstream_post_head(mcp_backend_request_t *breq, int status);
 void mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     const char *detail);

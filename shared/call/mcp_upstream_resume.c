@@ -8,7 +8,8 @@
 #include "call/mcp_upstream_detect_form.h"
 
 
-/* Returns the state of a stream that has broken off, or NULL. */
+/* Returns the state of a call whose stream has ended without the response; NULL
+ * if no stream has ended so. */
 static mcp_upstream_resume_t *
 mcp_upstream_resume_of(const mcp_request_t *req)
 {
@@ -16,7 +17,8 @@ mcp_upstream_resume_of(const mcp_request_t *req)
 }
 
 
-/* Called when the stream of a call breaks off for the first time. */
+/* Called when the stream of a call ends without the response for the first
+ * time. Returns NULL when out of memory. */
 static mcp_upstream_resume_t *
 mcp_upstream_resume_create(mcp_request_t *req, mcp_fault_e fault)
 {
@@ -59,8 +61,9 @@ mcp_upstream_resume_may_repeat(const mcp_backend_msg_t *msg)
 }
 
 
-/* Takes the id of the last event and the value of "retry" from a stream that
- * has ended. */
+/* Copies the id of the last event and the value of "retry" from the decoder of
+ * a stream that has ended. A new id or a long stream resets the number of
+ * tries. */
 static void
 mcp_upstream_resume_take(mcp_request_t *req, mcp_upstream_resume_t *resume)
 {
@@ -104,13 +107,15 @@ mcp_upstream_resume_schedule(mcp_request_t *req, mcp_upstream_resume_t *resume)
                                                     : MCP_UPSTREAM_RESUME_LONG);
     resume->tries++;
 
-    mcp_call_trace(req->call, "request %u: its stream has ended before the "
-                   "response, to be resumed", req->breq.request);
+    mcp_call_trace(req->call,
+                   "request %u: the stream of its MCP server has ended before "
+                   "the response, and will be resumed", req->breq.request);
     mcp_call_set_timer(req->call);
 }
 
 
-/* Sets msg to the fault of the call, because its stream cannot be resumed. */
+/* Called if the stream cannot be resumed: sets msg to the fault of the call.
+ * Returns 0. */
 static int
 mcp_upstream_resume_fail(mcp_request_t *req, mcp_upstream_resume_t *resume,
     mcp_backend_msg_t *msg)
@@ -120,8 +125,7 @@ mcp_upstream_resume_fail(mcp_request_t *req, mcp_upstream_resume_t *resume,
 
     detail = NULL;
 
-    /* the message may be processed again, when the stream of the client has
-     * room; but it is logged only once */
+    /* logs only once, although a held message is processed again */
 
     if (!resume->failed) {
         resume->failed = 1;
@@ -130,7 +134,8 @@ mcp_upstream_resume_fail(mcp_request_t *req, mcp_upstream_resume_t *resume,
 
         snprintf(why, sizeof(why), "the server responded to GET with HTTP %d",
                  msg->status);
-        mcp_call_log(req->call, MCP_LOG_WARN, "could not resume its stream",
+        mcp_call_log(req->call, MCP_LOG_WARN,
+                     "could not resume the stream of its MCP server",
                      msg->status ? why : msg->detail);
     }
 
@@ -143,8 +148,9 @@ mcp_upstream_resume_fail(mcp_request_t *req, mcp_upstream_resume_t *resume,
 }
 
 
-/* Processes the fault or the error with which a stream of the call has ended,
- * the first one if resume is NULL. */
+/* Processes the fault or error with which a stream of the call, or a GET
+ * request that resumes it, has ended. Returns the values of
+ * mcp_upstream_resume(). */
 static int
 mcp_upstream_resume_broken(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
@@ -210,8 +216,8 @@ mcp_upstream_resume(mcp_request_t *req, mcp_backend_msg_t *msg)
         return 0;
     }
 
-    /* an error of the HTTP request is not the response of the call; a held
-     * message has no status */
+    /* an error with an HTTP status is not the response of the call; in a held
+     * message only "failed" shows this */
 
     if (msg->status || resume->failed) {
         return mcp_upstream_resume_broken(req, msg);

@@ -13,8 +13,8 @@
 #include "store/mcp_store_upstream_stats.h"
 
 
-/* How long an unused session is remembered, ms. A server forgets a session
- * that is not used for some time; the next request then opens a new one. */
+/* Time for which an unused session stays in the zone, ms. If the server has
+ * dropped the session in the meantime, the next request opens a new one. */
 #define MCP_UPSTREAM_SESSION_KEEP  (24 * 3600 * 1000ull)
 
 
@@ -72,7 +72,7 @@ mcp_upstream_session_is_used(const mcp_request_t *req)
 
 /* --- the session in the zone --- */
 
-/* Returns which requests share the session of a request. */
+/* Returns which other requests use the same session as a request. */
 static mcp_upstream_of_e
 mcp_upstream_session_sharing(const mcp_request_t *req)
 {
@@ -99,8 +99,8 @@ mcp_upstream_session_sharing(const mcp_request_t *req)
 }
 
 
-/* Returns 1 if the session declares the capabilities of the client, so that the
- * server may ask it: not if clients with different ones share it. */
+/* Returns 1 if this server declares the client's capabilities in the session:
+ * not if clients with different capabilities share the session. */
 static int
 mcp_upstream_session_declares(const mcp_request_t *req)
 {
@@ -110,7 +110,7 @@ mcp_upstream_session_declares(const mcp_request_t *req)
 }
 
 
-/* Computes the key under which other requests find the session. */
+/* Computes the key of the session, and sets the members about its sharing. */
 static int
 mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
 {
@@ -225,8 +225,8 @@ mcp_upstream_session_text(const mcp_upstream_session_t *session,
 
 /*
  * Adds a new session to the zone. If another request of the caller has added
- * one meanwhile, or the zone has no room, the session remains that of this
- * request alone.
+ * one in the meantime, the client's own session has ended, or the zone has no
+ * room, no other request can use the session.
  */
 static void
 mcp_upstream_session_share(mcp_request_t *req)
@@ -274,8 +274,8 @@ mcp_upstream_session_share(mcp_request_t *req)
 }
 
 
-/* Forgets a session that the server has lost. A session that another request
- * has opened meanwhile stays in the zone. */
+/* Removes a session that has ended from its request, and from the zone unless
+ * the zone has a newer session. */
 static void
 mcp_upstream_session_forget(mcp_request_t *req)
 {
@@ -393,7 +393,7 @@ mcp_upstream_session_close(mcp_request_t *req)
         return MCP_ERR_MEMORY;
     }
 
-    /* other clients of the principal may use the session */
+    /* a session that other clients of the principal may use is not ended */
 
     if (req->session->of != MCP_UPSTREAM_OF_CLIENT
         || !mcp_upstream_session_find(req))
@@ -478,7 +478,7 @@ mcp_upstream_session_body(mcp_request_t *req, mcp_str_t body,
 }
 
 
-/* Sets a body that was written for this request, and frees it. */
+/* Makes the text in out the body of the next backend request; frees out. */
 static int
 mcp_upstream_session_written(mcp_request_t *req, mcp_buf_t *out,
     mcp_str_t method)
@@ -535,8 +535,8 @@ mcp_upstream_session_cancel(mcp_request_t *req)
 }
 
 
-/* Sets the variable with the state of the session, for the backend request and
- * for the client that waits for the response. */
+/* Sets the variable with the state of the session ("hit", "init" or "again"),
+ * also in the exchange of the client that waits for the response. */
 static void
 mcp_upstream_session_put_state(mcp_request_t *req)
 {
@@ -629,8 +629,8 @@ mcp_upstream_session_prepare(mcp_request_t *req)
 
 /* --- responses --- */
 
-/* Calls the server again with the next step, as soon as the running backend
- * request has ended. */
+/* Makes "step" the next step. Its backend request starts as soon as the running
+ * one has ended. */
 static void
 mcp_upstream_session_next(mcp_request_t *req, mcp_upstream_step_e step)
 {
@@ -643,7 +643,7 @@ mcp_upstream_session_next(mcp_request_t *req, mcp_upstream_step_e step)
 }
 
 
-/* Changes a message to a fault that the client gets. */
+/* Changes a message to a fault for the client. Returns 0. */
 static int
 mcp_upstream_session_fault(mcp_backend_msg_t *msg, mcp_fault_e fault,
     const char *detail)
@@ -656,7 +656,8 @@ mcp_upstream_session_fault(mcp_backend_msg_t *msg, mcp_fault_e fault,
 }
 
 
-/* Returns 1 if a fault means that the server cannot be used in any form. */
+/* Returns 1 if a message is a fault which means that a request of another form
+ * would fail as well. */
 static int
 mcp_upstream_session_is_down(const mcp_backend_msg_t *msg)
 {
@@ -668,9 +669,8 @@ mcp_upstream_session_is_down(const mcp_backend_msg_t *msg)
 }
 
 
-/* Called if a server does not serve 2026-07-28. If the caller has a session
- * there, it is used; otherwise the response to initialize shows whether the
- * server has sessions. */
+/* Called if a server does not serve 2026-07-28. The request uses the session of
+ * its caller; if there is none, the response to initialize shows the form. */
 static void
 mcp_upstream_session_discovered_older(mcp_request_t *req)
 {
@@ -720,8 +720,8 @@ mcp_upstream_session_discovered(mcp_request_t *req, mcp_backend_msg_t *msg)
 }
 
 
-/* Called for the response to initialize if the form of the server has to be
- * found out. Returns 1 if the server works without sessions. */
+/* Called for the response to initialize. With "mcp_upstream auto", stores the
+ * form of the server. Returns 1 if that is the form without sessions. */
 static int
 mcp_upstream_session_is_stateless(mcp_request_t *req)
 {
@@ -807,8 +807,9 @@ mcp_upstream_session_opened(mcp_request_t *req, mcp_backend_msg_t *msg)
 
 /*
  * Processes the response to the client's request. If the server has not
- * executed it, because it has lost the session or serves another form than the
- * one that was found out, the request is sent again, once.
+ * executed the request, because it has lost the session or no longer has the
+ * form that was found out, sends the request again, once, and returns 1;
+ * otherwise returns 0.
  */
 static int
 mcp_upstream_session_answered(mcp_request_t *req, mcp_backend_msg_t *msg)
@@ -873,8 +874,8 @@ mcp_upstream_session_step(mcp_request_t *req, mcp_backend_msg_t *msg)
 
     case MCP_UPSTREAM_STEP_OPENED:
 
-        /* the client gets a fault if the server could not be reached; a server
-         * that has refused the notification may still accept the request */
+        /* fails if the server could not be reached; but a server that has
+         * refused the notification may still accept the request */
 
         if (mcp_upstream_session_is_down(msg)) {
             return 0;
@@ -920,7 +921,7 @@ mcp_upstream_session_message(mcp_request_t *req, mcp_backend_msg_t *msg)
         return 1;
     }
 
-    /* requests that wait for a session get the same fault */
+    /* requests that wait for this session get the same fault */
 
     if (!mcp_upstream_session_is_call(req)) {
         mcp_upstream_wait_release(req->session,

@@ -39,7 +39,8 @@
 #define MCP_UPSTREAM_SESSION_ID  256
 
 
-/* The message of the next or the running backend request. */
+/* The step of a request in its session, by the message that its running backend
+ * request or, if none runs, the next one sends. */
 typedef enum {
     MCP_UPSTREAM_STEP_CALL = 0,        /* the client's request */
     MCP_UPSTREAM_STEP_RESUME,          /* HTTP GET, see
@@ -55,60 +56,64 @@ typedef enum {
 /* The session that a request of a call uses. */
 struct mcp_upstream_session_s {
     mcp_upstream_step_e  step;
-    mcp_upstream_step_e  after;        /* CANCEL or CLOSE: its backend request
-                                          is queued, but not prepared yet;
-                                          otherwise CALL */
-    mcp_upstream_of_e    of;           /* which requests share it */
+    mcp_upstream_step_e  after;        /* CANCEL or CLOSE: the backend request
+                                          of this step is queued, but not
+                                          prepared yet; otherwise CALL */
+    mcp_upstream_of_e    of;           /* which requests share the session */
     unsigned char        key[MCP_DIGEST_LEN];   /* key of its value in the
                                                    zone */
     char                 affinity[MCP_STREAM_TEXT_LEN];  /* the key as text */
     mcp_str_t            version;      /* revision that the server has chosen,
-                                          static text; empty: there is no
-                                          session yet */
+                                          static text; empty: the session is not
+                                          open yet */
     uint32_t             form;         /* form that this request has found out,
                                           0: none; see
                                           mcp_upstream_detect_form.c */
-    size_t               len;          /* length of id; 0: the server has
-                                          given none */
+    size_t               len;          /* length of id; 0: the server has sent
+                                          no session id */
     char                 id[MCP_UPSTREAM_SESSION_ID];
-    mcp_request_t       *req;          /* the request that uses it */
-    mcp_upstream_resume_t  *resume;    /* the stream of the call, once it has
-                                          broken off; NULL: it has not */
+    mcp_request_t       *req;          /* the request that uses the session */
+    mcp_upstream_resume_t  *resume;    /* state of a stream that ended without
+                                          the response; NULL: no stream has
+                                          ended so */
 
-    /* a session that is being opened */
+    /* members of a session that is being opened */
     mcp_upstream_session_t   *next;    /* next one in worker->openings */
     mcp_upstream_session_t  **link;    /* address of the pointer to this one in
                                           that list; NULL: not in it */
-    mcp_upstream_session_t   *waiting; /* requests that wait for it, oldest
-                                          first */
+    mcp_upstream_session_t   *waiting; /* requests that wait for the session,
+                                          oldest first */
     unsigned                  n_waiting;
     uint64_t             alone_until;  /* when the waiting requests are started
                                           even if the server has not responded
                                           to the first request in the session,
                                           ms */
 
-    /* a request that waits */
-    mcp_upstream_session_t   *opener;  /* for which it waits; NULL: it does not
-                                          wait */
-    mcp_upstream_session_t   *sibling; /* next one that waits for it */
-    uint64_t             wait_until;   /* when it fails if it still waits, ms;
-                                          0: it has not waited */
+    /* members of a request that waits for a session */
+    mcp_upstream_session_t   *opener;  /* session for which the request waits;
+                                          NULL: the request does not wait */
+    mcp_upstream_session_t   *sibling; /* next request that waits for the same
+                                          session */
+    uint64_t             wait_until;   /* when the request fails if it still
+                                          waits, ms; 0: it has not waited */
 
-    /* the GET stream of the session */
+    /* members for the GET stream of the session */
     mcp_upstream_session_t   *listener;        /* next one in
                                                   worker->listeners */
     mcp_upstream_session_t  **listener_link;   /* address of the pointer to this
                                                   one in that list; NULL: not in
                                                   it */
-    unsigned             listened:1;   /* 1: the request has waited for the
-                                          stream, or did not have to */
-    unsigned             listen_waits:1;       /* 1: it waits for the stream */
+    unsigned             listened:1;   /* 1: the request uses the GET stream,
+                                          and does not wait for it again */
+    unsigned             listen_waits:1;       /* 1: the request waits for the
+                                                  GET stream */
 
     unsigned             own:1;        /* 1: no other request can use the
-                                          session, so this one ends it */
+                                          session, so this request ends it */
     unsigned             shared:1;     /* 1: the session is in the zone */
-    unsigned             declares:1;   /* 1: it declares the capabilities of the
-                                          client */
+    unsigned             declares:1;   /* 1: this server declares the
+                                          capabilities of the client in the
+                                          session */
     unsigned             opened:1;     /* 1: this request has opened a
                                           session, or tried to */
     unsigned             lost:1;       /* 1: the server has lost a session of
@@ -154,11 +159,12 @@ int mcp_upstream_session_close(mcp_request_t *req);
 int mcp_upstream_session_prepare(mcp_request_t *req);
 
 /*
- * Processes a message of the server, if it concerns the session and not the
+ * Processes a message of the server if it concerns the session and not the
  * client's request.
  *
- * Returns 1 if the message is processed, or 0: it is the response to the
- * client's request, or a fault that the client gets.
+ * Returns 1 if the message is processed, or 0: the caller has to process msg,
+ * which is the response to the client's request or a fault that the client
+ * gets.
  */
 int mcp_upstream_session_message(mcp_request_t *req, mcp_backend_msg_t *msg);
 
@@ -170,24 +176,26 @@ void mcp_upstream_session_set_step(mcp_request_t *req,
  * server, because two callers of one session may use the same id. */
 mcp_str_t mcp_upstream_session_id(const mcp_request_t *req, char text[24]);
 
-/* Sets a body that is a text of this module, and the method in it. */
+/* Makes a text of this module the body of the next backend request; method is
+ * the JSON-RPC method in the text. */
 void mcp_upstream_session_body(mcp_request_t *req, mcp_str_t body,
     mcp_str_t method);
 
-/* Called when the request times out. If it opens a session, the requests that
- * wait for it fail, too. */
+/* Called when the request times out. If it is opening a session, the requests
+ * that wait for this session fail as well. */
 void mcp_upstream_session_timeout(mcp_request_t *req);
 
 /* Called when a backend request of "req" has ended. Starts the step CANCEL or
  * CLOSE if one is due. */
 void mcp_upstream_session_end(mcp_request_t *req);
 
-/* Makes the step that mcp_upstream_session_end() has started the current one.
- * Returns 1, or 0 if there is none. */
+/* Makes the step CANCEL or CLOSE that mcp_upstream_session_end() has queued the
+ * current step. Returns 1, or 0 if there is no such step. */
 int mcp_upstream_session_start_after(mcp_request_t *req);
 
-/* Returns 1 if the last backend request for the client's request has ended:
- * another one may follow, which cancels the call or ends the session. */
+/* Returns 1 if the last backend request that sent or resumed the client's
+ * request has ended. A backend request that cancels the call or ends the
+ * session may follow, and does not count. */
 int mcp_upstream_session_was_call(const mcp_request_t *req);
 
 /* Returns 1 if the next backend request belongs to a session, or to a step that

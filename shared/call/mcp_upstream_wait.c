@@ -78,7 +78,7 @@ mcp_upstream_wait_end(mcp_upstream_session_t *session)
     session->opener->n_waiting--;
     session->opener = NULL;
 
-    /* the action MCP_ACT_PREPARE may still be in the queue */
+    /* removes the action MCP_ACT_PREPARE, which may still be in the queue */
 
     req = session->req;
     mcp_worker_unqueue(req->call->worker, &req->breq.queued);
@@ -114,8 +114,7 @@ mcp_upstream_wait_start(mcp_request_t *req, mcp_fault_e fault)
         return;
     }
 
-    /* the failure may end the call, which must not be freed before the last
-     * line */
+    /* keeps the call, which the failure may end, until the last line */
 
     mcp_call_retain(req->call);
 
@@ -166,7 +165,8 @@ mcp_upstream_wait_leave(mcp_upstream_session_t *session)
 }
 
 
-/* Returns 1 if the request sends the first request in its session, alone. */
+/* Returns 1 if the request is the first one in its session, and requests that
+ * wait for the session are not started yet. */
 static int
 mcp_upstream_wait_is_alone(const mcp_request_t *req)
 {
@@ -217,8 +217,8 @@ mcp_upstream_wait_timeout(mcp_request_t *req)
 
     mcp_upstream_wait_end(req->session);
     mcp_call_log(req->call, MCP_LOG_ERROR, "failed",
-                 "waited 10 s in vain for the session at the MCP server that "
-                 "another request opens");
+                 "another request did not open the session at the MCP server "
+                 "within 10 s");
     mcp_call_fail(req, MCP_FAULT_UPSTREAM_SESSION);
 
     return 1;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Requests that wait for a session at an MCP server. One request of a process
- * opens the session of a caller, and others wait, so that each caller has only
- * one session.
+ * Requests that wait for a session at an MCP server. In each process, one
+ * request opens the session of a caller, and the caller's other requests wait,
+ * so that each caller has only one session.
  *
  * The first request in a new session is sent alone: a server that stores its
  * sessions without locks may lose the session if it gets several requests at
- * once. The others wait until the server has begun to respond, at most for a
- * second.
+ * once. The other requests are sent when the server has begun to respond to the
+ * first one, at most MCP_UPSTREAM_ALONE_TIME later.
  */
 
 
@@ -29,35 +29,38 @@
 #define MCP_UPSTREAM_ALONE_TIME  1000
 
 
-/* Adds a session to the list worker->openings; does nothing if the list has
- * it. */
+/* Adds a session to worker->openings, the list of sessions that are being
+ * opened; does nothing if the session is in the list. */
 void mcp_upstream_wait_list(mcp_upstream_session_t *session);
 
 /*
- * Makes a request wait if another one of this process opens its session.
+ * Makes a request wait if another request of this process is opening the same
+ * session.
  *
- * Returns MCP_OK if none does, or
- *   MCP_AGAIN      it waits: it is started again when the other request has
- *                  opened the session, and fails with the other request
+ * Returns MCP_OK if no request is opening the session, or
+ *   MCP_AGAIN      the request waits: it is started again when the other
+ *                  request has opened the session, and fails if that fails
  *   MCP_ERR_LIMIT  MCP_UPSTREAM_WAITING requests wait already
  */
 int mcp_upstream_wait_begin(mcp_upstream_session_t *session);
 
-/* Removes a session from those that are being opened. Requests that wait for it
- * are started or, if fault is not MCP_FAULT_NONE, fail. Does nothing if the
- * session is not being opened. */
+/* Removes a session from worker->openings. Starts the requests that wait for
+ * the session or, if fault is not MCP_FAULT_NONE, lets them fail with this
+ * fault. Does nothing if the session is not in the list. */
 void mcp_upstream_wait_release(mcp_upstream_session_t *session,
     mcp_fault_e fault);
 
-/* Called when a request is over: it waits no longer, and requests that wait for
- * it are started. */
+/* Called when a request is over: the request no longer waits, and requests that
+ * wait for its session are started. */
 void mcp_upstream_wait_leave(mcp_upstream_session_t *session);
 
 /* Starts a request that has waited or, if fault is not MCP_FAULT_NONE, lets it
  * fail. Does nothing if its call is over. */
 void mcp_upstream_wait_start(mcp_request_t *req, mcp_fault_e fault);
 
-/* Called when the server has begun to respond with a success status. */
+/* Called when the server has begun to respond with a success status. If this
+ * was the first request in its session, starts the requests that wait for the
+ * session. */
 void mcp_upstream_wait_head(mcp_request_t *req);
 
 /* Returns when requests that wait for req have to be started, ms, or
@@ -70,8 +73,8 @@ void mcp_upstream_wait_timer(mcp_request_t *req, uint64_t now);
 /* Returns 1 if the request waits for a session or for its GET stream. */
 int mcp_upstream_waits(const mcp_request_t *req);
 
-/* Fails a request that waits for a session, because its deadline has passed.
- * Returns 1, or 0 if it does not wait for one. */
+/* Called when the deadline of a request has passed. If the request waits for a
+ * session, fails it and returns 1; otherwise returns 0. */
 int mcp_upstream_wait_timeout(mcp_request_t *req);
 
 
