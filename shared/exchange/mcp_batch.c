@@ -18,7 +18,7 @@
 
 /* The messages of a batch. */
 typedef struct {
-    mcp_rpc_t          message;        /* becomes x->msg; only its method is
+    mcp_rpc_t          message;        /* message for x->msg: only its method is
                                           set ("batch"), for logs */
     mcp_rpc_t         *msgs;
     size_t             n;
@@ -27,8 +27,8 @@ typedef struct {
 } mcp_batch_t;
 
 
-/* Sets the response of a request that needs no backend: the local result, or a
- * fault. */
+/* Sets the response of a request in a batch that needs no backend: the server's
+ * own result, or a fault. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_batch_answered(mcp_exchange_t *x, mcp_request_t *req,
     const mcp_rpc_t *msg, mcp_routing_e routing, const mcp_routing_t *v,
@@ -116,8 +116,8 @@ mcp_batch_route(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
 }
 
 
-/* Initializes one request of the call for a message, with its response if no
- * backend is needed. */
+/* Initializes one request of the call from a message. Sets its response if it
+ * needs no backend. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_batch_add(mcp_exchange_t *x, mcp_request_t *req, const mcp_rpc_t *msg,
     mcp_buf_t *result)

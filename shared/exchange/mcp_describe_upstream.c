@@ -7,17 +7,18 @@
 #include "worker/mcp_answer.h"
 
 
-/* Time after a failed request for the description in which the server is not
- * asked again, ms. */
+/* Time after a failed request for the description, ms. During this time the
+ * server gets no further request for it. */
 #define MCP_DESCRIBE_RETRY    1000
 
-/* Time after which a request for the description that has had no response
- * counts as lost, because its client has disconnected, ms. It is longer than
- * such a request may take. */
+/* Time after which a request for the description without a response counts as
+ * lost, ms: the client for which it was made may have disconnected. It is
+ * longer than the maximum duration of such a request. */
 #define MCP_DESCRIBE_PENDING  11000
 
 
-/* Called when the server has answered, or has failed. */
+/* Called when the server has described itself, or has failed to do so. Responds
+ * to the client. */
 static void
 mcp_describe_end(mcp_exchange_t *x)
 {
@@ -67,7 +68,7 @@ mcp_describe_question(mcp_upstream_e upstream)
 }
 
 
-/* Starts the call that asks the server. */
+/* Starts the call that requests the description from the server. */
 static int
 mcp_describe_ask(mcp_exchange_t *x, mcp_upstream_e upstream)
 {
@@ -94,9 +95,9 @@ mcp_describe_ask(mcp_exchange_t *x, mcp_upstream_e upstream)
 }
 
 
-/* Returns 1 if the server should be asked for its description now: not soon
- * after a failure, and not while it is asked for another client, if a
- * description is known, which is then used. */
+/* Returns 1 if a description has to be requested now: there is no recent one,
+ * and no request has failed a moment ago. If an older description can be used,
+ * it is requested only if no other request for it is running. */
 static int
 mcp_describe_due(const mcp_exchange_t *x, const mcp_upstream_about_t *about,
     const mcp_target_t *target, uint64_t now)

@@ -96,7 +96,7 @@ mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
 }
 
 
-/* Responds to a POST without requests. */
+/* Responds with 202 to a POST whose messages get no response. */
 int
 mcp_dispatch_accepted(mcp_exchange_t *x)
 {
@@ -106,7 +106,7 @@ mcp_dispatch_accepted(mcp_exchange_t *x)
 }
 
 
-/* Initializes a request of a call. */
+/* Initializes a request of a call from a message and its routing decision. */
 void
 mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
     const mcp_routing_t *v)
@@ -167,8 +167,8 @@ mcp_dispatch_opens(const mcp_exchange_t *x, const mcp_method_t *method)
         return NULL;
     }
 
-    /* a notification has a stream as its response only if it is stream/resume,
-     * which was a notification in one draft */
+    /* of the notifications, only stream/resume has a stream as its response,
+     * because it was a notification in one draft */
 
     if (!method->opens
         || (x->msg->kind == MCP_RPC_NOTIFICATION
@@ -181,8 +181,8 @@ mcp_dispatch_opens(const mcp_exchange_t *x, const mcp_method_t *method)
 }
 
 
-/* Returns the fault that prevents a call which begins now from being stored at
- * this node, MCP_FAULT_NONE if there is none. */
+/* Returns the fault if this node could not store a new call, otherwise
+ * MCP_FAULT_NONE. */
 static mcp_fault_e
 mcp_dispatch_admission(mcp_exchange_t *x)
 {
@@ -238,9 +238,9 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v)
     int          rc;
     mcp_call_t  *call;
 
-    /* mcp_hook_request() must be called only once, because it has effects if a
-     * resumption method continues with the request: so all operations that may
-     * have to wait come before it */
+    /* all cluster operations come before mcp_hook_request(): this function may
+     * run again after them, but mcp_hook_request() must be called only once,
+     * because it has effects */
 
     rc = mcp_dispatch_admit(x);
 
@@ -357,9 +357,9 @@ mcp_dispatch_answer(mcp_exchange_t *x)
                                 mcp_null_str);
     }
 
-    /* begins a response only for methods whose result the server may write
-     * here (MCP_WANT_PLAIN); the result of any other method comes from a
-     * backend or a resumption method */
+    /* begins a response only for methods whose result this server may write
+     * (MCP_WANT_PLAIN); other results come from a backend or a resumption
+     * method */
 
     if (x->msg->row->want == MCP_WANT_PLAIN) {
         mcp_result_head(&x->answer.out, x->msg->id);
@@ -390,7 +390,7 @@ mcp_dispatch_discover(mcp_exchange_t *x)
 }
 
 
-/* Handles a message after the checks of its revision, session or client. */
+/* Handles a message whose revision, and session or client, were checked. */
 static int
 mcp_dispatch_request(mcp_exchange_t *x)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+/* The life of an exchange: creation, end, and its variables. Also the document
+ * with the metadata of a protected resource (RFC 9728). */
+
 #include "call/mcp_input.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "rpc/mcp_revision.h"
@@ -224,9 +227,9 @@ mcp_exchange_client_variables(mcp_exchange_t *x)
 }
 
 
-/* Returns the outcome of a call whose client has disconnected: in a revision
- * without sessions the disconnection cancels the call (2026-07-28,
- * basic/transports/streamable-http, "Cancellation"). */
+/* Returns the outcome of a call that ends because its client has disconnected.
+ * In a revision without sessions the disconnection cancels the call
+ * (2026-07-28, basic/transports/streamable-http, "Cancellation"). */
 static mcp_outcome_e
 mcp_exchange_left(const mcp_exchange_t *x)
 {
@@ -235,9 +238,9 @@ mcp_exchange_left(const mcp_exchange_t *x)
 }
 
 
-/* Sets the call's outcome when the server's request ends, if the call is over,
- * or ends because its client has disconnected (mcp_max_wait 0, or a call that
- * is bound to its connection). */
+/* Called when the server's request ends. Sets the outcome of the call if the
+ * call is over, or ends because its client has disconnected (mcp_max_wait 0, or
+ * mcp_call_is_bound()). */
 void
 mcp_exchange_last(mcp_exchange_t *x)
 {
@@ -329,7 +332,8 @@ mcp_exchange_variables(mcp_exchange_t *x)
 
 /* --- the document of a resource --- */
 
-/* The document of a resource, over HTTP (RFC 9728, 3). */
+/* The metadata of a protected resource, a JSON document that names the
+ * authorization servers of an endpoint (RFC 9728, 3). */
 
 /* Time for which clients and caches may keep the document, one hour. */
 #define MCP_EXCHANGE_DOCUMENT_AGE  "max-age=3600"
@@ -384,7 +388,7 @@ mcp_exchange_document(const mcp_auth_t *auth, mcp_str_t method,
         return;
     }
 
-    /* browsers send a preflight, because clients send the header
+    /* browsers send a preflight request first, because clients send the header
      * MCP-Protocol-Version */
 
     response->status = 204;

@@ -8,7 +8,8 @@
 #include "worker/mcp_answer.h"
 
 
-/* Maximum length of a list of names. */
+/* Maximum length of Access-Control-Request-Headers, bytes. The names in a
+ * longer header are ignored. */
 #define MCP_EXCHANGE_ASKED_MAX  4096
 
 
@@ -27,7 +28,8 @@ static const mcp_str_t  mcp_exchange_allowed[] = {
     (sizeof(mcp_exchange_allowed) / sizeof(mcp_exchange_allowed[0]))
 
 
-/* Returns the names that a preflight requests, empty if there are none. */
+/* Returns the header names that a preflight request asks for: the value of
+ * Access-Control-Request-Headers, empty if there is none. */
 static mcp_str_t
 mcp_exchange_asked_headers(const mcp_head_t *head)
 {
@@ -49,7 +51,8 @@ mcp_exchange_asked_headers(const mcp_head_t *head)
 }
 
 
-/* Removes the next name from a list. Returns 0 at its end. */
+/* Removes the next name from a comma-separated list. Returns 1, or 0 at the end
+ * of the list. */
 static int
 mcp_exchange_next_asked(mcp_str_t *list, mcp_str_t *name)
 {
@@ -82,8 +85,9 @@ mcp_exchange_next_asked(mcp_str_t *list, mcp_str_t *name)
 }
 
 
-/* Returns 1 if a header may repeat an argument of a tool call: its name begins
- * with "Mcp-", and mcp_exchange_allowed does not have it. */
+/* Returns 1 if a requested header is allowed in addition to those in
+ * mcp_exchange_allowed: its name begins with "Mcp-", so that it may repeat an
+ * argument of a tool call. */
 static int
 mcp_exchange_adds_asked(mcp_str_t name)
 {
@@ -215,7 +219,8 @@ mcp_exchange_cors(mcp_exchange_t *x, const mcp_head_t *head)
 
 /* --- responses without an exchange --- */
 
-/* Returns the value of the only header with that name, or a null string. */
+/* Returns the value of the header with this name; a null string if there is
+ * none or more than one. */
 static mcp_str_t
 mcp_exchange_single(const mcp_head_t *head, mcp_str_t name)
 {
@@ -240,7 +245,8 @@ mcp_exchange_single(const mcp_head_t *head, mcp_str_t name)
 }
 
 
-/* Returns the Origin if it may use the endpoint, or a null string. */
+/* Returns the value of Origin if this origin may use the endpoint, otherwise a
+ * null string. */
 static mcp_str_t
 mcp_exchange_admitted(const mcp_endpoint_t *endpoint, const mcp_head_t *head)
 {

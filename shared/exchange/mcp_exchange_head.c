@@ -103,11 +103,14 @@ mcp_exchange_read_target(mcp_exchange_t *x, const mcp_head_t *head,
 
 
 /*
- * Returns 1 if a second line of this header rejects the request at once.
- * Repetitions of MCP-Protocol-Version are rejected at once if neither value is
- * a revision without sessions. Repetitions of other headers that repeat the
- * body are only recorded: a revision without sessions rejects them when the
- * request's id is known, other revisions ignore them.
+ * Returns 1 if the request is rejected at once because this header is repeated;
+ * "first" and "second" are its values. Headers that neither repeat the body nor
+ * describe a trace must be single. MCP-Protocol-Version must be single if
+ * neither value is a revision without sessions.
+ *
+ * Repetitions of other headers are only recorded (x->head.twice). A revision
+ * without sessions rejects a repeated header that repeats the body later, when
+ * the id of the request is known.
  */
 static int
 mcp_exchange_is_single(const mcp_exchange_header_t *header, mcp_str_t first,
@@ -122,8 +125,8 @@ mcp_exchange_is_single(const mcp_exchange_header_t *header, mcp_str_t first,
 }
 
 
-/* Stores the value of a header of the table. Returns MCP_ERR_DENIED for a
- * repeated header that must be single. */
+/* Stores the value of a header if it is in the table. Returns MCP_OK, or
+ * MCP_ERR_DENIED for a repeated header that must be single. */
 static int
 mcp_exchange_keep_header(mcp_exchange_t *x, const mcp_header_t *h,
     unsigned *seen)
@@ -203,8 +206,8 @@ mcp_exchange_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 }
 
 
-/* Rejects a request whose Accept header lacks a media type, with the text of
- * the TypeScript SDK. */
+/* Rejects a request whose Accept header lacks a media type. The text of the
+ * error is that of the TypeScript SDK. */
 static int
 mcp_exchange_unacceptable(mcp_exchange_t *x)
 {
@@ -247,10 +250,11 @@ mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 
 
 /*
- * Handles a GET, DELETE or other method of a revision without sessions, which
- * has neither a session's stream nor the end of a session (2026-07-28,
- * basic/transports/streamable-http, "Earlier Streamable HTTP Revisions"). But
- * a GET with an event id resumes a stream if mcp_resume_stateless permits it.
+ * Handles HTTP methods other than POST for revisions without sessions, which
+ * have no GET stream of a session and no session to end (2026-07-28,
+ * basic/transports/streamable-http, "Earlier Streamable HTTP Revisions"). A GET
+ * with an event id resumes a stream if mcp_resume_stateless permits this;
+ * everything else is rejected.
  */
 static int
 mcp_exchange_route_stateless(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
@@ -270,7 +274,8 @@ mcp_exchange_route_stateless(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 }
 
 
-/* Continues according to the HTTP method. */
+/* Handles the request according to its HTTP method. Returns the values of
+ * mcp_exchange_head(). */
 static int
 mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 {
@@ -331,7 +336,8 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 }
 
 
-/* Reads the caller's identity as the server has authenticated it. */
+/* Reads the identity of the caller, which the web server has authenticated.
+ * Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_exchange_read_caller(mcp_exchange_t *x, const mcp_head_t *head)
 {
@@ -366,8 +372,8 @@ mcp_exchange_read_era(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-/* Returns the fault if no request with this principal can be served, or none
- * at all at present; otherwise MCP_FAULT_NONE. */
+/* Returns the fault if requests with this principal cannot be served, or if at
+ * present no requests can be served; otherwise MCP_FAULT_NONE. */
 static mcp_fault_e
 mcp_exchange_admit(const mcp_exchange_t *x, const mcp_head_t *head)
 {

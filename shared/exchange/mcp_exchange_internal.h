@@ -14,9 +14,9 @@
  *   mcp_initialize.c         initialize
  *   mcp_describe_upstream.c  the description of an MCP server
  *   mcp_listen.c             subscriptions/listen
- *   mcp_listen_filter.c      its filter
+ *   mcp_listen_filter.c      the filter of subscriptions/listen
  *   mcp_listen_task.c        subscriptions to tasks
- *   mcp_permission.c         access to single items
+ *   mcp_permission.c         access of callers to items
  *   mcp_routing_decision.c   which requests a backend answers
  *   mcp_task.c               tasks from their clients' point of view
  *   mcp_publish.c            the publish endpoint
@@ -33,7 +33,8 @@
 /* The routing decision for one message. */
 typedef enum {
     MCP_ROUTING_FAULT = 0,     /* respond with a fault */
-    MCP_ROUTING_LOCAL,         /* the result is in the buffer */
+    MCP_ROUTING_LOCAL,         /* the server itself responds, with the result in
+                                  the buffer "out" */
     MCP_ROUTING_CALL,          /* a backend responds */
     MCP_ROUTING_SILENT         /* a message that gets no response */
 } mcp_routing_e;
@@ -58,8 +59,8 @@ typedef struct {
 int mcp_exchange_origin_allowed(const mcp_endpoint_t *endpoint,
     const mcp_head_t *head, mcp_str_t origin, mcp_str_t host);
 
-/* Adds the headers that let the origin of the request read the response.
- * Returns MCP_OK or MCP_ERR_MEMORY. */
+/* Adds the CORS headers by which the browser lets the origin of the request
+ * read the response. Returns MCP_OK or MCP_ERR_MEMORY. */
 int mcp_exchange_cors(mcp_exchange_t *x, const mcp_head_t *head);
 
 
@@ -83,14 +84,16 @@ int mcp_dispatch(mcp_exchange_t *x, size_t len);
  * caller need not have the lock of the worker. */
 void mcp_dispatch_parse(mcp_exchange_t *x, size_t len);
 
-/* Responds to a POST without requests. */
+/* Responds with 202 to a POST whose messages get no response. */
 int mcp_dispatch_accepted(mcp_exchange_t *x);
 
 /* Creates a call from the message and starts it, unless a resumption method
- * responds to the message with another call. */
+ * responds with the stream of another call. Returns the values of
+ * mcp_exchange_body(). */
 int mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v);
 
-/* Starts a call that was created from the message of x. */
+/* Starts a call that was created from the message of x. Returns MCP_AGAIN,
+ * because the exchange waits for the call. */
 int mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call);
 
 /* Returns 1 if a request has no progress token, or one that can be passed to
@@ -107,7 +110,7 @@ int mcp_dispatch_token_usable(const mcp_rpc_t *msg);
  *
  * Returns MCP_OK and *fault, which may be MCP_FAULT_NONE; or, in an entry
  * function of mcp_operation_now(),
- *   MCP_AGAIN  stop and return this value
+ *   MCP_AGAIN  the entry function has to return this value
  */
 int mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     mcp_fault_e *fault);
@@ -116,17 +119,17 @@ int mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
  * MCP_OK, MCP_AGAIN and MCP_ERR_MEMORY. */
 mcp_fault_e mcp_dispatch_start_fault(int rc);
 
-/* Initializes a request of a call. */
+/* Initializes a request of a call from a message and its routing decision. */
 void mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
     const mcp_routing_t *v);
 
 /*
- * Sets x->answer.fault to the fault that prevents a new call from being
- * stored, at this node or because its session has too many calls at all nodes
- * together; or to MCP_FAULT_NONE. With a fault the call must not begin.
+ * Sets x->answer.fault to MCP_FAULT_NONE if a new call may begin. Otherwise
+ * sets it to the reason: this node cannot store the call, or its session has
+ * too many calls at all nodes together.
  *
  * Returns MCP_OK; or, in an entry function of mcp_operation_now(),
- *   MCP_AGAIN  stop and return this value
+ *   MCP_AGAIN  the entry function has to return this value
  */
 int mcp_dispatch_admit(mcp_exchange_t *x);
 

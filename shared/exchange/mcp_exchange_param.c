@@ -17,7 +17,7 @@ mcp_exchange_param_name(mcp_str_t name)
 
     prefix = mcp_tool_param_prefix;
 
-    /* few other names have hyphens at both positions */
+    /* compares the two hyphens first, because few other names have both */
 
     if (name.len <= prefix.len || name.data[3] != '-' || name.data[9] != '-'
         || !mcp_str_case_eq((mcp_str_t) { name.data, prefix.len }, prefix))

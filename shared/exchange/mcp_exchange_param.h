@@ -13,9 +13,10 @@
 
 /*
  * Stores the request's Mcp-Param-* headers: at most MCP_CATALOG_HEADERS_MAX
- * headers with MCP_TOOL_PARAMS_SIZE bytes together. If there are more,
- * calls of tools that have headers are rejected. To be called for revisions
- * without sessions only. Returns MCP_OK or MCP_ERR_MEMORY.
+ * headers with MCP_TOOL_PARAMS_SIZE bytes together. If there are more, stores
+ * none, and mcp_exchange_param_check() rejects calls of tools that need such
+ * headers. To be called for revisions without sessions only. Returns MCP_OK or
+ * MCP_ERR_MEMORY.
  */
 int mcp_exchange_param_read(mcp_exchange_t *x, const mcp_head_t *head);
 

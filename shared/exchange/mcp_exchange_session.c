@@ -15,7 +15,8 @@
 
 /* --- the end of a session at MCP servers --- */
 
-/* Stands for the JSON-RPC method in the log: the HTTP method of the request. */
+/* The method of the call that ends sessions at MCP servers. Logs show the HTTP
+ * method of the client's request in place of a JSON-RPC method. */
 static const mcp_method_t  mcp_session_close_method = {
     .name = mcp_str("DELETE"),
     .list_kind = MCP_METHOD_NO_LIST,
@@ -23,7 +24,8 @@ static const mcp_method_t  mcp_session_close_method = {
 };
 
 
-/* Called when all servers have responded, or have failed. */
+/* Called when all servers have responded to DELETE, or have failed. Responds to
+ * the client. */
 static void
 mcp_session_close_end(mcp_exchange_t *x)
 {
@@ -38,7 +40,7 @@ mcp_session_close_end(mcp_exchange_t *x)
 }
 
 
-/* Returns 1 if a target may be a server with sessions. */
+/* Returns 1 if a target may be an MCP server with sessions. */
 static int
 mcp_session_close_may(const mcp_endpoint_t *endpoint, unsigned target)
 {
@@ -105,8 +107,8 @@ mcp_session_close(mcp_exchange_t *x, int (*respond)(mcp_exchange_t *x))
         }
     }
 
-    /* the session has ended, so the call, which ends its sessions at the
-     * servers, does not belong to it */
+    /* the call does not belong to the client's session, because the session has
+     * ended */
 
     call->client.has_session = 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The session of a request. */
+/* Checks of the session and the revision of a request. */
 
 
 #ifndef MCP_EXCHANGE_SESSION_H_INCLUDED
@@ -23,10 +23,11 @@ mcp_fault_e mcp_exchange_check_session(mcp_exchange_t *x);
 void mcp_exchange_take_offers(mcp_exchange_t *x);
 
 
-/* The end of a client's session: its sessions at MCP servers with
- * "mcp_upstream session" end, too. */
+/* When a client's session ends, its sessions at MCP servers with "mcp_upstream
+ * session" or "auto" end as well. */
 
-/* Returns 1 if a target of the endpoint may be a server with sessions. */
+/* Returns 1 if the end of a session may have to end sessions at MCP servers: a
+ * target of the endpoint may be a server with sessions. */
 int mcp_session_close_needed(const mcp_endpoint_t *endpoint);
 
 

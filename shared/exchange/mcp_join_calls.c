@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Joining equal calls of tools with "x-mcp-join": calls with the same key, or
- * calls of one caller with the same arguments after the connection of the
- * first call's client was lost. A joined request reads the call's stream in
- * addition to its consumer: the remaining events, and the response with the
- * request's own id.
+ * Joining equal calls of tools with "x-mcp-join" in the catalog. Calls are
+ * equal if they have the same key; or if one caller makes them with the same
+ * arguments, and the connection of the first call's client was lost. A joined
+ * request reads the stream of the call in addition to the stream's consumer. It
+ * gets the remaining events, and the response with its own id.
  *
- * Without a key, a request may join only a call whose client has not got the
- * response. As long as that client's connection seems to be alive, it is
- * unknown whether the client will get the response: the request waits until
+ * Without a key, a request may join a call only if the call's client has not
+ * got the response. While that client's connection seems to be alive, it is
+ * unknown whether the client will get the response. The request waits until
  * this is known, or for mcp_join_wait.
  */
 
@@ -27,7 +27,7 @@
 
 /* --- keys of equal calls --- */
 
-/* The digests by which equal calls are found, computed from the tool, and from
+/* Equal calls have the same digest, which is computed from the tool and from
  * the key or the arguments. */
 
 /* Maximum length of a client's "idempotencyKey", bytes. */
@@ -139,10 +139,14 @@ mcp_join_endpoint(const mcp_exchange_t *x)
 }
 
 
-/* Computes the digests. They depend on the revision, because results differ by
- * revision. Without a key they also depend on the kinds of questions that the
- * client takes, because a joined request gets the questions of the call. With a
- * key they do not: the key promises one execution. */
+/*
+ * Computes the digests in *join. Both kinds depend on the revision, because
+ * results differ by revision. A digest by arguments also depends on the kinds
+ * of questions that the client accepts, because a joined request gets the
+ * questions of the call. A digest by key does not, because the key promises
+ * that the tool is executed once. Returns MCP_OK, or an error of
+ * mcp_digest_params() or mcp_digest().
+ */
 static int
 mcp_join_digest(mcp_exchange_t *x, const mcp_routing_t *v, mcp_str_t key,
     mcp_join_t *join)
@@ -223,30 +227,30 @@ mcp_join_request(mcp_exchange_t *x, const mcp_routing_t *v, mcp_join_t *join)
 /* --- joining --- */
 
 /* Maximum number of attempts to join an equal call. An attempt fails if the
- * call is found, but is gone when the request attaches to it. */
+ * call is found, but does not exist any more when the request attaches to
+ * it. */
 #define MCP_JOIN_TRIES    4
 
 /*
- * Maximum number of attempts to register a request's call in the cluster as
- * the first of equal calls. An attempt fails if another node registered its
- * call first, but that call is gone when this node looks it up, or another
- * request of this node hides it: of many requests at once, in several
- * processes, one joins in each attempt, and the others try again.
+ * Maximum number of attempts to register a request's call in the cluster as the
+ * first of equal calls. An attempt fails if another node has registered its
+ * call first, and the request cannot join this one: it has ended by then, or
+ * another request of this node is registering a call, which is found instead.
+ * If many requests arrive at once, one of them succeeds in each attempt.
  */
 #define MCP_JOIN_CLAIMS   256
 
 
-/* Data of a request that may wait; begins with the structure to which x->join
- * points. */
+/* Data of a request that may join. x->join points to the first member. */
 typedef struct {
     mcp_join_t       join;
     mcp_routing_t    routing;
     uint64_t         until;            /* time at which the wait ends, ms; 0:
                                           the request has not waited yet */
-    unsigned         tries;            /* attempts to register the call in the
-                                          cluster */
-    unsigned         known:1;          /* 1: the state at other nodes was just
-                                          fetched */
+    unsigned         tries;            /* number of attempts to register the
+                                          call in the cluster */
+    unsigned         known:1;          /* 1: the mirror of the call that another
+                                          node has registered is up to date */
 } mcp_join_wait_t;
 
 #define mcp_join_waits(x)  ((mcp_join_wait_t *) (void *) (x)->join)
@@ -299,9 +303,9 @@ mcp_join_set(mcp_exchange_t *x, const mcp_routing_t *v)
 
 /* --- joined requests --- */
 
-/* Writes the error for a joined request that has not got the call's response,
- * because the call was cancelled or does not exist any more. Counts the
- * duration of the request in both cases. */
+/* Called when a joined request ends. If it has not got the call's response,
+ * because the call was cancelled or freed, writes an error. Counts the duration
+ * of the request in either case. */
 static void
 mcp_join_last(mcp_exchange_t *x)
 {
@@ -319,9 +323,10 @@ mcp_join_last(mcp_exchange_t *x)
 }
 
 
-/* Returns the number of the event after which a joined reader begins. While
- * the call asks its client for input, these are all stored events, because the
- * client may not have read the question. */
+/* Returns the number of the event after which a joined reader begins. For a
+ * call that has ended, the reader gets only the response. While the call asks
+ * its client for input, the reader gets all stored events, because the client
+ * may not have read the question. Otherwise it gets only new events. */
 static uint64_t
 mcp_join_after(const mcp_stream_info_t *info)
 {
@@ -356,8 +361,8 @@ mcp_join_joined(mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* Responds with a CreateTaskResult for a call that is a task; the call's own
- * client has got such a result, too. */
+/* Responds with a CreateTaskResult for a call that is a task, as the call's own
+ * client has got it. Returns the values of mcp_exchange_body(). */
 static int
 mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -383,9 +388,12 @@ mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* Makes x a joined reader. If the call is a task, and the client of x can poll
- * tasks, responds with the task instead. Returns MCP_ERR_NOT_FOUND if the call
- * does not exist any more. */
+/*
+ * Makes x a joined reader of the call. If the call is a task, and the client of
+ * x can poll tasks, responds with the task instead. Returns the values of
+ * mcp_exchange_body(), or
+ *   MCP_ERR_NOT_FOUND  the call does not exist any more
+ */
 static int
 mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -444,9 +452,9 @@ mcp_join_find(mcp_exchange_t *x, mcp_stream_info_t *info)
 }
 
 
-/* Returns 1 if it is unknown whether x can join the call: the call is held,
- * because other nodes may not have it yet; or x has no key, and the call's
- * client may still get the response. */
+/* Returns 1 if it is unknown whether x can join the call. There are two cases:
+ * the call is held, because other nodes may not have it yet; or x has no key,
+ * and the call's client may still get the response. */
 static int
 mcp_join_is_open(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -454,8 +462,8 @@ mcp_join_is_open(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* Returns 1 if the request still has to wait. The request is woken for each
- * event of the call, but most events do not end its wait. */
+/* Returns 1 if the request still has to wait. Each event of the call wakes the
+ * request, but most events do not end its wait. */
 static int
 mcp_join_still(mcp_exchange_t *x)
 {
@@ -478,8 +486,8 @@ mcp_join_leave(mcp_exchange_t *x)
 }
 
 
-/* Ends the wait: joins the call that exists now, or creates a call. Then
- * queues the action for the response, unless the request waits again. */
+/* Ends the wait of a request: joins the call that exists now, or creates a
+ * call. Queues the action for the response, unless the request waits again. */
 static void
 mcp_join_again(mcp_exchange_t *x)
 {
@@ -523,9 +531,10 @@ mcp_join_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 }
 
 
-/* Sets the timer of a waiting request. After mcp_join_wait, a request waits
- * only for a held call, whose node waits for the cluster; the timer then
- * expires every MCP_OPERATION_TIME. */
+/* Sets the timer of a waiting request. The timer first expires after
+ * mcp_join_wait. After that, the request waits only if the call is held,
+ * because its node waits for the cluster; the timer then expires every
+ * MCP_OPERATION_TIME. */
 static void
 mcp_join_arm(mcp_exchange_t *x)
 {
@@ -608,8 +617,8 @@ mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
         return MCP_DONE;
     }
 
-    /* if the connection that began the call ended before x was attached, it did
-     * not wake x */
+    /* the connection of the call's client may have ended before x was attached:
+     * that did not wake x */
 
     if (!mcp_join_still(x)) {
         mcp_join_leave(x);
@@ -627,10 +636,10 @@ mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* --- both --- */
+/* --- joining or waiting --- */
 
-/* Joins an existing call, or waits for its client's connection. Returns the
- * values of mcp_join(). */
+/* Joins an equal call or, while it is unknown whether x can join the call,
+ * waits. Returns the values of mcp_join(). */
 static int
 mcp_join_lookup(mcp_exchange_t *x)
 {
@@ -658,9 +667,9 @@ mcp_join_lookup(mcp_exchange_t *x)
 
         if (mcp_join_is_open(x, &info) && rc == MCP_DONE) {
 
-            /* it is still unknown whether x can join the call, and x cannot
-             * wait: without a key x gets a separate call, with a key only an
-             * error */
+            /* x cannot wait any longer: without a key its own call is started,
+             * with a key it gets an error, because a second execution is not
+             * allowed */
 
             if (!x->join->once) {
                 return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
@@ -717,8 +726,8 @@ mcp_join_fault(int rc)
 }
 
 
-/* Handles the result of mcp_operation_first(): starts the call if it is the
- * first one at all nodes, otherwise frees it and tries to join the first
+/* Handles the result rc of mcp_operation_first(). If the call of x is the first
+ * one at all nodes, starts it. Otherwise frees it, and tries to join the first
  * one. */
 static void
 mcp_join_claimed(mcp_exchange_t *x, int rc)
@@ -742,8 +751,8 @@ mcp_join_claimed(mcp_exchange_t *x, int rc)
 }
 
 
-/* Registers the call in the cluster, if there is one. Returns the values of
- * mcp_join_begin(). */
+/* Registers the call in the cluster, or does nothing without a cluster. Returns
+ * the values of mcp_join_begin(). */
 static int
 mcp_join_claim(mcp_exchange_t *x, mcp_call_t *call)
 {

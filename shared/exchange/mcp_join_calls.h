@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Joining equal calls. */
+/* Joining: a request gets the messages and the response of an equal call that
+ * another request began. The comment in mcp_join_calls.c has the rules. */
 
 
 #ifndef MCP_JOIN_CALLS_H_INCLUDED
@@ -10,17 +11,22 @@
 #include "exchange/mcp_exchange_internal.h"
 
 
-/* Joins an equal call, which is active or has ended. Returns the values of
- * mcp_exchange_body(), or
- *   MCP_ERR_NOT_FOUND  there is none: the caller has to create a call */
+/*
+ * Joins a call that is equal to that of the request, if there is one. It may be
+ * active or have ended. Returns the values of mcp_exchange_body(), or
+ *   MCP_ERR_NOT_FOUND  there is no such call: the caller has to create one
+ */
 int mcp_join(mcp_exchange_t *x, const mcp_routing_t *v);
 
 /*
- * Allows other requests to join a call that is about to start. Returns the
- * values of mcp_exchange_body() if the request was rejected, waits, or joined
- * an equal call that began before; the call is then freed, unless it waits for
- * the cluster. Otherwise returns
- *   MCP_ERR_NOT_FOUND  the call is the first one and has to be started
+ * Allows other requests to join the request's own call, which is about to
+ * start. If an equal call has begun before, the request joins the equal call
+ * instead, or waits.
+ *
+ * Returns MCP_ERR_NOT_FOUND if the own call is the first one and the caller has
+ * to start it. All other values are those of mcp_exchange_body(): the request
+ * was rejected, waits, or has joined another call. Its own call was then freed,
+ * unless it waits for the cluster.
  */
 int mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call,
     const mcp_routing_t *v);

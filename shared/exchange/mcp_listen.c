@@ -2,10 +2,10 @@
 
 /*
  * Subscriptions. Each subscription has a stream of its own in the store, which
- * other requests cannot find and which ends with its connection: after a new
- * subscription, a client does not get missed notifications, but requests the
- * lists and resources again. The acknowledgement at the start and the result
- * at the end are written to the connection and are not in the log.
+ * other requests cannot find and which ends with its connection. A client that
+ * subscribes again does not get the notifications in between; it requests the
+ * lists and resources again. The acknowledgement at the start and the result at
+ * the end are written to the connection only.
  */
 
 #include "base/mcp_uri.h"
@@ -20,12 +20,11 @@
 #include "worker/mcp_notification.h"
 
 
-/* Maximum number of stored events of a subscription that its connection has
- * not sent. */
+/* Maximum number of events of a subscription that wait to be sent. */
 #define MCP_LISTEN_EVENTS  64
 
-/* Time after which a subscription's stream without a reader is freed: its
- * process has died. */
+/* Time after which the stream of a subscription is freed if it has no reader,
+ * because its process has died. */
 #define MCP_LISTEN_WAIT    10000       /* ms */
 
 #define MCP_LISTEN_READ    4096
@@ -174,9 +173,9 @@ mcp_listen_read(mcp_exchange_t *x)
 }
 
 
-/* Writes the result, which ends the subscription normally. Writes nothing if
- * the connection has sent only a part of an event, which happens if the reader
- * was too slow. */
+/* Writes the result, by which a subscription ends normally. Writes nothing if
+ * only a part of the last event was sent, which happens if the client reads too
+ * slowly. */
 static void
 mcp_listen_last(mcp_exchange_t *x)
 {
@@ -212,8 +211,9 @@ static const mcp_resume_reader_t  mcp_listen_reader = {
     .last = mcp_listen_last
 };
 
-/* The subscription in the form of a resumption method. It is not in the
- * worker's list of methods, because clients cannot resume a subscription. */
+/* Reads and ends subscriptions by the hooks of a resumption method. It is not
+ * in the worker's list of methods, because clients cannot resume a
+ * subscription. */
 static const mcp_resume_method_t  mcp_listen_resume = {
     .name = { "listen", 6 },
     .reader = &mcp_listen_reader

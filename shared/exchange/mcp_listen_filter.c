@@ -75,8 +75,10 @@ mcp_listen_read_uris(mcp_exchange_t *x, const mcp_json_value_t *value,
 }
 
 
-/* Reads "taskIds". If the endpoint does not create tasks, ignores the member
- * like an unknown one. */
+/* Reads the member "taskIds" of a filter. If the endpoint does not create
+ * tasks, ignores the member like an unknown one. Returns MCP_OK, MCP_ERR_DENIED
+ * if the client has not declared the tasks extension, or an error of
+ * mcp_listen_task_filter(). */
 static int
 mcp_listen_read_tasks(mcp_exchange_t *x, const mcp_json_value_t *value,
     mcp_listen_filter_t *filter)
@@ -91,9 +93,9 @@ mcp_listen_read_tasks(mcp_exchange_t *x, const mcp_json_value_t *value,
 }
 
 
-/* Returns MCP_OK, MCP_ERR_SYNTAX if the member is invalid, MCP_ERR_DENIED if
- * the client has not declared the tasks extension that the member needs, or
- * another error of mcp_listen_task_filter(). */
+/* Reads one member of a filter. Returns MCP_OK, MCP_ERR_SYNTAX if the member is
+ * invalid, MCP_ERR_DENIED if the client has not declared the tasks extension
+ * that the member needs, or another error of mcp_listen_task_filter(). */
 static int
 mcp_listen_read_member(mcp_exchange_t *x, const mcp_listen_member_t *member,
     const mcp_json_value_t *value, mcp_listen_filter_t *filter)
@@ -193,8 +195,9 @@ mcp_listen_filter_honour(const mcp_exchange_t *x, mcp_listen_filter_t *filter)
 }
 
 
-/* Appends the URIs that the caller may read to uris, and the scopes that the
- * caller lacks for other URIs to scopes. Returns MCP_OK or MCP_ERR_MEMORY. */
+/* Sorts the requested URIs in raw: appends those that the caller may read to
+ * uris, and the scopes that the caller lacks for other URIs to scopes. Returns
+ * MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_listen_permit_uris(mcp_exchange_t *x, mcp_str_t raw, mcp_buf_t *uris,
     mcp_buf_t *scopes)

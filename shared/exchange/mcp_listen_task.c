@@ -6,8 +6,9 @@
 #include "worker/mcp_notification.h"
 
 
-/* Looks up all tasks of other nodes at the same time. Returns MCP_AGAIN while a
- * lookup is pending. Runs again after MCP_AGAIN, see
+/* Looks up all tasks in the filter that are at other nodes, at the same time.
+ * Returns MCP_OK, MCP_AGAIN while a lookup is pending, or an error of
+ * mcp_task_lookup(). Runs again after MCP_AGAIN, see
  * mcp_cluster_operation.h. */
 static int
 mcp_listen_task_query(mcp_exchange_t *x, const mcp_json_value_t *value)
@@ -187,9 +188,10 @@ mcp_listen_task_notify(mcp_exchange_t *x, const mcp_task_t *task)
 }
 
 
-/* Returns 1 if the task's state differs from the one that the client has got.
- * In a cluster a task may be marked as changed before Redis has the change; it
- * is marked again when Redis has it. */
+/* Returns 1 if the task's state "now" differs from the last state that the
+ * client was notified of, and records "now" as that state. In a cluster a task
+ * may be marked as changed before Redis has the change; it is marked again when
+ * Redis has it. */
 static int
 mcp_listen_task_differs(mcp_listen_task_t *entry, const mcp_store_lookup_t *now)
 {
@@ -214,7 +216,7 @@ mcp_listen_task_known(void *data, int rc)
     entry = data;
     entry->asking = 0;
 
-    /* the lookup has failed: the next pull repeats it */
+    /* the lookup has failed: the next read of the stream repeats it */
 
     if (rc != MCP_OK) {
         entry->changed = 1;
@@ -228,8 +230,8 @@ mcp_listen_task_known(void *data, int rc)
 }
 
 
-/* Returns 1 if a notification about the changed task can be written. Starts a
- * lookup if the task is at another node. */
+/* Returns 1 if a notification about a changed task can be written now. For a
+ * changed task of another node, starts a lookup first and returns 0. */
 static int
 mcp_listen_task_is_due(mcp_listen_task_t *entry)
 {
@@ -258,8 +260,8 @@ mcp_listen_task_is_due(mcp_listen_task_t *entry)
         return mcp_listen_task_differs(entry, &lookup);
     }
 
-    /* frees the result of the previous lookup, which is not needed any more:
-     * its notification was written */
+    /* frees the result of the previous lookup, because its notification was
+     * written */
 
     mcp_task_stream(entry->x, &entry->task, 1, &stream);
 
@@ -277,8 +279,9 @@ mcp_listen_task_is_due(mcp_listen_task_t *entry)
 }
 
 
-/* Writes a notification about one changed task; only one, because a task's
- * result may be long. Returns MCP_DONE if no task has changed. */
+/* Writes a notification about one changed task. Does not write several at once,
+ * because a task's result may be long. Returns MCP_OK, MCP_DONE if no task has
+ * changed, or MCP_ERR_MEMORY. */
 static int
 mcp_listen_task_send(mcp_exchange_t *x, mcp_listen_tasks_t *tasks)
 {

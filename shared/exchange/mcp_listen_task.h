@@ -20,14 +20,14 @@ typedef struct {
     mcp_task_t        task;
     mcp_exchange_t   *x;
     mcp_operation_t  *op;       /* lookup of a task that is at another node */
-    mcp_store_lookup_t sent;    /* state of which the client was last notified,
+    mcp_store_lookup_t sent;    /* last state that the client was notified of;
                                    at first the state at the start of the
                                    subscription */
     unsigned          changed:1;       /* 1: the client has to be notified of a
                                           change */
     unsigned          asking:1; /* 1: the lookup in "op" is pending */
-    unsigned          ready:1;  /* 1: the lookup has found a change: a
-                                   notification can be written */
+    unsigned          ready:1;  /* 1: the lookup in "op" has found a change, and
+                                   a notification can be written */
 } mcp_listen_task_t;
 
 
@@ -38,11 +38,14 @@ typedef struct {
 
 
 /*
- * Reads the ids in a filter, and stores the client's own tasks in *tasks.
+ * Reads the task ids in a filter, and stores those tasks in *tasks that belong
+ * to the client. Other ids are ignored.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX       the value is not an array of strings, or has too many
- *   MCP_AGAIN            stop and return this value: other nodes are queried
+ *   MCP_ERR_SYNTAX       the value is not an array of strings, or has more than
+ *                        MCP_LISTEN_TASKS_MAX ids
+ *   MCP_AGAIN            the entry function has to return this value, because
+ *                        other nodes are queried
  *   MCP_ERR_UNREACHABLE  the other nodes are unreachable
  *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL
@@ -58,8 +61,9 @@ int mcp_listen_task_subscribe(mcp_exchange_t *x,
 /* Appends the array of the tasks' ids. */
 void mcp_listen_task_ids(const mcp_listen_tasks_t *tasks, mcp_buf_t *out);
 
-/* The hook "read" of a subscription with tasks: replaces each mark of a change
- * by a notification with the task's current state. */
+/* The hook "read" of a subscription with tasks. Its stream contains a mark for
+ * each change of a task; the client gets a notification with the task's current
+ * state instead. */
 int mcp_listen_task_read(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
     mcp_subscription_splice_t *splice);
 

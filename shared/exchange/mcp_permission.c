@@ -141,9 +141,10 @@ mcp_permission_scope(mcp_exchange_t *x, mcp_str_t needed, mcp_str_t *scope)
 }
 
 
-/* Returns the permission for a resource that only templates match. The first
- * matching template that is visible decides, so hiding all matching templates
- * hides the resource. */
+/* Returns the permission for a resource that is not in the catalog itself, but
+ * may match templates. The first matching template that is visible to the
+ * caller decides. If all matching templates are hidden, the resource is
+ * hidden. */
 static mcp_permission_e
 mcp_permission_template(mcp_exchange_t *x, mcp_str_t uri, mcp_str_t *scope)
 {
@@ -169,8 +170,8 @@ mcp_permission_template(mcp_exchange_t *x, mcp_str_t uri, mcp_str_t *scope)
 }
 
 
-/* Returns 1 if the catalog has the item itself, and sets *needed to its
- * scopes. Templates that match a URI are not considered. */
+/* Returns 1 if the catalog has the item, and sets *needed to the scopes that
+ * the item requires. A resource that only matches a template does not count. */
 static int
 mcp_permission_find(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t name, mcp_str_t *needed)

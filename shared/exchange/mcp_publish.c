@@ -13,9 +13,9 @@
 #include "worker/mcp_notification.h"
 
 
-/* A call that is not found may still appear in the store until this time, ms,
- * and mcp_stream_after have passed since the creation of the publish URL. Until
- * then the publisher gets MCP_FAULT_CALL_EARLY. */
+/* Time in addition to mcp_stream_after, ms. A call that is younger may not have
+ * its stream in the store yet. Therefore a publisher whose URL is younger gets
+ * MCP_FAULT_CALL_EARLY if the call is not found. */
 #define MCP_PUBLISH_EARLY    5000
 
 struct mcp_publish_s {
@@ -152,8 +152,9 @@ mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-/* Puts a message into the inbox of the call that the token names. Returns
- * MCP_FAULT_FORBIDDEN if the token is not that of a call. */
+/* Puts a message into the inbox of the call that the request's token names.
+ * Returns MCP_FAULT_NONE, MCP_FAULT_FORBIDDEN if the token is not that of a
+ * call, or another fault. */
 static mcp_fault_e
 mcp_publish_to_call(mcp_exchange_t *x, mcp_str_t text)
 {
@@ -188,8 +189,8 @@ mcp_publish_to_call(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
-/* Delivers one message: a notification of a change to its subscribers, any
- * other message to the call. */
+/* Delivers one message: sends a notification of a change to its subscribers,
+ * and passes any other message to the call that the token names. */
 static mcp_fault_e
 mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
 {

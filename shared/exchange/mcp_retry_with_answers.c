@@ -34,8 +34,9 @@ mcp_retry_is(mcp_str_t state)
 
 /* --- the reader --- */
 
-/* Writes the error for a request whose call was cancelled, or is read by
- * another request. */
+/* Called when the request ends. If it has not got the response, because the
+ * call was cancelled or another request now reads its stream, writes an
+ * error. */
 static void
 mcp_retry_last(mcp_exchange_t *x)
 {
@@ -50,8 +51,8 @@ mcp_retry_last(mcp_exchange_t *x)
 }
 
 
-/* Makes x the reader of the stream after the event "after". Returns the values
- * of mcp_consumer_start_kept(). */
+/* Makes x the consumer of the stream, which reads the events after event
+ * "after". Returns the values of mcp_consumer_start_kept(). */
 static int
 mcp_retry_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t after)
@@ -146,7 +147,8 @@ mcp_retry_deliver(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN])
 
     mcp_buf_free(&text);
 
-    /* the call is over; its response may be in the stream */
+    /* MCP_ERR_NOT_FOUND: the call is over, and its response may be in the
+     * stream */
 
     return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
 }
@@ -196,8 +198,9 @@ mcp_retry(mcp_exchange_t *x, mcp_str_t state)
         return mcp_retry_refuse(x, MCP_ERR_NOT_FOUND);
     }
 
-    /* the answers first: x has to become the reader as soon as the stream is
-     * available, because otherwise this node reports that it has none */
+    /* delivers the answers first, because nothing may delay x from becoming the
+     * reader once the stream is available here: this node would report to the
+     * others that it has no reader */
 
     rc = mcp_retry_deliver(x, id);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Repeated requests with the answers to questions of an MCP server with
- * sessions, from clients without a session (2026-07-28, basic/patterns/mrtr).
- * The call of the first request is still running: the server has asked on its
- * stream (call/mcp_upstream_ask_stateless_client.h).
+ * The second request of a client without a session whose first request has
+ * ended with a question (2026-07-28, basic/patterns/mrtr), if the call of the
+ * first request is still running. This is so if an MCP server with sessions has
+ * asked the question, see call/mcp_upstream_ask_stateless_client.h. The second
+ * request contains the answers.
  */
 
 

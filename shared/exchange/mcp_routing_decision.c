@@ -75,8 +75,8 @@ mcp_routing_is_objects(const mcp_json_value_t *value)
 }
 
 
-/* Checks the form of the client's answers to the questions of the previous
- * response (2026-07-28, basic/patterns/mrtr). */
+/* Checks the form of the client's answers to questions, which are in the
+ * request's params (2026-07-28, basic/patterns/mrtr). */
 static mcp_routing_e
 mcp_routing_input(const mcp_rpc_t *msg, mcp_routing_t *v)
 {
@@ -111,9 +111,9 @@ mcp_routing_input(const mcp_rpc_t *msg, mcp_routing_t *v)
 static mcp_routing_e
 mcp_routing_call(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v)
 {
-    /* a client with a session must not forge these parameters, because the
-     * server itself adds them to later backend requests of such a client's
-     * call (mcp_input.c) */
+    /* a client with a session must not send these parameters, because this
+     * server itself adds them to later backend requests of such a client's call
+     * (mcp_input.c) */
 
     if (!mcp_client_is_stateless(&x->client)
         && (msg->request_state.type != MCP_JSON_NONE
@@ -362,9 +362,8 @@ mcp_routing_resource(mcp_exchange_t *x, const mcp_rpc_t *msg,
         break;
     }
 
-    /* the server itself handles subscriptions to the catalog's resources: the
-     * call needs no target, because it has no backend, and ends with the
-     * subscription */
+    /* this server itself handles subscriptions to resources of the catalog: a
+     * call without a target has no backend, and ends with the subscription */
 
     if (v->method->id != MCP_METHOD_RESOURCES_READ
         && x->endpoint->catalog != NULL)
@@ -419,10 +418,11 @@ mcp_routing_reference(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t *name,
 
 
 /*
- * Returns MCP_ROUTING_CALL if the item may be completed. A name that the
- * catalog does not have is passed to the backend, except a prompt of a
- * revision that requires an error, and except at an endpoint with mcp_allow
- * rules, where the response could reveal which names are hidden.
+ * Returns MCP_ROUTING_CALL if arguments of the item may be completed. A name
+ * that the catalog does not have is passed to the backend, with two exceptions:
+ * a prompt in a revision that requires an error; and any name at an endpoint
+ * with mcp_allow rules, because the backend's response could reveal which names
+ * are hidden.
  */
 static mcp_routing_e
 mcp_routing_completes(mcp_exchange_t *x, mcp_routing_t *v, mcp_list_e kind)
@@ -523,8 +523,9 @@ mcp_routing_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* Decides on a method of a resumption method; if the client has not declared
- * that resumption method, the method is unknown. */
+/* Decides on a request whose method belongs to a resumption method. If the
+ * client has not declared this resumption method, the request's method is
+ * unknown. */
 static mcp_routing_e
 mcp_routing_resume(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
     mcp_buf_t *out)
@@ -563,7 +564,7 @@ mcp_routing_decide(mcp_exchange_t *x, const mcp_rpc_t *msg,
     v->method = msg->row;
     v->target = MCP_NO_TARGET;
 
-    /* otherwise mcp_stateless_enter() has checked the method */
+    /* mcp_stateless_enter() has checked this for a client without a session */
 
     if (!v->method->session && !mcp_client_is_stateless(&x->client)) {
         return mcp_routing_fault(v, MCP_FAULT_METHOD_UNKNOWN, msg->method);
@@ -607,7 +608,7 @@ mcp_routing_decide(mcp_exchange_t *x, const mcp_rpc_t *msg,
         return mcp_routing_set_level(x, msg, v, out);
 
     case MCP_METHOD_INITIALIZE:
-        /* 2025-03-26, lifecycle: not part of a batch */
+        /* initialize must not be part of a batch (2025-03-26, lifecycle) */
         return mcp_routing_fault(v, MCP_FAULT_INVALID_REQUEST,
                                  mcp_str("initialize in a batch"));
 

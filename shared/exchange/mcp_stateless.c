@@ -209,9 +209,9 @@ mcp_stateless_envelope(mcp_exchange_t *x, mcp_stateless_error_t *r)
 }
 
 
-/* Rejects a request because a header contradicts the body. If the header is
- * missing, a proxy may have removed it, and clients do not report that: so it
- * is logged once for each process. */
+/* Rejects a request because a header is missing or contradicts the body. A
+ * missing header is logged, once in each process: a proxy may have removed it,
+ * which clients do not report. */
 static int
 mcp_stateless_mismatch(mcp_exchange_t *x, mcp_stateless_error_t *r,
     mcp_str_t name, mcp_str_t value)
@@ -311,8 +311,8 @@ mcp_stateless_version(mcp_exchange_t *x, mcp_stateless_error_t *r)
 }
 
 
-/* Returns 1 unless the method belongs to an extension that the endpoint does
- * not offer. */
+/* Returns 1 if the endpoint offers the extension to which the method belongs,
+ * or the method belongs to none. */
 static int
 mcp_stateless_offers(const mcp_exchange_t *x, const mcp_method_t *method)
 {
@@ -521,8 +521,9 @@ mcp_stateless_discover(const mcp_exchange_t *x, mcp_buf_t *out)
 }
 
 
-/* The error contains the served revisions, because it may be the only hint for
- * a client (2026-07-28, basic/versioning, "Backward Compatibility"). */
+/* The error contains the revisions of the endpoint, because a client may get
+ * them only from this error (2026-07-28, basic/versioning, "Backward
+ * Compatibility"). */
 int
 mcp_stateless_initialize(mcp_exchange_t *x)
 {

@@ -12,10 +12,10 @@
 
 
 /*
- * Determines whether the MCP-Protocol-Version header names a revision without
- * sessions and the endpoint serves one, stores the result and returns it. Only
- * this header shows to which kind of revision a message without params, or a
- * body that is not a message, belongs.
+ * Returns 1 if the MCP-Protocol-Version header names a revision without
+ * sessions and the endpoint serves one, otherwise 0; stores the result in x.
+ * Some messages show only by this header to which kind of revision they belong:
+ * those without params, and bodies that are not a message.
  */
 int mcp_stateless_read(mcp_exchange_t *x);
 
@@ -27,15 +27,17 @@ int mcp_stateless_era(const mcp_exchange_t *x);
  * basic/versioning, "Backward Compatibility"). */
 int mcp_stateless_is(const mcp_exchange_t *x);
 
-/* Initializes the client of x as one of the latest revision without sessions,
- * in whose form errors are then written. */
+/* Initializes the client of x as one of the latest revision without sessions.
+ * Errors before the client's own revision is known are written in the form of
+ * this revision. */
 void mcp_stateless_begin(mcp_exchange_t *x);
 
 /*
- * Checks the envelope and the headers of the request of x, and sets x->client.
+ * Checks the members of _meta that identify the client, and the headers that
+ * repeat the body. Sets x->client.
  *
  * Returns MCP_AGAIN if the request may proceed, or
- *   MCP_OK  it was rejected; or an error of mcp_answer_fault()
+ *   MCP_OK  the request was rejected; or an error of mcp_answer_fault()
  */
 int mcp_stateless_enter(mcp_exchange_t *x);
 

@@ -13,8 +13,8 @@
  * answers at the same time. */
 #define MCP_TASK_TRIES  16
 
-/* Interval and total time, ms, of queries for questions that the client has
- * answered, but that the cluster does not have yet. */
+/* Interval and maximum duration of queries to the cluster, ms, if a client has
+ * answered questions that the cluster does not have yet. */
 #define MCP_TASK_AHEAD_LOOKUP  50
 #define MCP_TASK_AHEAD_TIME    2000
 
@@ -22,9 +22,9 @@
 _Static_assert(MCP_STORE_QUESTIONS <= 32, "one bit for each question");
 
 
-/* Reads question k of a task's event.  Returns 0 at the end of the event or
- * after MCP_STORE_QUESTIONS questions: an event from Redis may have more, for
- * which the sets of questions have no bits. */
+/* Reads question k of a task's event. Returns 1, or 0 at the end of the event
+ * or after MCP_STORE_QUESTIONS questions. An event from Redis may have more,
+ * for which a set of questions has no bits. */
 static int
 mcp_task_next(mcp_json_iter_t *iter, unsigned k, mcp_str_t *key,
     mcp_json_value_t *value)
@@ -82,8 +82,9 @@ mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out)
 }
 
 
-/* Finds the client's response to the question with a key. Compares unescaped
- * keys, because the client may have escaped the key differently. */
+/* Sets *response to the client's response to the question with this key.
+ * Compares unescaped keys, because the client may escape the key in another
+ * way. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_task_response_to(mcp_arena_t *arena, mcp_str_t key,
     const mcp_json_value_t *responses, mcp_json_value_t *response)
@@ -102,9 +103,9 @@ mcp_task_response_to(mcp_arena_t *arena, mcp_str_t key,
 
 /*
  * Appends the client's answers to open questions in the form for the call: an
- * object with results by the index of the question. Sets the bits of the
- * questions that were answered in *bits, and the bits of all questions in
- * *all.
+ * object whose keys are the indexes of the questions. Sets the bits of the
+ * answered questions in *bits, and the bits of all questions of the event in
+ * *all. Returns MCP_OK or MCP_ERR_MEMORY.
  */
 static int
 mcp_task_gather(mcp_arena_t *arena, mcp_str_t questions, uint32_t given,
@@ -223,13 +224,14 @@ mcp_task_is_ahead(const mcp_json_value_t *responses, uint64_t seq)
 
 
 /*
- * Sends the responses for a task of another node to that node. To be called
- * before mcp_task_update(), which responds to the request. *input contains the
- * stream and the principal. Returns the values of
- * mcp_operation_client_input(), and runs again after MCP_AGAIN.
+ * Sends the client's answers for a task to the cluster, before
+ * mcp_task_update() responds to the request. *input contains the stream and the
+ * principal. Returns MCP_OK if no open question was answered, otherwise the
+ * values of mcp_operation_client_input(). Runs again after MCP_AGAIN, see
+ * mcp_cluster_operation.h.
  */
 static int
-mcp_task_update_unreachable(mcp_exchange_t *x, const mcp_task_t *task,
+mcp_task_update_elsewhere(mcp_exchange_t *x, const mcp_task_t *task,
     const mcp_json_value_t *responses, mcp_operation_client_input_t *input)
 {
     int                        rc;
@@ -242,10 +244,10 @@ mcp_task_update_unreachable(mcp_exchange_t *x, const mcp_task_t *task,
         return MCP_OK;
     }
 
-    /* the responses are for later questions than the cluster has, because
-     * without mcp_cluster_sync, or after Redis has lost its last writes, the
-     * task's own node shows questions before other nodes have them: queries
-     * the cluster again after MCP_TASK_AHEAD_LOOKUP */
+    /* the answers are for later questions than the cluster has. This happens
+     * without mcp_cluster_sync, or if Redis has lost its last writes: the
+     * task's node shows questions before other nodes have them. Queries the
+     * cluster again after MCP_TASK_AHEAD_LOOKUP. */
 
     if (lookup->info.state < MCP_STATE_COMPLETED
         && mcp_task_is_ahead(responses, lookup->info.last_seq)
@@ -279,9 +281,9 @@ mcp_task_update_unreachable(mcp_exchange_t *x, const mcp_task_t *task,
 }
 
 
-/* Handles tasks/update: passes the responses to open questions to the call,
- * after which no process shows these questions again. Responses to other
- * questions are ignored. */
+/* Handles tasks/update: passes the answers to open questions to the call. From
+ * then on no process shows these questions. Answers to other questions are
+ * ignored. */
 static mcp_fault_e
 mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
     const mcp_json_value_t *responses, mcp_buf_t *out)
@@ -292,8 +294,8 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
         return MCP_FAULT_PARAMS;
     }
 
-    /* if the task is at another node, mcp_task_update_unreachable() has sent
-     * the responses to that node */
+    /* if the task is at another node, mcp_task_update_elsewhere() has sent the
+     * answers to that node */
 
     rc = task->is_local ? MCP_AGAIN : MCP_OK;
 
@@ -315,9 +317,8 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
 
     case MCP_AGAIN:
 
-        /* in a cluster, the owner may have a later event, which other nodes do
-         * not have yet: the responses are for earlier questions and are
-         * ignored */
+        /* in a cluster, this node may have a later event than other nodes: the
+         * answers are for earlier questions, and are ignored */
 
         return x->worker->cluster ? MCP_FAULT_NONE : MCP_FAULT_INTERNAL;
 
@@ -327,8 +328,8 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
 }
 
 
-/* Interval, ms, after which the cluster is queried again for a call that it
- * does not have as a task yet. */
+/* Interval of queries to the cluster for a call that the cluster does not have
+ * as a task yet, ms. */
 #define MCP_TASK_YOUNG_LOOKUP  25
 
 
@@ -342,9 +343,9 @@ mcp_task_is_of(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* Returns 1 if the cluster has a newer state of a task than the task's own
- * node, this one: answers may have been passed to other nodes, and a state
- * that other nodes have received takes effect at this node a moment later. */
+/* Returns 1 if the cluster has a newer state of a task of this node than this
+ * node itself. Answers may have been passed to other nodes, and a state that
+ * other nodes have received takes effect here a moment later. */
 static int
 mcp_task_is_newer(const mcp_found_t *found, const mcp_stream_info_t *info)
 {
@@ -359,7 +360,8 @@ mcp_task_is_newer(const mcp_found_t *found, const mcp_stream_info_t *info)
 }
 
 
-/* Finds the stream of a task at any node. */
+/* Finds the stream of a task at any node. Sets task->found if the state in the
+ * cluster has to be used. Returns MCP_OK, or an error of mcp_store_find(). */
 static int
 mcp_task_find_stream(mcp_exchange_t *x, mcp_task_t *task,
     mcp_stream_info_t *info)
@@ -505,8 +507,8 @@ mcp_task_created(mcp_exchange_t *x, const mcp_task_id_t *id,
 }
 
 
-/* Returns a member of a task's last event, which is a JSON-RPC response;
- * nothing if there is no event. */
+/* Returns a member of a task's last event, which is a JSON-RPC response. The
+ * type of the value is MCP_JSON_NONE if there is no event. */
 static mcp_json_value_t
 mcp_task_response(mcp_str_t event, mcp_str_t name)
 {
@@ -576,9 +578,10 @@ mcp_task_write_lookup(mcp_exchange_t *x, const mcp_task_t *task,
         return;
     }
 
-    /* the event may belong to the task's previous state; or all questions may
-     * have been answered at another node, and the answers have not reached the
-     * owner yet: in both cases, no question is shown */
+    /* questions are shown only if the event contains them and one of them is
+     * open: the event may belong to the task's previous state, or all questions
+     * may have been answered at another node, and the answers have not reached
+     * the owner yet */
 
     if (lookup->info.state == MCP_STATE_INPUT_REQUIRED
         && lookup->state == MCP_STATE_INPUT_REQUIRED
@@ -680,8 +683,8 @@ mcp_task_stream(const mcp_exchange_t *x, const mcp_task_t *task, int listens,
 }
 
 
-/* Returns 1 if the cluster may have a newer state of a task than the task's
- * own node, this one. */
+/* Returns 1 if the cluster may have a newer state of a task of this node than
+ * this node itself. */
 static int
 mcp_task_may_be_newer(const mcp_stream_info_t *info)
 {
@@ -690,8 +693,8 @@ mcp_task_may_be_newer(const mcp_stream_info_t *info)
 }
 
 
-/* Returns 1 if the cluster has the call, but not yet as a task, because the
- * client got the task id only a moment ago, in the stream that it reads. */
+/* Returns 1 if the cluster has the call, but not yet as a task. This happens if
+ * the client got the task id only a moment ago. */
 static int
 mcp_task_is_young(const mcp_exchange_t *x, const mcp_task_t *task)
 {
@@ -775,7 +778,7 @@ mcp_task_start(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
     memcpy(input.principal, x->head.principal, MCP_DIGEST_LEN);
 
     if (method == MCP_METHOD_TASKS_UPDATE) {
-        rc = mcp_task_update_unreachable(x, &task, &msg->input_responses,
+        rc = mcp_task_update_elsewhere(x, &task, &msg->input_responses,
             &input);
 
     } else {
@@ -784,9 +787,9 @@ mcp_task_start(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
         rc = mcp_operation_client_input(x, &input);
     }
 
-    /* an error does not matter if the task has ended or was freed
-     * (MCP_ERR_NOT_FOUND), or if the task is at this node, which handles the
-     * input locally as well */
+    /* ignores the error if the task has ended or was freed (MCP_ERR_NOT_FOUND),
+     * or if the task is at this node, which handles the request locally as
+     * well */
 
     return rc == MCP_ERR_NOT_FOUND
                    || ((rc == MCP_ERR_UNREACHABLE || rc == MCP_ERR_LIMIT)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tasks from their clients' point of view (extension
- * io.modelcontextprotocol/tasks): any process can handle them, using the
- * store's data about their calls. */
+/* The requests of clients about tasks (extension
+ * io.modelcontextprotocol/tasks). Any process can handle them, because the
+ * store has the data about their calls. */
 
 
 #ifndef MCP_TASK_H_INCLUDED
@@ -19,9 +19,9 @@ typedef struct {
                                           token */
     mcp_task_id_t       id;
     mcp_stream_ref_t    ref;
-    const mcp_found_t  *found;         /* state in the cluster, to be used
-                                          instead of the state at this node; or
-                                          NULL */
+    const mcp_found_t  *found;         /* the task's state in the cluster, to be
+                                          used instead of the local state; NULL:
+                                          the local state is current */
     unsigned            is_local:1;    /* 1: the task's stream is at this
                                           node */
 } mcp_task_t;
@@ -30,9 +30,10 @@ typedef struct {
 /*
  * To be called by an entry function (mcp_cluster_operation.h) before
  * mcp_task_request(). If other nodes may have a newer state of the request's
- * task, looks the task up in the cluster, and sends an update or a
- * cancellation to these nodes. Returns the values of mcp_operation(), or
- * MCP_ERR_LIMIT.
+ * task, looks the task up in the cluster. If the task is there, sends an update
+ * or a cancellation of the task to the cluster.
+ *
+ * Returns the values of mcp_operation(), or MCP_ERR_LIMIT.
  */
 int mcp_task_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method);
@@ -52,7 +53,8 @@ void mcp_task_stream(const mcp_exchange_t *x, const mcp_task_t *task,
     int listens, mcp_operation_stream_t *stream);
 
 /*
- * Finds the task with an id, whose text is borrowed, for the principal of x.
+ * Finds the task with an id, if it belongs to the principal of x. task->text
+ * points to the text of the id, which is not copied.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the task does not exist, belongs to another principal,
