@@ -49,7 +49,8 @@ int mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
 /* Passes responses in text to the call of a stream, which may be at any node
  * and must have the session of x. Returns the values of mcp_input_deliver().
- * Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+ * After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 int mcp_input_deliver_to(mcp_exchange_t *x,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text);
 

@@ -99,8 +99,8 @@ mcp_input_confirm(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
 
 /* Passes responses to a call through the cluster. Returns the values of
- * mcp_operation_client_input(). Runs again after MCP_AGAIN, see
- * mcp_cluster_operation.h. */
+ * mcp_operation_client_input(). After returning MCP_AGAIN, this function runs
+ * again when the cluster has replied, see mcp_cluster_operation.h. */
 static int
 mcp_input_deliver_by_cluster(mcp_exchange_t *x,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text,
@@ -124,7 +124,8 @@ mcp_input_deliver_by_cluster(mcp_exchange_t *x,
  * cluster is unreachable, does not have the call, or has no room for the
  * responses, they are put into the inbox here.
  *
- * Runs again after MCP_AGAIN, see mcp_cluster_operation.h.
+ * After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h.
  */
 int
 mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
@@ -149,7 +150,8 @@ mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
 
 /* Passes responses to the call of a stream. "found" is the return value of
- * mcp_store_find() for the stream at this node. Runs again after MCP_AGAIN, see
+ * mcp_store_find() for the stream at this node. After returning MCP_AGAIN, this
+ * function runs again when the cluster has replied, see
  * mcp_cluster_operation.h. */
 static int
 mcp_input_deliver_found(mcp_exchange_t *x, int found,
@@ -166,7 +168,8 @@ mcp_input_deliver_found(mcp_exchange_t *x, int found,
 }
 
 
-/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 int
 mcp_input_deliver_to(mcp_exchange_t *x,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text)
@@ -183,8 +186,8 @@ mcp_input_deliver_to(mcp_exchange_t *x,
 
 /* Passes the responses in text to the call of a stream, at this or another
  * node, and confirms the events that the client has received. msgs are the
- * messages of the POST. Runs again after MCP_AGAIN, see
- * mcp_cluster_operation.h. */
+ * messages of the POST. After returning MCP_AGAIN, this function runs again
+ * when the cluster has replied, see mcp_cluster_operation.h. */
 static int
 mcp_input_bring(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text)

@@ -220,8 +220,8 @@ mcp_batch_count_one_way(mcp_exchange_t *x, const mcp_batch_t *batch)
 }
 
 
-/* The entry function of a batch. Runs again after MCP_AGAIN, see
- * mcp_cluster_operation.h. */
+/* The entry function of a batch. After returning MCP_AGAIN, this function runs
+ * again when the cluster has replied, see mcp_cluster_operation.h. */
 static int
 mcp_batch_answer(mcp_exchange_t *x)
 {

@@ -139,7 +139,8 @@ mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call)
 
 
 /* Handles a notification or a response that is the only message of its POST.
- * Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+ * After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 static int
 mcp_dispatch_no_request(mcp_exchange_t *x)
 {
@@ -209,7 +210,8 @@ mcp_dispatch_admission(mcp_exchange_t *x)
 }
 
 
-/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 int
 mcp_dispatch_admit(mcp_exchange_t *x)
 {
@@ -282,8 +284,9 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v)
 }
 
 
-/* Continues or joins a call, or creates a call from the message. Runs again
- * after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* Continues or joins a call, or creates a call from the message. After
+ * returning MCP_AGAIN, this function runs again when the cluster has replied,
+ * see mcp_cluster_operation.h. */
 static int
 mcp_dispatch_call(mcp_exchange_t *x, const mcp_routing_t *v)
 {
@@ -329,7 +332,8 @@ mcp_dispatch_refuse(mcp_exchange_t *x, const mcp_routing_t *v)
 
 
 /* The entry function of a message to which a resumption method responds with a
- * stream. Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+ * stream. After returning MCP_AGAIN, this function runs again when the cluster
+ * has replied, see mcp_cluster_operation.h. */
 static int
 mcp_dispatch_open(mcp_exchange_t *x)
 {
@@ -337,7 +341,8 @@ mcp_dispatch_open(mcp_exchange_t *x)
 }
 
 
-/* The entry function of all other requests. Runs again after MCP_AGAIN, see
+/* The entry function of all other requests. After returning MCP_AGAIN, this
+ * function runs again when the cluster has replied, see
  * mcp_cluster_operation.h. */
 static int
 mcp_dispatch_answer(mcp_exchange_t *x)

@@ -216,7 +216,8 @@ mcp_exchange_deleted(mcp_exchange_t *x)
 
 
 /* Ends the session for a DELETE (2025-11-25, basic/transports, "Session
- * Management"). Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+ * Management"). After returning MCP_AGAIN, this function runs again when the
+ * cluster has replied, see mcp_cluster_operation.h. */
 int
 mcp_exchange_delete(mcp_exchange_t *x)
 {

@@ -290,7 +290,8 @@ mcp_listen_start(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
 }
 
 
-/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 int
 mcp_listen(mcp_exchange_t *x)
 {

@@ -8,8 +8,8 @@
 
 /* Looks up all tasks in the filter that are at other nodes, at the same time.
  * Returns MCP_OK, MCP_AGAIN while a lookup is pending, or an error of
- * mcp_task_lookup(). Runs again after MCP_AGAIN, see
- * mcp_cluster_operation.h. */
+ * mcp_task_lookup(). After returning MCP_AGAIN, this function runs again when
+ * the cluster has replied, see mcp_cluster_operation.h. */
 static int
 mcp_listen_task_query(mcp_exchange_t *x, const mcp_json_value_t *value)
 {

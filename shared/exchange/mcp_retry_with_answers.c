@@ -76,8 +76,9 @@ mcp_retry_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
 /* --- the call --- */
 
 /*
- * Makes the stream of the call available at this node. Runs again after
- * MCP_AGAIN, see mcp_cluster_operation.h.
+ * Makes the stream of the call available at this node. After returning
+ * MCP_AGAIN, this function runs again when the cluster has replied, see
+ * mcp_cluster_operation.h.
  *
  * Returns MCP_OK, MCP_AGAIN, or
  *   MCP_ERR_NOT_FOUND    there is no such call of this principal
@@ -130,7 +131,8 @@ mcp_retry_find(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
 
 
 /* Passes the answers to the call. Without answers, the request only waits for
- * the response. Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+ * the response. After returning MCP_AGAIN, this function runs again when the
+ * cluster has replied, see mcp_cluster_operation.h. */
 static int
 mcp_retry_deliver(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN])
 {

@@ -22,8 +22,9 @@ int mcp_retry_is(mcp_str_t state);
 
 /*
  * Passes the answers in the message of x to the call that the state names,
- * which may run at any node, and makes x its reader. Runs again after
- * MCP_AGAIN, see mcp_cluster_operation.h.
+ * which may run at any node, and makes x its reader. After returning MCP_AGAIN,
+ * this function runs again when the cluster has replied, see
+ * mcp_cluster_operation.h.
  *
  * Returns the values of mcp_exchange_body(). The response is a fault if the
  * call does not exist any more, or belongs to another principal.

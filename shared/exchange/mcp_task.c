@@ -227,7 +227,8 @@ mcp_task_is_ahead(const mcp_json_value_t *responses, uint64_t seq)
  * Sends the client's answers for a task to the cluster, before
  * mcp_task_update() responds to the request. *input contains the stream and the
  * principal. Returns MCP_OK if no open question was answered, otherwise the
- * values of mcp_operation_client_input(). Runs again after MCP_AGAIN, see
+ * values of mcp_operation_client_input(). After returning MCP_AGAIN, this
+ * function runs again when the cluster has replied, see
  * mcp_cluster_operation.h.
  */
 static int
@@ -706,7 +707,8 @@ mcp_task_is_young(const mcp_exchange_t *x, const mcp_task_t *task)
 }
 
 
-/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 int
 mcp_task_lookup(mcp_exchange_t *x, mcp_str_t text, int listens,
     mcp_task_t *task)
@@ -750,7 +752,8 @@ mcp_task_lookup(mcp_exchange_t *x, mcp_str_t text, int listens,
 }
 
 
-/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 int
 mcp_task_start(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
 {

@@ -15,8 +15,8 @@
 /* The state of this method for a request that may become a task. */
 typedef struct {
     uint64_t  due;             /* when the call becomes a task if it has no
-                                  response, ms */
-    unsigned  first:1;         /* 1: it becomes a task before a backend is
+                                  response before, ms */
+    unsigned  first:1;         /* 1: the call becomes a task before a backend is
                                   called */
 } mcp_resume_task_t;
 
@@ -33,9 +33,9 @@ mcp_resume_task_request(mcp_exchange_t *x)
     mcp_endpoint_policy(x->endpoint, x->msg->method,
                         x->variables.value[MCP_VARIABLE_NAME], &policy);
 
-    /* A call that can be joined without a key does not become a task: other
-     * requests may join it only until its client has got the response, and for
-     * a task it is unknown whether its client has got the id. */
+    /* A call that can be joined without a key does not become a task. Such a
+     * call can be joined only until its client has got the response, and it
+     * cannot be known whether a client has got the id of its task. */
 
     if ((x->join && x->join->once)
         || !mcp_policy_is_task(&policy, x->client.capabilities))
@@ -70,7 +70,8 @@ mcp_resume_task_start(mcp_call_t *call)
 }
 
 
-/* Makes the call a task and writes the response with the task's id. */
+/* Makes the call a task, and writes the response with the task's id. Returns
+ * the values of mcp_call_promote() or mcp_task_created(). */
 static int
 mcp_resume_task_create(mcp_exchange_t *x)
 {
@@ -100,8 +101,9 @@ mcp_resume_task_interim(mcp_exchange_t *x)
 }
 
 
-/* If the call's client reads its stream until the call becomes a task, the
- * response with the task's id is the last message on that connection. */
+/* Ends the connection of a client that has read the stream until the call
+ * became a task. The response with the task's id is the last message on this
+ * connection. */
 static void
 mcp_resume_task_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
@@ -111,7 +113,7 @@ mcp_resume_task_tail(mcp_exchange_t *x, mcp_tail_e how)
         return;
     }
 
-    /* from now on the end of the connection does not end the call */
+    /* this response ends the connection, which must not end the call */
 
     mcp_buf_lit(&x->answer.out, "data: ");
     mcp_resume_task_interim(x);

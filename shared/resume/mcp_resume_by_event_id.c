@@ -48,8 +48,9 @@ mcp_resume_event_id_refuse(mcp_exchange_t *x, int rc)
 }
 
 
-/* Finds the stream of an event id, if this client may resume it by an event
- * id. cluster_rc: see mcp_resume_here(). */
+/* Finds the stream of an event id if this client may resume it by an event id.
+ * cluster_rc is the return value of mcp_operation_stream(). Returns the values
+ * of mcp_resume_here(). */
 static int
 mcp_resume_event_id_find(mcp_exchange_t *x, int cluster_rc,
     const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info)
@@ -75,9 +76,9 @@ mcp_resume_event_id_find(mcp_exchange_t *x, int cluster_rc,
 }
 
 
-/* Returns 1 if the client needs no further events: the event id is that of an
- * interim response (MCP_EVENT_ANSWERED), which was its response, or that of
- * the last event of a stream that is over. */
+/* Returns 1 if there are no further events for the client after this event id:
+ * it belongs to an interim response (MCP_EVENT_ANSWERED), which has answered
+ * the client's request, or to the last event of a stream that is over. */
 static int
 mcp_resume_event_id_is_last(const mcp_stream_info_t *info, uint64_t after)
 {
@@ -97,8 +98,9 @@ mcp_resume_event_id_read(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
     x->reader.listener = (info->kind == MCP_STREAM_LISTEN);
 
-    /* a GET has no body that declares capabilities: they follow from the first
-     * events that the client got */
+    /* a GET has no body in which a client without a session declares
+     * capabilities: deduces them from the promises in the first events of the
+     * stream */
 
     if (mcp_client_is_stateless(&x->client)) {
         x->client.capabilities = info->promised & MCP_PROMISE_TIME
@@ -122,7 +124,8 @@ mcp_resume_event_id_read(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 static int
 mcp_resume_event_id_resume(mcp_exchange_t *x)
 {
@@ -154,8 +157,8 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
         (void) mcp_store_acknowledge(x->worker->store, &info.ref, after);
     }
 
-    /* 204 makes a client stop reconnecting (WHATWG HTML, 9.2), whereas it
-     * would resume an empty stream again and again */
+    /* responds with 204, by which clients stop reconnecting (WHATWG HTML, 9.2):
+     * after an empty stream, they would reconnect again and again */
 
     if (mcp_resume_event_id_is_last(&info, after)) {
         x->answer.outcome = "finished";
@@ -165,8 +168,8 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
 
     rc = mcp_resume_event_id_read(x, &info, after);
 
-    /* the missing event may exist at another node: if the cluster operation
-     * has failed, its error is the answer */
+    /* if the cluster operation has failed, another node may have the missing
+     * event: responds with the error of the operation */
 
     if (rc == MCP_ERR_NOT_FOUND && cluster_rc != MCP_OK) {
         rc = cluster_rc;
@@ -176,7 +179,8 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
 }
 
 
-/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 static int
 mcp_resume_event_id_get(mcp_exchange_t *x)
 {
@@ -187,8 +191,9 @@ mcp_resume_event_id_get(mcp_exchange_t *x)
         return mcp_resume_event_id_resume(x);
     }
 
-    /* starts after the last event sent; if the stream has dropped later ones
-     * while it had no reader, starts with the oldest stored event */
+    /* resumes after the last event that was sent; if the stream has dropped
+     * events after it while it had no reader, starts with the oldest stored
+     * event */
 
     rc = mcp_notify_here(x, &info);
 

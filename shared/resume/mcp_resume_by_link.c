@@ -2,8 +2,8 @@
 
 /*
  * Streams with a URL (SEP-1335): each SSE response has a Link header with
- * rel="stream". GET of the URL resumes the stream. POST of the URL answers the
- * questions for whose answers the call waits: the body is the array of
+ * rel="stream". GET of the URL resumes the stream. If the call waits for
+ * answers to questions, POST of the URL answers them: the body is an array of
  * responses.
  *
  * The token in the URL consists of the stream id (16 bytes), the number of the
@@ -11,10 +11,11 @@
  * client's capabilities (2). A URL needs no session, but its stream has one.
  *
  * A client that answers questions gets a URL of the next generation, but the
- * response with that URL may be lost. Therefore the URLs of a generation
- * remain valid until one of a later generation is used. The store has twice
- * the lowest valid generation of the stream, plus 1 if the questions were
- * answered by a URL of that generation: then the same answers may be repeated.
+ * response with that URL may be lost. Therefore the URLs of a generation remain
+ * valid until one of a later generation is used. The store has a number for the
+ * stream: twice the lowest valid generation, plus 1 if the questions were
+ * answered by a URL of that generation. In the last case the same answers may
+ * be sent again.
  */
 
 
@@ -44,7 +45,8 @@ mcp_resume_link_fault(int rc)
 
 
 /* Raises the generation of the stream to "generation", in the store and in
- * *info. Both have the form with the flag for answers. */
+ * *info. Both numbers are twice a generation of URLs, plus the bit for answers.
+ * Does nothing if the stream has a higher number. */
 static void
 mcp_resume_link_set_generation(mcp_exchange_t *x, mcp_stream_info_t *info,
     uint32_t generation)
@@ -68,8 +70,8 @@ mcp_resume_link_set_generation(mcp_exchange_t *x, mcp_stream_info_t *info,
 }
 
 
-/* Checks the session or the revision of the request, opens the token of the
- * URL, and copies its payload to data. */
+/* Checks the session of the request or, without a session, its revision. Opens
+ * the token of the URL, and copies its payload to data. */
 static mcp_fault_e
 mcp_resume_link_open(mcp_exchange_t *x, mcp_resume_link_t *link,
     unsigned char data[MCP_RESUME_LINK_LEN])
@@ -121,8 +123,9 @@ mcp_resume_link_is_good(mcp_exchange_t *x, const mcp_resume_link_t *link,
 
 
 /* Makes the stream available at this node, and checks whether the URL is valid
- * for it. Returns the values of mcp_resume_fetch(). Runs again after MCP_AGAIN,
- * see mcp_cluster_operation.h. */
+ * for it. Returns the values of mcp_resume_fetch(). After returning MCP_AGAIN,
+ * this function runs again when the cluster has replied, see
+ * mcp_cluster_operation.h. */
 static int
 mcp_resume_link_fetch(mcp_exchange_t *x, const mcp_resume_link_t *link,
     const unsigned char data[MCP_RESUME_LINK_LEN], mcp_stream_info_t *info)
@@ -170,7 +173,8 @@ mcp_resume_link_find(mcp_exchange_t *x, mcp_resume_link_t *link,
         return MCP_OK;
     }
 
-    /* a request that will be rejected must not displace the consumer */
+    /* checks Last-Event-ID first, because a request that is rejected must not
+     * displace the consumer */
 
     *fault = mcp_resume_names(x, data, after);
 
@@ -195,8 +199,7 @@ mcp_resume_link_find(mcp_exchange_t *x, mcp_resume_link_t *link,
             (unsigned) mcp_be_get(data + MCP_RESUME_LINK_CAN, 2);
     }
 
-    /* the client uses this URL: URLs of earlier generations are no longer
-     * valid */
+    /* the client has this URL: makes URLs of earlier generations invalid */
 
     mcp_resume_link_set_generation(x, info, 2 * link->generation);
 
@@ -306,8 +309,8 @@ mcp_resume_link_head(mcp_exchange_t *x)
 
     x->reader.has_url = 1;
 
-    /* A client that has resumed by an event id does not use URLs: it answers
-     * questions at the endpoint, so its connection stays open. */
+    /* Does not close the connection of a client that has resumed by an event
+     * id: it does not use URLs, and answers questions at the endpoint. */
 
     if (x->resumption == &mcp_resume_link || x->call) {
         link->closes = 1;
@@ -315,9 +318,9 @@ mcp_resume_link_head(mcp_exchange_t *x)
 }
 
 
-/* Returns 1 if the call continues only when the client answers, and no answer
- * is in the inbox or was processed. Until then the stream gets no further
- * events. */
+/* Returns 1 if the call cannot continue without an answer of the client:
+ * questions are open, and no answer is in the inbox or was processed. Until
+ * then the stream gets no further events. */
 static int
 mcp_resume_link_waits_for_input(const mcp_stream_info_t *info)
 {
@@ -326,9 +329,9 @@ mcp_resume_link_waits_for_input(const mcp_stream_info_t *info)
 }
 
 
-/* Returns 1 to close the connection: the client has all questions and has to
- * answer them by a POST. Questions that were appended since the connection
- * last read the stream are not sent yet. */
+/* The hook "idle". Returns 1 if the connection has to be closed: it has sent
+ * all events, and the client has to answer the questions among them by a POST.
+ * Returns 0 if further events were appended, which are not sent yet. */
 static int
 mcp_resume_link_idle(mcp_exchange_t *x)
 {
@@ -411,12 +414,13 @@ mcp_resume_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
 
 /*
- * Entry function of GET. Without Last-Event-ID the client gets all events
+ * The entry function of GET. Without Last-Event-ID the client gets all events
  * after the event in the URL, because only the client knows which events it
- * has. Responds with 204 if there will be no further events, or none before
- * the client answers.
+ * has. Responds with 204 if there will be no further events, or none until the
+ * client answers a question.
  *
- * Runs again after MCP_AGAIN, see mcp_cluster_operation.h.
+ * After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h.
  */
 static int
 mcp_resume_link_read_on(mcp_exchange_t *x)
@@ -462,8 +466,8 @@ mcp_resume_link_read_on(mcp_exchange_t *x)
 
 
 /* Splits the body into *n responses, and checks that each one answers a
- * question of this stream. Raises *after to the last event with such a
- * question. There cannot be more responses than events. */
+ * question of this stream. Raises *after to the last event that contains such a
+ * question. Rejects more responses than the stream has events. */
 static mcp_fault_e
 mcp_resume_link_read(mcp_exchange_t *x, mcp_str_t text,
     const mcp_stream_info_t *info, size_t *n, uint64_t *after)
@@ -513,11 +517,11 @@ mcp_resume_link_read(mcp_exchange_t *x, mcp_str_t text,
 
 
 /*
- * Passes the answers to the call, and starts the response: a stream that
- * begins after the questions, with a URL of the next generation. The call,
- * which may be over, ignores repeated answers. The generation is set before
- * the answers are posted, because a client that repeats them must be accepted
- * even if the call has continued already.
+ * Passes the answers to the call, and starts the response: the stream after the
+ * questions, with a URL of the next generation. Answers that are repeated are
+ * ignored by the call, which may be over. The generation is set before the
+ * answers are posted: otherwise a client that repeats them might be rejected,
+ * because the call has already continued.
  */
 static int
 mcp_resume_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,
@@ -552,7 +556,8 @@ mcp_resume_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,
 
 /* Entry function of POST. The response begins after the events that the client
  * certainly has: a client that answers a question has the question and all
- * earlier events. Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+ * earlier events. After returning MCP_AGAIN, this function runs again when the
+ * cluster has replied, see mcp_cluster_operation.h. */
 static int
 mcp_resume_link_take(mcp_exchange_t *x)
 {

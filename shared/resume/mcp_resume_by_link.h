@@ -12,8 +12,8 @@
 #include "resume/mcp_resume_by_link_url.h"
 
 
-/* Offsets in the token of a URL, which begins with the stream's id, and its
- * length. */
+/* Offsets in the token of a URL, whose first part is the stream's id, and the
+ * length of the token. */
 #define MCP_RESUME_LINK_AFTER       MCP_STREAM_ID_LEN
 #define MCP_RESUME_LINK_GENERATION  (MCP_RESUME_LINK_AFTER + 8)
 #define MCP_RESUME_LINK_CAN         (MCP_RESUME_LINK_GENERATION + 4)
@@ -26,11 +26,13 @@ typedef struct {
     mcp_str_t              token;      /* token in the URL of the request;
                                           .data NULL: none */
     uint32_t               generation; /* generation of the URL that the client
-                                          gets, without the flag for answers */
+                                          gets, without the bit for answers that
+                                          the store adds */
     mcp_str_t              text;       /* body of the POST */
-    unsigned               closes:1;   /* 1: the connection closes when the
-                                          client has all questions and has to
-                                          answer them */
+    unsigned               closes:1;   /* 1: the connection is closed when the
+                                          client has got all questions, because
+                                          it has to answer them by another
+                                          request */
 } mcp_resume_link_t;
 
 

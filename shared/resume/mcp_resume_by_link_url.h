@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The form of a stream's URL: the target of the client's request with an
- * argument "mcp-stream", which contains a token. The contents of the token are
- * defined in mcp_resume_by_link.c. */
+/* The URL of a stream: the target of the client's request with the argument
+ * "mcp-stream", whose value is a token. The comment in mcp_resume_by_link.c
+ * describes the contents of the token. */
 
 
 #ifndef MCP_RESUME_BY_LINK_URL_H_INCLUDED
@@ -32,8 +32,8 @@ int mcp_resume_link_url_secret(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
  * NULL if there is none. */
 mcp_str_t mcp_resume_link_url_token(mcp_str_t target);
 
-/* Decodes percent-encoding in a token, which a client or proxy may have
- * applied, into buf. Returns an empty string if the result does not fit. */
+/* Decodes a token that a client or a proxy may have percent-encoded, into buf.
+ * Returns the decoded token, or an empty string if it does not fit. */
 mcp_str_t mcp_resume_link_url_decode(mcp_str_t s, char *buf, size_t size);
 
 /* Returns 1 if the parts form a valid URL. Logs an invalid configured origin,

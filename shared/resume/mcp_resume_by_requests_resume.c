@@ -100,8 +100,9 @@ mcp_resume_request_begin(mcp_call_t *call)
 }
 
 
-/* Opens the token of a message and copies its payload to data. The token must
- * be for the request with this id, which is raw JSON. */
+/* Opens the token of a message, and copies its payload to data. id is raw JSON,
+ * the id of the request for which the token must have been made. Returns
+ * MCP_OK, or an error if the token is missing or not valid. */
 static int
 mcp_resume_request_open(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     unsigned char data[MCP_RESUME_REQUEST_LEN])
@@ -131,10 +132,14 @@ mcp_resume_request_open(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
 }
 
 
-/* Finds the request that the token of a message and an id name. If fetch is 1,
- * makes its stream available for reading. Returns MCP_OK, or an error for
- * mcp_resume_refuse_for(). Runs again after MCP_AGAIN, see
- * mcp_cluster_operation.h. */
+/*
+ * Finds the request to which the token of a message belongs, if the id of that
+ * request is "id". If fetch is 1, makes its stream available for reading at
+ * this node. Returns MCP_OK, or an error for mcp_resume_refuse_for().
+ *
+ * After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h.
+ */
 static int
 mcp_resume_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     int fetch, mcp_resume_request_t *out)
@@ -154,8 +159,8 @@ mcp_resume_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     rc = fetch ? mcp_resume_fetch(x, data, out->seq, &out->info)
                : mcp_resume_find(x, data, &out->info);
 
-    /* the call is over, but this request of its batch was cancelled and will
-     * never have a response */
+    /* the call is over, but has no response for this request of its batch,
+     * which was cancelled */
 
     bit = (uint64_t) 1 << out->number;
 
@@ -204,7 +209,8 @@ mcp_resume_request_state_name(mcp_stream_state_e state)
 }
 
 
-/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 static int
 mcp_resume_request_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method)
@@ -218,7 +224,7 @@ mcp_resume_request_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* Answers requests/getStatus. */
+/* Handles requests/getStatus, and appends its result. */
 static mcp_fault_e
 mcp_resume_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method, mcp_buf_t *out)
@@ -256,10 +262,10 @@ mcp_resume_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
 
 /*
- * Handles requests/resume, whose id is that of the request to resume. If that
- * request belongs to a batch, the response contains only its own messages,
- * without event ids, because a client that returns an event id also confirms
- * the events of the other requests.
+ * Handles requests/resume. Its JSON-RPC id is that of the request to resume. If
+ * that request belongs to a batch, the response contains only the messages of
+ * that request, and no event ids: by returning an event id, the client would
+ * also confirm events of the other requests.
  */
 static int
 mcp_resume_request_resume(mcp_exchange_t *x)

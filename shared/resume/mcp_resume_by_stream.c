@@ -18,8 +18,9 @@
 
 #define mcp_resume_stream_of(data)  mcp_be_get((data) + MCP_STREAM_ID_LEN, 4)
 
-/* Maximum number of streams in one response that are over and sent. A session
- * may have more such streams, but they are freed after a while. */
+/* Maximum number of finished, completely sent streams in one response to
+ * stream/poll/all. A session may have more of them, but only until they are
+ * freed. */
 #define MCP_RESUME_STREAM_SENT_MAX  256
 
 
@@ -37,8 +38,8 @@ mcp_resume_stream_add_id(mcp_buf_t *buf,
 }
 
 
-/* Returns the number of the next event of the stream, which may already have
- * first events of other resumption methods. */
+/* Returns the number that the next event of the stream will have. Other
+ * resumption methods may have appended their first events before. */
 static uint64_t
 mcp_resume_stream_seq(mcp_call_t *call)
 {
@@ -78,7 +79,7 @@ mcp_resume_stream_create(const mcp_request_t *req, mcp_buf_t *buf)
         mcp_buf_lit(buf, ",");
     }
 
-    /* max_wait is 0 for a stream that ends with its connection */
+    /* max_wait is 0 for a call that ends with its connection */
 
     mcp_buf_lit(buf, "\"max\":");
     mcp_resume_seconds(buf, call->policy.max_wait);
@@ -139,7 +140,8 @@ mcp_resume_stream_token(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 static int
 mcp_resume_stream_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method)
@@ -205,10 +207,10 @@ mcp_resume_stream_poll(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_buf_t *out)
 
 
 /*
- * Appends the status of one stream, if the client may resume the stream and
- * got its id. sent is 1 for a stream that is over and sent; for any other
- * stream of this node, the time without a consumer is restarted. start is the
- * offset in out at which the list begins.
+ * Appends the status of one stream, if the client may resume the stream and got
+ * its id. sent is 1 for a stream that is over and completely sent. For any
+ * other stream of this node, restarts the time for which its call continues
+ * without a consumer. start is the offset in out at which the list begins.
  */
 static void
 mcp_resume_stream_list(mcp_exchange_t *x, const mcp_stream_info_t *info,
@@ -218,7 +220,7 @@ mcp_resume_stream_list(mcp_exchange_t *x, const mcp_stream_info_t *info,
         return;
     }
 
-    /* a mirror: mcp_resume_stream_list_found() appends the state from the
+    /* skips a mirror: mcp_resume_stream_list_found() appends the state from the
      * owner's node, which may be newer */
 
     if (info->mirror && info->ref.index != 0 && mcp_operation_found_at(x, 0)) {
@@ -263,10 +265,10 @@ mcp_resume_stream_is_listed(const mcp_stream_info_t *info, size_t start,
 
 
 /*
- * Appends the streams that are over and sent, the latest first. "newest" is
- * the position of the latest one before the list was begun. Streams before
- * that position were not over and sent then, so the list may already contain
- * them; such a stream is not appended again.
+ * Appends the streams that are over and completely sent, the latest first.
+ * "newest" is the position of the latest one when the list was begun. Streams
+ * that have ended since then come before that position. The list may contain
+ * them already, so they are searched in the list, and not appended twice.
  */
 static void
 mcp_resume_stream_list_sent(mcp_exchange_t *x, uint64_t newest, size_t start,
@@ -313,8 +315,8 @@ mcp_resume_stream_list_found(mcp_exchange_t *x, size_t start, mcp_buf_t *out)
 }
 
 
-/* Answers stream/poll/all. The request carries no token, because the session
- * gives access to all of its streams. */
+/* Handles stream/poll/all, and appends its result. This request has no token,
+ * because the session gives access to all of its streams. */
 static mcp_fault_e
 mcp_resume_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
 {
@@ -360,8 +362,9 @@ mcp_resume_stream_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* Handles stream/resume. If it is a notification, an error is only an HTTP
- * status. Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* Handles stream/resume. For a notification, the client gets an error only as
+ * an HTTP status. After returning MCP_AGAIN, this function runs again when the
+ * cluster has replied, see mcp_cluster_operation.h. */
 static int
 mcp_resume_stream_open(mcp_exchange_t *x)
 {
@@ -384,8 +387,8 @@ mcp_resume_stream_open(mcp_exchange_t *x)
 }
 
 
-/* Writes notifications/stream/end. This is not an event of the stream: a
- * client that resumes a stream that is over gets it each time. */
+/* Writes notifications/stream/end. It is not stored as an event, so a client
+ * that resumes a stream that is over gets it each time. */
 static void
 mcp_resume_stream_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
@@ -395,7 +398,7 @@ mcp_resume_stream_tail(mcp_exchange_t *x, mcp_tail_e how)
         return;
     }
 
-    /* the response to stream/resume itself follows all events */
+    /* after all events of the stream, writes the response to stream/resume */
 
     if (x->resumption == &mcp_resume_stream && x->msg->id.len) {
         mcp_buf_lit(&x->answer.out, "data: {\"jsonrpc\":\"2.0\",\"id\":");

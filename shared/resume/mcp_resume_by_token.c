@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Resume tokens in params and results (MCP PR #1003). There are two kinds. The
- * server's own tokens are for clients that declare resumeTokens: if a call
- * takes long, the client gets an interim response with a token, and repeats
- * the request with the token to get the rest. Backends' tokens are in
- * mcp_resume_by_token_backend.c.
+ * Resume tokens in params and results (MCP PR #1003). There are two kinds. This
+ * file has the server's own tokens, for clients that declare resumeTokens: if a
+ * call takes long, the client gets an interim response with a token, and
+ * repeats the request with the token to get the rest. The tokens of backends
+ * are in mcp_resume_by_token_backend.c.
  *
- * The server's token is signed: 'm' (1 byte), expiry in ms (8), digest of the
- * client and the request (16), stream id (16), the last event before the
- * interim response (8). It is valid until it expires or the stream is freed. A
- * client that has the token has the events before the interim response. It
- * gets all later ones, even those that were written to another connection,
- * because they may have been lost.
+ * The server's token is signed. It consists of 'm' (1 byte), its expiry in ms
+ * (8), a digest of the client and the request (16), the stream id (16), and the
+ * number of the last event before the interim response (8). It is valid until
+ * it expires or the stream is freed. A client that has the token has the events
+ * before the interim response. It gets all later ones, even those that were
+ * written to another connection, because they may have been lost.
  */
 
 
@@ -26,8 +26,8 @@
 #define MCP_RESUME_TOKEN_AT_STREAM  (9 + MCP_DIGEST_LEN)
 #define MCP_RESUME_TOKEN_AT_SEQ     (9 + 2 * MCP_DIGEST_LEN)
 
-/* Time for which a displaced connection stays open if it gets no interim
- * response before, ms. */
+/* Time for which a displaced connection stays open if no interim response is
+ * due before, ms. */
 #define MCP_RESUME_TOKEN_STAY     10000
 
 #define MCP_RESUME_TOKEN_TEXT                                                 \
@@ -83,9 +83,9 @@ mcp_resume_token_payload(unsigned char data[MCP_RESUME_TOKEN_LEN],
 }
 
 
-/* Returns when a request gets an interim response, ms, 0 if never. Clients
- * that have declared resumable requests or streams, and tasks, do not get one,
- * because they wait in another way. */
+/* Returns when a request gets an interim response, ms; 0: never. Clients that
+ * have declared resumable requests or streams, and calls that become tasks, get
+ * none, because they have other ways to wait. */
 static uint64_t
 mcp_resume_token_due(mcp_exchange_t *x)
 {
@@ -140,8 +140,10 @@ mcp_resume_token_request(mcp_exchange_t *x)
 }
 
 
-/* Handles a request with a token of either kind, which is at n places in it.
- * Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* Handles a request with a token of the server or of a backend. The token is at
+ * n places in the request. Returns the values of the hook "request". After
+ * returning MCP_AGAIN, this function runs again when the cluster has replied,
+ * see mcp_cluster_operation.h. */
 static int
 mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_json_value_t *places, size_t n)
@@ -177,7 +179,8 @@ mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
 
 
 /* Handles a request with a token of the server: responds with the rest of the
- * call. Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+ * call. After returning MCP_AGAIN, this function runs again when the cluster
+ * has replied, see mcp_cluster_operation.h. */
 static int
 mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *part,
     const unsigned char bind[MCP_DIGEST_LEN])
@@ -343,9 +346,9 @@ mcp_resume_token_interim_again(mcp_exchange_t *x,
 }
 
 
-/* Writes an event id in front of the interim response on a call's stream. A
- * client that resumes by this event id has its response already, and gets no
- * second one. */
+/* Writes an event id in front of the interim response on a call's stream. The
+ * id shows that the client has got a response: if it resumes by this id, it
+ * gets no second one. */
 static void
 mcp_resume_token_interim_id(mcp_exchange_t *x)
 {
@@ -360,7 +363,8 @@ mcp_resume_token_interim_id(mcp_exchange_t *x)
 }
 
 
-/* Returns 1 if the request has a token and its response is not written yet. */
+/* Returns 1 if the request has a token, and the response of the call was not
+ * written to it yet. */
 static int
 mcp_resume_token_waits(mcp_exchange_t *x, const mcp_resume_token_t *part)
 {
@@ -378,13 +382,15 @@ mcp_resume_token_waits(mcp_exchange_t *x, const mcp_resume_token_t *part)
 
 
 /*
- * Handles the displacement of the connection of x by another one. The
- * displaced connection may still be the only living one, because the request
- * of a lost connection may be processed after that of the connection which the
- * client opened next. Therefore it does not end with an error. It stays open
- * until the time of its interim response, or for MCP_RESUME_TOKEN_STAY. If it
- * got the interim response at once, the client might repeat its request at
- * once, and two living connections would displace each other endlessly.
+ * Called when another connection has displaced that of x. Returns 1 if the
+ * connection of x stays open, 0 if it ends.
+ *
+ * The displaced connection may be the only living one: the request of a
+ * connection that was lost may be processed after the request of the connection
+ * that the client opened next. Therefore it does not end with an error. It
+ * stays open until its interim response is due, or for MCP_RESUME_TOKEN_STAY.
+ * An immediate interim response could make the client repeat its request at
+ * once, so that two living connections would displace each other endlessly.
  */
 static int
 mcp_resume_token_stays(mcp_exchange_t *x)
@@ -403,10 +409,11 @@ mcp_resume_token_stays(mcp_exchange_t *x)
 
 
 /*
- * Writes the last bytes of a connection that ends without the response: an
- * interim response if the request continues, or an error if the rest of the
- * call is lost. The interim response has an event id only on the stream of the
- * request's own call, because only that stream can be resumed by an event id.
+ * The hook "tail". Writes the last message of a connection that ends without
+ * the response of the call: an interim response if the call continues, or an
+ * error if the rest of the call is lost. The interim response has an event id
+ * only on the stream of the request's own call, because only that stream can be
+ * resumed by an event id.
  */
 static void
 mcp_resume_token_tail(mcp_exchange_t *x, mcp_tail_e how)
@@ -453,7 +460,7 @@ mcp_resume_token_tail(mcp_exchange_t *x, mcp_tail_e how)
 }
 
 
-/* Writes the error for a request that reads the rest of a call without a
+/* Writes the error for a request that reads the rest of a call, if there is no
  * response for it: the call was cancelled, the response belongs to another
  * request, or the stream was freed. */
 static void
@@ -545,9 +552,9 @@ mcp_resume_token_comma(mcp_buf_t *out, int *first)
 }
 
 
-/* Appends the members of an object except nextResumeToken, and except _meta if
- * is_meta is 0: the object is the result itself. *first is 1 as long as no
- * member was appended. */
+/* Appends the members of an object except nextResumeToken. If is_meta is 0,
+ * because the object is the result itself, also omits _meta. *first is 1 until
+ * a member was appended. */
 static void
 mcp_resume_token_members(mcp_buf_t *out, mcp_str_t object, int is_meta,
     int *first)

@@ -3,9 +3,9 @@
 /*
  * Internal declarations of resume tokens:
  *
- *   mcp_resume_by_token.c          the server's tokens ('m'), interim responses
- *   mcp_resume_by_token_backend.c  a backend's own tokens
- *                                  tokens
+ *   mcp_resume_by_token.c          this server's own tokens ('m'), and interim
+ *                                  responses
+ *   mcp_resume_by_token_backend.c  tokens of backends
  */
 
 
@@ -16,18 +16,18 @@
 #include "resume/mcp_resume_common.h"
 
 
-/* The state of this method in an exchange and its call, if the request has a
- * token or may get an interim response. */
+/* The state of this resumption method in an exchange and its call. It exists if
+ * the request has a token, or may get an interim response. */
 typedef struct {
     uint64_t        due;       /* when the request gets an interim response, ms;
                                   0: never */
     mcp_str_t       text;      /* the token of the request, or empty */
-    unsigned char  *key;       /* digest of a backend's token, which is the key
+    unsigned char  *key;       /* digest of the client's token, which is the key
                                   of its value in the store, followed by the
                                   token's expiry (8 bytes); NULL: the request
-                                  has not used such a token */
-    uint64_t        until;     /* when the request stops waiting for the call
-                                  of another request with the same token, ms */
+                                  has used no backend's token */
+    uint64_t        until;     /* until when the request waits for the call of
+                                  another request with the same token, ms */
     unsigned char   stream[MCP_STREAM_ID_LEN];
     unsigned        rest:1;    /* 1: the request reads the stream of another
                                   request's call */
@@ -40,9 +40,9 @@ typedef struct {
 /* --- mcp_resume_by_token.c --- */
 
 /*
- * Writes a digest of the client, the method and the params of a request,
- * without the resume token in them. Tokens are valid only for requests with
- * the same digest.
+ * Writes a digest of the client, and of the method and the params of a request
+ * without its resume token. A token is valid only for requests with the digest
+ * that the token contains.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_SYNTAX, MCP_ERR_LIMIT  the params have no canonical form
@@ -67,8 +67,9 @@ int mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *part,
 void mcp_resume_token_interim_again(mcp_exchange_t *x,
     const mcp_resume_token_t *part);
 
-/* Finds the token of a request: in _meta, in the params themselves, or in
- * both. Sets places, and returns the number of places with a token. */
+/* Finds the token of a request, which may be in _meta, in the params
+ * themselves, or at both places. Sets places, and returns the number of places
+ * with a token. */
 size_t mcp_resume_token_find(const mcp_rpc_t *msg, mcp_json_value_t places[2]);
 
 /* Returns the nextResumeToken of a result whose member _meta is meta. The type
@@ -77,10 +78,11 @@ mcp_json_value_t mcp_resume_token_next(const mcp_json_value_t *result,
     const mcp_json_value_t *meta);
 
 /*
- * Appends the result with another nextResumeToken, which is JSON; empty: none.
- * The token is written where the result had one: in _meta, beside it, or at
- * both places. If wanted is 1, because the client has declared resumeTokens,
- * it is always written at both. Sets out->failed on failure.
+ * Appends the result with "token", raw JSON, in place of its nextResumeToken;
+ * with no token if "token" is empty. The token is written where the result had
+ * one: in _meta, beside it, or at both places. If wanted is 1, because the
+ * client has declared resumeTokens, it is always written at both places. Sets
+ * out->failed on failure.
  */
 void mcp_resume_token_write(mcp_buf_t *out, const mcp_json_value_t *result,
     const mcp_json_value_t *meta, mcp_str_t token, int wanted);
@@ -88,20 +90,20 @@ void mcp_resume_token_write(mcp_buf_t *out, const mcp_json_value_t *result,
 
 /* --- mcp_resume_by_token_backend.c --- */
 
-/* Returns 1 if a token begins like one in which a backend's token is
- * sealed. */
+/* Returns 1 if a client's token begins with the mark of a sealed backend's
+ * token. */
 int mcp_resume_token_backend_is(mcp_str_t token);
 
-/* The part of the hook "request" for a token in which a backend's token is
- * sealed. The token is at n places in the request. bind is the digest of
- * mcp_resume_token_bind(). */
+/* The hook "request" for a request with a token in which a backend's token is
+ * sealed. The token is at n places in the request. bind is the digest that
+ * mcp_resume_token_bind() writes. */
 int mcp_resume_token_backend_request(mcp_exchange_t *x,
     mcp_resume_token_t *part, const mcp_json_value_t *places, size_t n,
     const unsigned char bind[MCP_DIGEST_LEN]);
 
-/* Sets the id of a call whose request has used a backend's token: after some
- * random bytes, it consists of the token's digest, so that the response is
- * found by the token. */
+/* Sets the id of a call whose request has used a backend's token. Except for
+ * some random bytes at its beginning, the id is the digest of the token, so
+ * that the stream with the response is found by the token. */
 void mcp_resume_token_backend_start(mcp_call_t *call,
     const mcp_resume_token_t *part);
 

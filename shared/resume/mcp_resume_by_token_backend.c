@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Backends' tokens: the nextResumeToken of a backend is sealed for the client,
- * whether or not the client has declared tokens. When the client repeats the
- * request with it, the backend gets its own token unchanged.
+ * Tokens of backends: the nextResumeToken of a backend is sealed for the
+ * client, whether or not the client has declared tokens. When the client
+ * repeats the request with the sealed token, the backend gets its own token
+ * unchanged.
  *
- * The client's token is "p." and the sealed data: expiry in ms (8 bytes), the
- * id of the call that has returned the token if the request of that call had a
- * backend's token as well (16), and the backend's token as JSON. The token is
- * bound to the client and the request.
+ * The client's token is "p." and the sealed data: its expiry in ms (8 bytes),
+ * the id of the call that has returned the token (16), and the backend's token
+ * as JSON. The id is zero if the request of that call had no backend's token.
+ * The client's token is bound to the client and the request.
  *
- * The response to a request with a token is kept in the stream of its call: a
- * repeated request with the same token gets it again, until the token in that
- * response is used. The id of the stream consists of the token's digest,
- * except its first bytes, which are random; the store has them as the value
- * with the digest as key. Therefore a call that is started again after a
+ * The response to a request with a token is kept in the stream of its call. A
+ * repeated request with the same token gets this response again, until the
+ * token in the response is used. The id of the stream is the token's digest,
+ * except that its first bytes are random; the store has these bytes as a value
+ * with the digest as its key. Therefore a call that is started again after a
  * failure has another stream, and no event id is used twice (2025-11-25,
- * basic/transports, "Resumability and Redelivery"). In a cluster only one node
- * may use a token, and all nodes find the response. At the node that uses a
- * token, the store records which of its requests does so
+ * basic/transports, "Resumability and Redelivery").
+ *
+ * In a cluster only one node may use a token, and all nodes find the response.
+ * The store of the node that uses a token records which of its requests does so
  * (mcp_operation_token()).
  */
 
@@ -34,17 +36,17 @@
 #define MCP_RESUME_TOKEN_BACKEND_MAX  2048
 
 /* Time for which a request waits for the call of another request with the same
- * token if it gets no interim response before, ms. */
+ * token, if no interim response is due before, ms. */
 #define MCP_RESUME_TOKEN_WAIT        10000
 
-/* Intervals at which a waiting request looks for the stream of the other
- * request's call: at this node, and at another node, ms. */
-#define MCP_RESUME_TOKEN_CHECK              50
-#define MCP_RESUME_TOKEN_CHECK_UNREACHABLE  500
+/* Intervals at which a waiting request searches for the stream of the other
+ * request's call: of a call at this node, and of a call at another node, ms. */
+#define MCP_RESUME_TOKEN_CHECK            50
+#define MCP_RESUME_TOKEN_CHECK_ELSEWHERE  500
 
 /* RUNNING is the value in the store for a used token whose call has no stream
- * yet. Any other value has the first bytes, RANDOM in number, of the id of the
- * call's stream. */
+ * yet. Any other value consists of the first bytes of the id of the call's
+ * stream; RANDOM is the number of these bytes. */
 #define MCP_RESUME_TOKEN_BACKEND_RUNNING  0
 #define MCP_RESUME_TOKEN_BACKEND_RANDOM   4
 
@@ -61,9 +63,10 @@ mcp_resume_token_backend_is(mcp_str_t token)
 }
 
 
-/* Decrypts a token into the arena, and sets *key, see mcp_resume_token_t.
- * Returns MCP_OK, MCP_ERR_NOT_FOUND if the token is invalid, expired or for
- * another request, or MCP_ERR_MEMORY. */
+/* Opens a client's token: decrypts its contents into the arena, and sets *key
+ * to the member "key" for mcp_resume_token_t. Returns MCP_OK, MCP_ERR_NOT_FOUND
+ * if the token is invalid, expired or for another request, or
+ * MCP_ERR_MEMORY. */
 static int
 mcp_resume_token_backend_open(mcp_exchange_t *x, mcp_str_t token,
     const unsigned char bind[MCP_DIGEST_LEN], mcp_str_t *data,
@@ -132,10 +135,11 @@ mcp_resume_token_backend_drop(mcp_exchange_t *x,
 
 
 /*
- * Starts a call with a token that was never used, or whose call has failed.
- * The client has got the response that contained the token, so the stream with
- * that response is freed. Returns MCP_AGAIN, as the hook "request" for a new
- * call, or MCP_ERR_MEMORY.
+ * Prepares a call for a token that was never used, or whose call has failed:
+ * replaces the token in the request by the backend's own. Frees the stream with
+ * the response that contained the token, because the client has got that
+ * response. Returns MCP_AGAIN, by which the hook "request" lets the caller
+ * create a call, or MCP_ERR_MEMORY.
  */
 static int
 mcp_resume_token_backend_first(mcp_exchange_t *x,
@@ -163,9 +167,10 @@ mcp_resume_token_backend_first(mcp_exchange_t *x,
 }
 
 
-/* Responds with all events of the call that has used the token. value has the
- * first bytes of the id of its stream; "away" is 1 if the stream may be at
- * another node. Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* Responds with all events of the call that has used the token. value consists
+ * of the first bytes of the id of its stream; "away" is 1 if the stream may be
+ * at another node. After returning MCP_AGAIN, this function runs again when the
+ * cluster has replied, see mcp_cluster_operation.h. */
 static int
 mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *part,
     const unsigned char *key, uint32_t value, int away)
@@ -188,8 +193,9 @@ mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *part,
 }
 
 
-/* Sends the response of an exchange that was left waiting. rc is MCP_DONE for
- * a stream, MCP_OK for another response, or an error. */
+/* Queues the action for the response of a waiting exchange. rc is MCP_DONE if
+ * the response is a stream, MCP_OK for any other response, or an error, which
+ * becomes status 500. */
 static void
 mcp_resume_token_backend_respond(mcp_exchange_t *x, int rc)
 {
@@ -203,8 +209,8 @@ mcp_resume_token_backend_respond(mcp_exchange_t *x, int rc)
 
 
 /*
- * Handler of the timer of a waiting request: responds with the events of the
- * call that has used the token, as soon as it has a stream. When the call has
+ * Handler of the timer of a waiting request. Responds with the events of the
+ * call that has used the token when that call has a stream. If the call has
  * failed or the waiting time is over, responds with an interim response, so
  * that the client repeats the request.
  */
@@ -242,8 +248,8 @@ mcp_resume_token_backend_poll(void *data)
 }
 
 
-/* Another request at this node has used the token, and its call has no stream
- * yet. The client's connection for that request may be lost, so this request
+/* Called if another request at this node has used the token, and its call has
+ * no stream yet. The connection of that request may be lost, so this request
  * waits until the call has a stream or fails. */
 static int
 mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
@@ -263,15 +269,15 @@ mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
 
 
 /*
- * A call with this token runs at another node, or has a stream at some node.
- * If the call has a stream, responds with its events; otherwise waits until
- * there is one, and responds with an interim response when the waiting time is
- * over.
+ * Called if a call with this token runs at another node, or has a stream at
+ * some node. Responds with the events of the call when it has a stream. If it
+ * has none when the waiting time is over, responds with an interim response.
  *
- * Runs again after MCP_AGAIN, see mcp_cluster_operation.h.
+ * After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h.
  */
 static int
-mcp_resume_token_backend_unreachable(mcp_exchange_t *x,
+mcp_resume_token_backend_elsewhere(mcp_exchange_t *x,
     mcp_resume_token_t *part, const unsigned char *key, uint32_t value)
 {
     uint64_t  limit;
@@ -283,7 +289,7 @@ mcp_resume_token_backend_unreachable(mcp_exchange_t *x,
     limit = part->due ? part->due - mcp_worker_now(x->worker)
                       : MCP_RESUME_TOKEN_WAIT;
 
-    if (mcp_operation_later(x, MCP_RESUME_TOKEN_CHECK_UNREACHABLE, limit)
+    if (mcp_operation_later(x, MCP_RESUME_TOKEN_CHECK_ELSEWHERE, limit)
         == MCP_AGAIN)
     {
         return MCP_AGAIN;
@@ -313,8 +319,9 @@ mcp_resume_token_backend_take(mcp_exchange_t *x, const unsigned char *key,
 }
 
 
-/* No other node uses the token: starts a call with it, or responds with the
- * call of an earlier request at this node. */
+/* Called if no other node uses the token. Prepares a call with the token if no
+ * request at this node has used it; otherwise responds with the events of the
+ * earlier request's call, or waits for its stream. */
 static int
 mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_json_value_t *places, size_t n, mcp_str_t data,
@@ -323,7 +330,7 @@ mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
     int       rc;
     uint32_t  value;
 
-    /* a request that cannot start a call does not use the token */
+    /* uses the token only if a call can be started */
 
     if (x->answer.fault == MCP_FAULT_NONE) {
         rc = mcp_resume_token_backend_take(x, key, now);
@@ -369,7 +376,8 @@ mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
 }
 
 
-/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 int
 mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_json_value_t *places, size_t n,
@@ -391,7 +399,7 @@ mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *part,
 
     if (rc != MCP_OK) {
         return rc == MCP_ERR_DENIED
-               ? mcp_resume_token_backend_unreachable(x, part, key, value)
+               ? mcp_resume_token_backend_elsewhere(x, part, key, value)
                : mcp_resume_refuse_for(x, rc);
     }
 
@@ -401,9 +409,9 @@ mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *part,
 }
 
 
-/* Appends the data that are sealed in front of a backend's token: its
- * expiry and the id of the call, zeros if the call's request had no
- * backend's token. */
+/* Appends the data that are sealed in front of a backend's token: its expiry,
+ * and the id of the call, or zeros if the call's request had no backend's
+ * token. */
 static void
 mcp_resume_token_backend_head(mcp_request_t *req, mcp_buf_t *out)
 {
@@ -526,8 +534,8 @@ mcp_resume_token_backend_result(mcp_request_t *req,
 }
 
 
-/* Records in the store and in the cluster the stream of the call that has used
- * the token. */
+/* Records which stream belongs to the call that has used the token, in the
+ * store and in the cluster. */
 static void
 mcp_resume_token_backend_remember(mcp_call_t *call, const unsigned char *key)
 {

@@ -107,9 +107,8 @@ mcp_resume_here(mcp_exchange_t *x, int cluster_rc,
 
     rc = mcp_store_find(x->worker->store, id, mcp_worker_now(x->worker), info);
 
-    /* if the cluster operation has failed, it is unknown which events a mirror
-     * lacks, and whether another client reads the stream: returns the error of
-     * the operation */
+    /* the cluster operation has failed: it is unknown which events a mirror
+     * lacks, and whether another client reads the stream */
 
     if (cluster_rc != MCP_OK
         && (rc == MCP_ERR_NOT_FOUND || (rc == MCP_OK && info->mirror)))
@@ -121,7 +120,8 @@ mcp_resume_here(mcp_exchange_t *x, int cluster_rc,
 }
 
 
-/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 int
 mcp_resume_fetch(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
     uint64_t least, mcp_stream_info_t *info)
@@ -130,7 +130,8 @@ mcp_resume_fetch(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
     uint64_t                after;
     mcp_operation_stream_t  stream;
 
-    /* a request that will be rejected must not displace the consumer */
+    /* checks Last-Event-ID first, because a request that is rejected must not
+     * displace the consumer */
 
     if (mcp_resume_names(x, id, &after) != MCP_FAULT_NONE) {
         return MCP_ERR_NOT_FOUND;
@@ -151,7 +152,8 @@ mcp_resume_fetch(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
 }
 
 
-/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 int
 mcp_resume_lookup(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN])
 {
@@ -232,8 +234,7 @@ mcp_resume_poll(mcp_exchange_t *x, const mcp_stream_info_t *info, uint64_t seq,
         return MCP_ERR_NOT_FOUND;
     }
 
-    /* for a mirror, the lookup has restarted the stream's time without a
-     * consumer at the owner's node */
+    /* for a mirror, the lookup has done the same at the node of the owner */
 
     if (!info->mirror
         && mcp_store_touch(x->worker->store, &info->ref,
@@ -339,9 +340,9 @@ mcp_resume_resume(mcp_exchange_t *x, const mcp_resume_method_t *resumption,
 
     case MCP_ERR_PURGED:
 
-        /* Events after that of Last-Event-ID are missing. The token is valid:
-         * the client may repeat the request without the header to get the
-         * stored events. */
+        /* Events after the one in Last-Event-ID are missing. The token is
+         * valid: the client may repeat the request without the header, and then
+         * gets the stored events. */
 
         return mcp_resume_fault(x, MCP_FAULT_RESUME_PURGED);
 

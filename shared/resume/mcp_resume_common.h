@@ -30,16 +30,16 @@
 int mcp_resume_param(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t key,
     mcp_str_t *out);
 
-/* Responds to a request whose token is not valid. The fault is the same for
- * all reasons. */
+/* Responds to a request whose token is not valid. The fault does not reveal the
+ * reason. */
 int mcp_resume_refuse(mcp_exchange_t *x);
 
-/* Responds to an error rc of mcp_resume_fetch(). If rc is MCP_AGAIN or
- * MCP_ERR_MEMORY, only returns rc. */
+/* Responds with the fault for an error rc of mcp_resume_fetch(). If rc is
+ * MCP_AGAIN or MCP_ERR_MEMORY, does not respond, and returns rc. */
 int mcp_resume_refuse_for(mcp_exchange_t *x, int rc);
 
-/* Appends a time given in ms as a number of seconds, with decimals if
- * needed. */
+/* Appends a time in ms as a JSON number of seconds, with three decimals if the
+ * time is not a whole number of seconds. */
 void mcp_resume_seconds(mcp_buf_t *buf, uint64_t ms);
 
 void mcp_resume_add_flag(mcp_buf_t *buf, int flag);
@@ -57,11 +57,12 @@ int mcp_resume_allows(const mcp_exchange_t *x, const mcp_stream_info_t *info);
 
 /*
  * Finds a stream for which mcp_resume_allows() returns 1: at this node, or
- * among the results of mcp_resume_lookup() from other nodes. In the second
- * case info->mirror is 1.
+ * among the results of mcp_resume_lookup() from other nodes. In the second case
+ * info->mirror is 1.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  for any reason
+ *   MCP_ERR_NOT_FOUND  there is no such stream, or mcp_resume_allows() returns
+ *                      0
  */
 int mcp_resume_find(mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info);
@@ -92,16 +93,16 @@ int mcp_resume_here(mcp_exchange_t *x, int cluster_rc,
 
 /*
  * Makes a stream for which mcp_resume_allows() returns 1 available at this
- * node, before mcp_resume_resume(). least: see mcp_resume_describe(). Returns
- * the values of mcp_resume_here(), or MCP_AGAIN: the entry function has to
- * return this value.
+ * node, as preparation for mcp_resume_resume(). "least" is the argument of
+ * mcp_resume_describe(). Returns the values of mcp_resume_here(), or MCP_AGAIN:
+ * the entry function has to return this value.
  */
 int mcp_resume_fetch(mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t least,
     mcp_stream_info_t *info);
 
-/* Starts the lookup of a stream at the other nodes, unless it is a stream of
- * this node. mcp_resume_find() finds the result. Returns the values of
+/* Looks a stream up at the other nodes, unless it is a stream of this node.
+ * mcp_resume_find() then returns the result. Returns the values of
  * mcp_operation(). */
 int mcp_resume_lookup(mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN]);
@@ -140,12 +141,12 @@ int mcp_resume_resume(mcp_exchange_t *x, const mcp_resume_method_t *resumption,
     const mcp_stream_info_t *info, uint64_t least);
 
 /*
- * Common part of requests/getStatus and stream/poll: restarts the stream's
- * time without a consumer, and sets *seen to the last event that the client
- * certainly has. With Last-Event-ID that is the event in the header, otherwise
- * the greater of seq and the last confirmed event. Events that were only
- * written to a connection do not count, because the connection may have been
- * lost.
+ * The common part of requests/getStatus and stream/poll. Restarts the time for
+ * which the stream's call continues without a consumer. Sets *seen to the last
+ * event that the client certainly has: the event in Last-Event-ID or, without
+ * this header, the greater of seq and the last confirmed event. Events that
+ * were only written to a connection do not count, because the connection may
+ * have been lost.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  Last-Event-ID is not valid for the stream, or the stream

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The list of all resumption methods. Each method has a file and a row here.
- * The names of the capabilities by which clients declare a method are in
- * mcp_session.c. */
+/* The list of all resumption methods. mcp_session.c has the names of the
+ * capabilities by which clients declare them. */
 
 
 #include "call/mcp_receive_broadcast.h"

@@ -18,9 +18,9 @@ extern const mcp_resume_method_t  mcp_resume_task;
 extern const mcp_resume_method_t  mcp_resume_token;
 
 
-/* The methods, in the order in which they append their first events to a
- * stream, up to NULL. Clients use the first one (GET with Last-Event-ID)
- * without declaring it. */
+/* The resumption methods, in the order in which they append their first events
+ * to a stream; the last element is NULL. Clients use the first method (GET with
+ * Last-Event-ID) without declaring it. */
 extern const mcp_resume_method_t *const  mcp_resume_methods[];
 
 

@@ -12,9 +12,9 @@
  * the function must not have other effects before it has started all of its
  * operations.
  *
- * The comment "Runs again after MCP_AGAIN" marks the entry functions, and the
- * functions between them and their operations: a change of these functions
- * must not move an effect in front of an operation.
+ * The comment "After returning MCP_AGAIN, this function runs again" marks the
+ * entry functions, and the functions between them and their operations: a
+ * change of these functions must not move an effect in front of an operation.
  *
  * A worker without a cluster never waits.
  */

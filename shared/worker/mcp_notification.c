@@ -383,7 +383,8 @@ mcp_notify_receive_topic(mcp_worker_t *worker,
 
 /* Makes the session's own stream available at this node, for a client that has
  * not named an event. Returns the values of mcp_operation_stream(), or
- * MCP_ERR_MEMORY. Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+ * MCP_ERR_MEMORY. After returning MCP_AGAIN, this function runs again when the
+ * cluster has replied, see mcp_cluster_operation.h. */
 static int
 mcp_notify_poll(mcp_exchange_t *x)
 {
@@ -403,7 +404,8 @@ mcp_notify_poll(mcp_exchange_t *x)
 }
 
 
-/* Runs again after MCP_AGAIN, see mcp_cluster_operation.h. */
+/* After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 int
 mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
 {
