@@ -17,8 +17,8 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Time from the last message of a backend until its connection is closed by
- * the server, ms. */
+/* Time from the last message of a backend until this server closes the
+ * connection to the backend, ms. */
 #define MCP_CALL_GRACE  5000
 
 /* Time after which the call tries again to append a held message or a response
@@ -42,7 +42,7 @@ typedef enum {
 
 typedef enum {
     MCP_REQUEST_RUN = 0,       /* a backend works on the request */
-    MCP_REQUEST_INPUT,         /* waits for the client's answers */
+    MCP_REQUEST_INPUT,         /* the request waits for the client's answers */
     MCP_REQUEST_PAUSE,         /* the backend requested input without asking a
                                   question, and is called again after a pause */
     MCP_REQUEST_DETACHED,      /* the backend delivers the remaining messages to
@@ -53,11 +53,12 @@ typedef enum {
 
 /* One question to the client. */
 typedef struct {
-    mcp_str_t  key;            /* raw JSON */
+    mcp_str_t  key;            /* key in inputRequests, raw JSON */
     mcp_str_t  method;
     mcp_str_t  params;         /* raw JSON object, may be empty */
     mcp_str_t  answer;         /* raw JSON; empty: not answered yet */
-    uint64_t   number;         /* number of its event; 0: not sent yet */
+    uint64_t   number;         /* number of the question's event; 0: not sent
+                                  yet */
     unsigned   url:1;          /* 1: this server has added the elicitationId,
                                   because the backend has sent none */
 } mcp_question_t;
@@ -89,7 +90,8 @@ struct mcp_request_s {
     mcp_trace_t            trace;       /* trace context from _meta,
                                            unchecked */
     unsigned               target;
-    uint32_t               stats;       /* its row in the call statistics */
+    uint32_t               stats;       /* the request's row in the call
+                                           statistics */
     uint32_t               running;     /* handle from
                                            mcp_store_active_begin() */
     mcp_error_type_e       error;       /* class of the error response; NONE:

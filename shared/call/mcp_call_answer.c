@@ -145,9 +145,9 @@ mcp_call_note_answer(mcp_request_t *req, mcp_outcome_e how)
 }
 
 
-/* Sets the response of a request, whose text is in buf. Returns MCP_OK, also
- * if the call has failed, or MCP_AGAIN: the stream has no room, to be
- * repeated. */
+/* Sets the text in buf as the response of a request. Returns MCP_OK, also if
+ * the call has failed, or MCP_AGAIN if the stream has no room: the caller has
+ * to repeat this later. */
 static int
 mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_outcome_e how)
 {

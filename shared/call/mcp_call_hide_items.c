@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Removes the items that are hidden from the caller from a backend's lists of
- * tools, prompts, resources and resource templates. */
+/* Removes hidden items from a backend's lists of tools, prompts, resources and
+ * resource templates: items that the rules of mcp_allow hide from the
+ * caller. */
 
 #include "call/mcp_call_internal.h"
 

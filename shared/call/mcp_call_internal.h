@@ -113,8 +113,8 @@ uint64_t mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait);
  * if it has no room. */
 void mcp_call_join_answer(mcp_request_t *req, mcp_outcome_e how);
 
-/* Sends the response of a call that other requests may join to the client of
- * x, when the other nodes of the cluster have the response, see
+/* Sends the response of a joinable call to the client of x, as soon as the
+ * other nodes of the cluster have the response, see
  * mcp_operation_respond_with(). */
 void mcp_call_join_respond(mcp_call_t *call, mcp_exchange_t *x);
 

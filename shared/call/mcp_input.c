@@ -40,8 +40,8 @@ mcp_input_url_id(const mcp_call_t *call, uint64_t number, mcp_buf_t *out)
 }
 
 
-/* Returns 1 if the question sends the user to a URL and has no elicitationId
- * of the backend. */
+/* Returns 1 if the question sends the user to a URL and its backend has not
+ * given it an elicitationId. */
 static int
 mcp_input_url_lacks_id(const mcp_question_t *q)
 {
@@ -267,8 +267,8 @@ mcp_input_body(mcp_request_t *req)
     mcp_buf_free(body);
     mcp_buf_init(body, &req->call->worker->env->mem, SIZE_MAX / 2);
 
-    /* head is the length up to the brace that closes params; a comma is needed
-     * there unless params are empty */
+    /* head is the length of the text before the closing brace of params, where
+     * the new members are inserted, after a comma if params has members */
 
     comma = mcp_input_has_members(params);
     head = (size_t) (params.data - req->raw.data) + params.len - 1;

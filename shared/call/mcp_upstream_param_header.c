@@ -19,8 +19,9 @@ mcp_upstream_param_applies(const mcp_request_t *req)
 }
 
 
-/* Returns the array of headers that the tool of a request needs, and sets
- * *n. */
+/* Returns the array of headers that the tool of a request needs, and sets *n to
+ * the number of its elements. Returns NULL if the tool needs none, or its
+ * headers are not known. */
 static const mcp_catalog_header_t *
 mcp_upstream_param_headers(mcp_request_t *req, size_t *n)
 {
@@ -248,8 +249,8 @@ mcp_upstream_param_next(mcp_request_t *req)
 }
 
 
-/* Reads a page of the list. The next page is requested if the tool of the call
- * is still unknown. */
+/* Reads a page of the list. Requests the next page if the headers of the call's
+ * tool are still unknown. */
 static void
 mcp_upstream_param_listed(mcp_request_t *req, mcp_str_t result)
 {

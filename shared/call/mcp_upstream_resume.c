@@ -8,8 +8,8 @@
 #include "call/mcp_upstream_detect_form.h"
 
 
-/* Returns the state of a call whose stream has ended without the response; NULL
- * if no stream has ended so. */
+/* Returns the state of a call whose stream has ended without the response, or
+ * NULL if none has. */
 static mcp_upstream_resume_t *
 mcp_upstream_resume_of(const mcp_request_t *req)
 {

@@ -142,8 +142,8 @@ mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
                              MCP_DIGEST_LEN };
     parts[4] = mcp_endpoint_target(endpoint, req->target);
 
-    /* clients without a session share one if they declare the same
-     * capabilities */
+    /* clients without a session share a session at the server if they declare
+     * the same capabilities */
 
     mcp_be_put(can, session->of == MCP_UPSTREAM_OF_PRINCIPAL
                     && session->declares
@@ -429,8 +429,8 @@ mcp_upstream_session_id(const mcp_request_t *req, char text[24])
 }
 
 
-/* Sets the body of the client's request, without the members of newer
- * revisions, and the kinds of messages that the server may send. */
+/* Makes the client's request, without members of newer revisions, the body.
+ * Sets which kinds of messages the decoder accepts from the server. */
 static int
 mcp_upstream_session_call(mcp_request_t *req)
 {
@@ -495,7 +495,7 @@ mcp_upstream_session_written(mcp_request_t *req, mcp_buf_t *out,
 }
 
 
-/* Sets the body to initialize. */
+/* Makes the request initialize the body of the next backend request. */
 static int
 mcp_upstream_session_initialize(mcp_request_t *req)
 {

@@ -73,14 +73,15 @@ struct mcp_upstream_session_s {
                                           no session id */
     char                 id[MCP_UPSTREAM_SESSION_ID];
     mcp_request_t       *req;          /* the request that uses the session */
-    mcp_upstream_resume_t  *resume;    /* state of a stream that ended without
-                                          the response; NULL: no stream has
-                                          ended so */
+    mcp_upstream_resume_t  *resume;    /* state of a stream that has ended
+                                          without the response; NULL: none
+                                          has */
 
     /* members of a session that is being opened */
     mcp_upstream_session_t   *next;    /* next one in worker->openings */
-    mcp_upstream_session_t  **link;    /* address of the pointer to this one in
-                                          that list; NULL: not in it */
+    mcp_upstream_session_t  **link;    /* address of the pointer to this
+                                          structure in worker->openings; NULL:
+                                          not in the list */
     mcp_upstream_session_t   *waiting; /* requests that wait for the session,
                                           oldest first */
     unsigned                  n_waiting;
@@ -101,8 +102,9 @@ struct mcp_upstream_session_s {
     mcp_upstream_session_t   *listener;        /* next one in
                                                   worker->listeners */
     mcp_upstream_session_t  **listener_link;   /* address of the pointer to this
-                                                  one in that list; NULL: not in
-                                                  it */
+                                                  structure in
+                                                  worker->listeners; NULL: not
+                                                  in the list */
     unsigned             listened:1;   /* 1: the request uses the GET stream,
                                           and does not wait for it again */
     unsigned             listen_waits:1;       /* 1: the request waits for the

@@ -63,11 +63,12 @@ void mcp_upstream_wait_start(mcp_request_t *req, mcp_fault_e fault);
  * session. */
 void mcp_upstream_wait_head(mcp_request_t *req);
 
-/* Returns when requests that wait for req have to be started, ms, or
- * UINT64_MAX. */
+/* Returns the time at which requests that wait for the session of req have to
+ * be started, ms, or UINT64_MAX. */
 uint64_t mcp_upstream_wait_due(const mcp_request_t *req);
 
-/* Starts the requests that wait for req, if that is due at the time now, ms. */
+/* Starts the requests that wait for the session of req, if this is due at the
+ * time now, ms. */
 void mcp_upstream_wait_timer(mcp_request_t *req, uint64_t now);
 
 /* Returns 1 if the request waits for a session or for its GET stream. */

@@ -580,8 +580,8 @@ mcp_resume_token_members(mcp_buf_t *out, mcp_str_t object, int is_meta,
 }
 
 
-/* Appends the members of an object, and nextResumeToken with the other token,
- * unless token is empty. */
+/* Appends the members of an object with another nextResumeToken: "token", raw
+ * JSON, or none if "token" is empty. */
 static void
 mcp_resume_token_object(mcp_buf_t *out, const mcp_json_value_t *object,
     int is_meta, mcp_str_t token, int *first)

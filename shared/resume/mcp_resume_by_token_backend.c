@@ -64,8 +64,8 @@ mcp_resume_token_backend_is(mcp_str_t token)
 
 
 /* Opens a client's token: decrypts its contents into the arena, and sets *key
- * to the member "key" for mcp_resume_token_t. Returns MCP_OK, MCP_ERR_NOT_FOUND
- * if the token is invalid, expired or for another request, or
+ * to the value for the member "key" of mcp_resume_token_t. Returns MCP_OK,
+ * MCP_ERR_NOT_FOUND if the token is invalid, expired or for another request, or
  * MCP_ERR_MEMORY. */
 static int
 mcp_resume_token_backend_open(mcp_exchange_t *x, mcp_str_t token,
