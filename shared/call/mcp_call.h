@@ -287,8 +287,9 @@ struct mcp_call_s {
     mcp_call_t                 *next;       /* next one in worker->tracked or
                                                worker->rounds */
     mcp_call_t                **link;       /* address of the pointer to this
-                                               call in that list; NULL: in
-                                               neither list */
+                                               call in worker->tracked or
+                                               worker->rounds; NULL: in neither
+                                               list */
 
     mcp_call_phase_e            phase;      /* see mcp_call_set_phase() */
     int                         status;     /* HTTP status of a response that is

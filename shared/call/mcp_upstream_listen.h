@@ -104,7 +104,7 @@ struct mcp_upstream_listen_s {
                                           message */
     unsigned                busy_tries;        /* number of successive responses
                                                   with HTTP 409 */
-    size_t                  last_len;  /* length of last */
+    size_t                  last_len;  /* length of "last" */
     char                    last[MCP_SSE_ID];  /* id of the last event */
     unsigned                active:1;  /* 1: the glue runs the backend
                                           request */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * A POST with an array of messages (2025-03-26), whose requests become one
- * call.
- */
+/* A POST with an array of messages (2025-03-26). The requests among the
+ * messages become one call. */
 
 #include "call/mcp_call_outcome.h"
 #include "exchange/mcp_exchange_internal.h"

@@ -211,9 +211,9 @@ static const mcp_resume_reader_t  mcp_listen_reader = {
     .last = mcp_listen_last
 };
 
-/* Reads and ends subscriptions by the hooks of a resumption method. It is not
- * in the worker's list of methods, because clients cannot resume a
- * subscription. */
+/* The functions of a subscription, in the form of a resumption method. This
+ * structure is not in the worker's list of methods, because clients cannot
+ * resume a subscription. */
 static const mcp_resume_method_t  mcp_listen_resume = {
     .name = { "listen", 6 },
     .reader = &mcp_listen_reader

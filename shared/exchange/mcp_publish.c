@@ -13,9 +13,9 @@
 #include "worker/mcp_notification.h"
 
 
-/* Time in addition to mcp_stream_after, ms. A call that is younger may not have
- * its stream in the store yet. Therefore a publisher whose URL is younger gets
- * MCP_FAULT_CALL_EARLY if the call is not found. */
+/* If the call of a publish URL is not found, but the URL is younger than this
+ * time and mcp_stream_after together, ms, the stream of the call may not be in
+ * the store yet: the publisher gets MCP_FAULT_CALL_EARLY. */
 #define MCP_PUBLISH_EARLY    5000
 
 struct mcp_publish_s {

@@ -24,8 +24,8 @@
 /* The request that a token names. */
 typedef struct {
     mcp_stream_info_t  info;
-    uint64_t           seq;            /* event that contains the token, so the
-                                          client has it */
+    uint64_t           seq;            /* number of the event that contains the
+                                          token; the client has this event */
     unsigned           number;         /* index of the request in its call */
 } mcp_resume_request_t;
 
