@@ -234,9 +234,10 @@ mcp_join_request(mcp_exchange_t *x, const mcp_routing_t *v, mcp_join_t *join)
 /*
  * Maximum number of attempts to register a request's call in the cluster as the
  * first of equal calls. An attempt fails if another node has registered its
- * call first, and the request cannot join this one: it has ended by then, or
- * another request of this node is registering a call, which is found instead.
- * If many requests arrive at once, one of them succeeds in each attempt.
+ * call first, but the request cannot join it: because it has ended by then, or
+ * because another request of this node is registering a call, which is found
+ * instead. If many requests arrive at once, one of them succeeds in each
+ * attempt.
  */
 #define MCP_JOIN_CLAIMS   256
 
@@ -249,8 +250,9 @@ typedef struct {
                                           the request has not waited yet */
     unsigned         tries;            /* number of attempts to register the
                                           call in the cluster */
-    unsigned         known:1;          /* 1: the mirror of the call that another
-                                          node has registered is up to date */
+    unsigned         known:1;          /* 1: this node has just updated its
+                                          mirror of the call that another node
+                                          has registered */
 } mcp_join_wait_t;
 
 #define mcp_join_waits(x)  ((mcp_join_wait_t *) (void *) (x)->join)

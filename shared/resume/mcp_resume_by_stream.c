@@ -19,7 +19,7 @@
 #define mcp_resume_stream_of(data)  mcp_be_get((data) + MCP_STREAM_ID_LEN, 4)
 
 /* Maximum number of finished, completely sent streams in one response to
- * stream/poll/all. A session may have more of them, but only until they are
+ * stream/poll/all. A session may have more such streams until they are
  * freed. */
 #define MCP_RESUME_STREAM_SENT_MAX  256
 
