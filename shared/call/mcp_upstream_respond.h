@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * POSTs to an MCP server whose bodies are responses to its requests. They are
- * sent in its session while the client's request is still running there
- * (2025-11-25, basic/transports, "Sending Messages to the Server"). The server
- * replies to each with status 202 and no body.
+ * Responses to requests of an MCP server. Each one is POSTed in the session of
+ * the MCP server, while the client's request is still running there
+ * (2025-11-25, basic/transports, "Sending Messages to the Server"). The MCP
+ * server replies to the POST with status 202 and no body.
  *
  * A POST is sent a second time if its connection fails, for example because the
  * server has closed a kept connection in the meantime. Unlike a call, a
