@@ -22,15 +22,17 @@
 typedef enum {
     MCP_BACKEND_REQUEST_CALL = 0,      /* a request of the call, or a step of
                                           its session at an MCP server */
-    MCP_BACKEND_REQUEST_RESPONSE,      /* the response to a request of an MCP
-                                          server. It takes little time, and a
-                                          running backend request waits for it:
-                                          to be started before others. Its own
-                                          response does not matter. */
-    MCP_BACKEND_REQUEST_LISTEN         /* a stream of an MCP server, which lasts
-                                          as long as some calls. They continue
-                                          without it if the glue ends it at
-                                          once. */
+    MCP_BACKEND_REQUEST_RESPONSE,      /* POSTs a JSON-RPC response to a
+                                          request that an MCP server has sent.
+                                          It takes little time, and a running
+                                          backend request waits for it, so the
+                                          glue starts it before others. The
+                                          HTTP response has no effect. */
+    MCP_BACKEND_REQUEST_LISTEN         /* a stream of an MCP server, which
+                                          lasts as long as the calls that use
+                                          it. If the glue ends the stream at
+                                          once, these calls continue without
+                                          it. */
 } mcp_backend_request_kind_e;
 
 
@@ -64,14 +66,15 @@ struct mcp_backend_request_s {
     void                *glue;         /* for the glue's own use */
     unsigned             prepared:1;   /* 1 after MCP_ACT_PREPARE was pulled */
     unsigned             started:1;    /* 1 after MCP_ACT_INVOKE was pulled */
-    unsigned             rebuilt:1;    /* 1 if body is freed with this object,
-                                          even while the call is retained */
+    unsigned             rebuilt:1;    /* 1: body is freed with this backend
+                                          request, even while mcp_call_retain()
+                                          keeps the call */
     unsigned             aborted:1;
-    unsigned             bare:1;       /* 1: the request does not belong to the
-                                          client that caused it: the backend
-                                          gets none of the client's headers but
-                                          Host, neither its query nor its
-                                          user */
+    unsigned             bare:1;       /* 1: the backend gets only the Host
+                                          header of the client's request, not
+                                          its other headers, its query or its
+                                          user, because the backend request is
+                                          not made for this client */
     mcp_backend_request_kind_e    kind;
     mcp_backend_request_method_e  http_method;
 };
@@ -95,9 +98,9 @@ void mcp_call_release(mcp_call_t *call);
  * none. Valid while the call is retained. */
 mcp_str_t mcp_backend_request_arguments(const mcp_backend_request_t *breq);
 
-/* Returns 1 if the request for which breq was made has ended, or waits for a
- * published response: if breq has ended, it was the last backend request for
- * that request. Valid while the call is retained. */
+/* Returns 1 if breq is the last backend request for its request of the call:
+ * that request has ended, or waits for a published response. Valid while the
+ * call is retained. */
 int mcp_backend_request_is_last(const mcp_backend_request_t *breq);
 
 /* Returns the tenant of the call, MCP_DIGEST_LEN bytes, or NULL if

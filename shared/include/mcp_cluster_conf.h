@@ -53,8 +53,9 @@ typedef struct {
     uint64_t            outage_timeout;
     uint64_t            node_timeout;
 
-    /* Names of files for TLS, which the glue loads. tls_ca empty: the system's
-     * authorities; certificate and key empty: no client certificate. */
+    /* Names of files for TLS, which the glue loads. If tls_ca is empty, the
+     * system's authorities are trusted. If tls_certificate and
+     * tls_certificate_key are empty, connections have no client certificate. */
     mcp_str_t           tls_ca;
     mcp_str_t           tls_certificate;
     mcp_str_t           tls_certificate_key;
@@ -66,8 +67,8 @@ typedef struct {
 
 /*
  * Directives with one value: X(id, nginx name, Apache name, kind, member of
- * mcp_cluster_conf_t, minimum, maximum, help text). The bounds are those of
- * times, in ms.
+ * mcp_cluster_conf_t, minimum, maximum, help text). The minimum and the
+ * maximum are in ms, and apply to times only.
  */
 #define MCP_CLUSTER_OPTIONS(X)                                                \
     X(TIMEOUT, "mcp_cluster_timeout", "MCPClusterTimeout",                    \
@@ -160,8 +161,9 @@ void mcp_cluster_setup_merge(mcp_cluster_setup_t *setup,
 /* Returns 1 if setup has the parameters of an mcp_cluster directive. */
 int mcp_cluster_setup_has_parameters(const mcp_cluster_setup_t *setup);
 
-/* Returns the nginx or Apache name of an option that was set, or NULL if none
- * was: for an error about options without a cluster. */
+/* Returns the nginx or Apache name of the first option that is set, or NULL if
+ * none is set. The glue reports the name in the error about options without
+ * mcp_cluster. */
 const char *mcp_cluster_setup_warning(const mcp_cluster_setup_t *setup,
     int apache);
 

@@ -31,9 +31,10 @@ typedef struct {
                                           not part of the headers; must last as
                                           long as the request */
     const mcp_endpoint_t  *endpoint;
-    const mcp_header_t    *headers;    /* at least all headers that begin with
-                                          MCP_EARLY_HEADER_INITIAL, in their
-                                          original order */
+    const mcp_header_t    *headers;    /* the request's headers in their
+                                          original order; headers that do not
+                                          begin with MCP_EARLY_HEADER_INITIAL
+                                          may be missing */
     size_t                 n_headers;
 } mcp_early_header_t;
 

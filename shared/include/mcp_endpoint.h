@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* The configuration of one endpoint, constant while the server runs. Times are
- * in milliseconds, sizes in bytes. A limit of 0 is off. */
+ * in milliseconds, sizes in bytes. The value 0 switches a limit off. */
 
 
 #ifndef MCP_ENDPOINT_H_INCLUDED
@@ -37,18 +37,20 @@ typedef enum {
                                           that works without sessions */
     MCP_UPSTREAM_SESSION,              /* an MCP server of an older revision
                                           that needs sessions */
-    MCP_UPSTREAM_AUTO                  /* an MCP server whose form is found
-                                          out */
+    MCP_UPSTREAM_AUTO                  /* an MCP server; this server finds out
+                                          whether it is MODERN, STATELESS or
+                                          SESSION */
 } mcp_upstream_e;
 
 
-/* The values of mcp_upstream_session: the callers that share a session at an
- * MCP server. A client without a session is treated as with PRINCIPAL, a client
- * without a principal as with CALL. */
+/* The values of mcp_upstream_session: which requests share a session at an MCP
+ * server. For a client without a session, CLIENT has the effect of PRINCIPAL.
+ * For a client without a principal, PRINCIPAL has the effect of CALL. */
 typedef enum {
-    MCP_UPSTREAM_OF_CLIENT = 0,        /* the requests of a client's session */
+    MCP_UPSTREAM_OF_CLIENT = 0,        /* the requests of one session of a
+                                          client */
     MCP_UPSTREAM_OF_PRINCIPAL,
-    MCP_UPSTREAM_OF_CALL               /* the requests of a call */
+    MCP_UPSTREAM_OF_CALL               /* the requests of one call */
 } mcp_upstream_of_e;
 
 
@@ -65,7 +67,7 @@ typedef enum {
 
 /* A backend that mcp_backend or mcp_route names. */
 typedef struct {
-    mcp_str_t     name;        /* by which the glue finds it */
+    mcp_str_t     name;        /* by which the glue finds the backend */
     unsigned      upstream;    /* mcp_upstream_e */
     uint64_t      check;       /* mcp_upstream_check, ms */
     uint64_t      stale;       /* mcp_upstream_stale, ms */
@@ -75,7 +77,8 @@ typedef struct {
 } mcp_target_t;
 
 
-/* By which value callers are distinguished for quotas: mcp_quota_key. */
+/* The values of mcp_quota_key: what identifies the caller to whom quotas
+ * apply. */
 typedef enum {
     MCP_QUOTA_KEY_PRINCIPAL = 0,       /* the principal; the address if there
                                           is no principal */
@@ -84,8 +87,8 @@ typedef enum {
 } mcp_quota_key_e;
 
 
-/* Which clients of revisions without sessions may resume a call's stream by a
- * GET with Last-Event-ID: mcp_resume_stateless. */
+/* The values of mcp_resume_stateless: which clients of revisions without
+ * sessions may resume a call's stream by a GET with Last-Event-ID. */
 typedef enum {
     MCP_RESUME_STATELESS_OFF = 0,
     MCP_RESUME_STATELESS_DECLARED,     /* clients that declare
@@ -145,8 +148,10 @@ typedef struct {
                                                   may use which item */
     size_t                n_allow;             /* 0: every caller may use every
                                                   item */
-    const void           *granted_scopes;      /* expression of the glue; NULL:
-                                                  callers have no scopes */
+    const void           *granted_scopes;      /* value of mcp_granted_scopes,
+                                                  an expression of the glue;
+                                                  NULL: callers have no
+                                                  scopes */
 
     mcp_match_t         **origins;
     size_t                n_origins;
@@ -183,10 +188,11 @@ typedef struct {
                                                   task; 0: never because of its
                                                   age */
     uint64_t              task_ttl;
-    uint64_t              policy_after;        /* replaces stream_after, if it
-                                                  is shorter, for clients that
-                                                  get a resume policy when the
-                                                  stream begins */
+    uint64_t              policy_after;        /* like stream_after, for
+                                                  clients that get a resume
+                                                  policy when the stream
+                                                  begins; the shorter of both
+                                                  times applies */
     uint64_t              close_after;         /* 0: the server never closes the
                                                   stream of an active call */
     uint64_t              retry;
@@ -220,18 +226,19 @@ typedef struct {
                                                   this section as a backend,
                                                   see
                                                   mcp_setup_set_upstream() */
-    uint64_t              upstream_check;      /* how long a server's
-                                                  description of itself is
-                                                  used before it is asked
-                                                  again */
-    uint64_t              upstream_stale;      /* how much longer the
-                                                  description is used while the
-                                                  server fails */
+    uint64_t              upstream_check;      /* how long an MCP server's
+                                                  description of itself is used
+                                                  before a new one is
+                                                  requested */
+    uint64_t              upstream_stale;      /* how much longer this
+                                                  description is used while
+                                                  requests for a new one fail */
     unsigned              upstream_session;    /* mcp_upstream_of_e */
     unsigned              upstream_lists;      /* mcp_upstream_lists_e */
-    unsigned              upstream_listen;     /* 1: a server with sessions may
-                                                  ask on the stream of a GET
-                                                  request */
+    unsigned              upstream_listen;     /* 1: an MCP server with
+                                                  sessions may send its
+                                                  requests on the stream of a
+                                                  GET request */
     unsigned              resume_stateless;    /* mcp_resume_stateless_e */
     uint64_t              reconnect_wait;      /* how long a call continues
                                                   without a consumer if its
@@ -304,8 +311,8 @@ mcp_upstream_e mcp_endpoint_upstream(const mcp_endpoint_t *endpoint,
  * server. */
 mcp_upstream_about_t *mcp_endpoint_describer(const mcp_endpoint_t *endpoint);
 
-/* Returns the revision in which a target that is a server without sessions is
- * called: a static text. */
+/* Returns the name of the revision in which this server sends requests to a
+ * target that is an MCP server without sessions. The text is static. */
 mcp_str_t mcp_endpoint_upstream_version(const mcp_endpoint_t *endpoint,
     unsigned target);
 

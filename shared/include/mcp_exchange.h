@@ -41,12 +41,12 @@ typedef struct {
                                           network order; empty: none, as for a
                                           Unix socket */
 
-    /* Evaluates an expression of the configuration for this request: the value
-     * of rule i of the endpoint (mcp_setup_allow()), or, if i is the number of
-     * rules, the scopes of the caller. Sets *text, which is valid as long as
-     * the exchange, and returns MCP_OK; after an error access is denied. Called
-     * while a head or body is processed, at most once for each i. glue is the
-     * value of mcp_exchange_glue(). */
+    /* Evaluates an expression of the configuration for this request: for an i
+     * below the endpoint's number of rules the value of rule i
+     * (mcp_setup_allow()), for i equal to this number the scopes of the caller.
+     * Sets *text, which is valid as long as the exchange, and returns MCP_OK.
+     * Any other result denies access. Called while a head or body is processed,
+     * at most once for each i. glue is the value of mcp_exchange_glue(). */
     int                (*evaluate)(void *glue, size_t i, const void *value,
                                    mcp_str_t *text);
 
@@ -169,19 +169,19 @@ int mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len);
  * id with which it can resume. A PULL action follows. */
 void mcp_exchange_close(mcp_exchange_t *x);
 
-/* Returns 1 if the stream may last while no backend works for it, because it
- * is the stream of a listener or of a batch, was resumed, or its call may wait
- * for answers of the client; or if no backend works for it at present. */
+/* Returns 1 if the stream may last while no backend request of its call runs:
+ * it is the stream of a listener or of a batch, it was resumed, its call may
+ * wait for answers of the client, or no backend request runs at present. */
 int mcp_exchange_lasts(const mcp_exchange_t *x);
 
-/* Returns 1 if the stream may end while its call continues with a backend
- * request: a thread that runs the backend request is then not free for the next
- * request on the connection. */
+/* Returns 1 if the stream may end while a backend request of its call still
+ * runs. A thread that runs the backend request cannot then serve the next
+ * request on the client's connection. */
 int mcp_exchange_ends_first(const mcp_exchange_t *x);
 
-/* Returns 1 if the request may still lead to a call, or its call has not yet
- * started its first backend request: that may need the request structure of
- * the web server. */
+/* Returns 1 if the request may still lead to a call, or if its call has not
+ * started its first backend request. That backend request may need the web
+ * server's request structure, which must therefore be kept. */
 int mcp_exchange_is_open(const mcp_exchange_t *x);
 
 /* Notifies the exchange that the server's request ends: later changes no

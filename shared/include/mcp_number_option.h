@@ -109,8 +109,8 @@
       "MCPUpstreamListen", FLAG, 0, 0, 1, 0)
 
 
-#define MCP_TIME_MAX  (INT64_MAX / 1000000)    /* such a time in nanoseconds
-                                                  also fits an int64_t */
+#define MCP_TIME_MAX  (INT64_MAX / 1000000)    /* ms; the same time in
+                                                  nanoseconds fits an int64_t */
 #define MCP_SIZE_MAX  (SIZE_MAX / 2)
 
 

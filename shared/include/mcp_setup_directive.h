@@ -159,14 +159,14 @@ void mcp_setup_mark_own(mcp_setup_t *setup, unsigned kept);
  * mcp_setup_mark_own(). */
 int mcp_setup_is_empty_section(const mcp_setup_t *setup);
 
-/* Returns the name of the backend number n (from 0) that mcp_backend or
- * mcp_route names; .data is NULL if there are fewer. The setup need not have an
- * endpoint. */
+/* Returns the n-th backend name (from 0) in the values of mcp_backend and
+ * mcp_route; its .data is NULL if there are fewer names. The setup need not
+ * have an endpoint. */
 mcp_str_t mcp_setup_backend_name(const mcp_setup_t *setup, size_t n);
 
-/* Notes that mcp_backend or mcp_route of "setup" names the section of "backend"
- * by this name, so that mcp_setup_warning() does not warn about its
- * directives. */
+/* Records that mcp_backend or mcp_route of "setup" names the section of
+ * "backend" by this name, so that mcp_setup_warning() does not warn about the
+ * section's directives. */
 void mcp_setup_mark_backend(mcp_setup_t *backend, const mcp_setup_t *setup,
     mcp_str_t name);
 
@@ -233,9 +233,10 @@ typedef enum {
     MCP_SETUP_ENDPOINT = 0,
     MCP_SETUP_PUBLISH,
     MCP_SETUP_STATUS,
-    MCP_SETUP_BACKEND,                 /* without a handler of the module */
-    MCP_SETUP_OUTER                    /* sections of other kinds may inherit
-                                          its directives */
+    MCP_SETUP_BACKEND,                 /* a section without a handler of the
+                                          module, which may be a backend */
+    MCP_SETUP_OUTER                    /* a section from which sections of the
+                                          other kinds may inherit directives */
 } mcp_setup_section_e;
 
 /*
@@ -261,8 +262,9 @@ int mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size);
  * must be merged; it need not have an endpoint. */
 int mcp_setup_ends_tasks(const mcp_setup_t *setup);
 
-/* Return the number of targets of the endpoint that was created last, and the
- * target with an index, mcp_backend_request_t.target. */
+/* mcp_setup_targets() returns the number of targets of the endpoint that was
+ * created last. mcp_setup_target() returns the name of the target with this
+ * index, which is a value of mcp_backend_request_t.target. */
 unsigned mcp_setup_targets(const mcp_setup_t *setup);
 mcp_str_t mcp_setup_target(const mcp_setup_t *setup, unsigned target);
 

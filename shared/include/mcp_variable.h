@@ -74,8 +74,8 @@ extern const mcp_str_t  mcp_variable_env[MCP_VARIABLE_COUNT];
 
 
 /* Sets one variable; the value is borrowed. A value with control characters
- * becomes "?", because operators write variables to headers of backend requests
- * and to log lines, even if an earlier check should have rejected the value. */
+ * becomes "?", even if an earlier check should have rejected it: operators
+ * write variables to headers of backend requests and to log lines. */
 void mcp_variable_set(mcp_variables_t *variables, mcp_variable_e variable,
     mcp_str_t value);
 

@@ -39,10 +39,10 @@ typedef enum {
     MCP_ACT_INVOKE,            /* backend request: start it */
     MCP_ACT_ABORT,             /* backend request: end it;
                                   mcp_backend_request_end() must follow */
-    MCP_ACT_RESUME,            /* backend request: pass the bytes that were not
-                                  accepted again */
-    MCP_ACT_FORGET,            /* glue: the call that kept this pointer is
-                                  over */
+    MCP_ACT_RESUME,            /* backend request: pass again the bytes that
+                                  mcp_backend_request_data() did not accept */
+    MCP_ACT_FORGET,            /* glue: the call has ended that kept this
+                                  pointer for mcp_call_set_glue() */
     MCP_ACT_CONNECT,           /* link: open a connection, see mcp_cluster.h */
     MCP_ACT_WRITE,             /* link: bytes can be written */
     MCP_ACT_DISCONNECT         /* link: close the connection */
@@ -51,9 +51,9 @@ typedef enum {
 
 typedef struct {
     mcp_action_e            type;
-    mcp_exchange_t         *exchange; /* RESPOND, STREAM, PULL, PREPARE,
-                                         INVOKE; for the last two NULL if the
-                                         client has disconnected */
+    mcp_exchange_t         *exchange; /* RESPOND, STREAM, PULL; also PREPARE
+                                         and INVOKE, but NULL if the client has
+                                         disconnected */
     mcp_backend_request_t  *breq;
     void                   *glue;  /* FORGET: the pointer of
                                       mcp_call_set_glue() */
@@ -70,8 +70,8 @@ struct mcp_queued_action_s {
     mcp_queued_action_t  **link;  /* NULL: not in the queue */
     mcp_action_t           action;
 
-    /* Called when the glue pulls the action; may complete *action and may free
-     * the object that contains the entry. May be NULL. */
+    /* Called when the glue pulls the action; may set fields of *action and may
+     * free the object that contains the entry. May be NULL. */
     void          (*taken)(mcp_queued_action_t *queued, mcp_action_t *action);
 };
 
