@@ -56,7 +56,7 @@ mcp_buf_reserve(mcp_buf_t *buf, size_t n)
         return NULL;
     }
 
-    /* the first allocation may be larger than max: checks both */
+    /* the capacity may exceed max, so both are checked */
 
     if (buf->data == NULL || n > buf->cap - buf->len
         || n > buf->max - buf->len)

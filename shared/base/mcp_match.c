@@ -23,8 +23,8 @@
 
 
 /*
- * Limits of a match in PCRE2, which it reaches after some milliseconds. The
- * expressions of URI templates and reasonable expressions of operators need
+ * Limits of PCRE2 for one match, which reaches a limit after some milliseconds.
+ * The expressions of URI templates and reasonable expressions of operators need
  * much less.
  */
 #define MCP_MATCH_LIMIT        250000
@@ -444,7 +444,8 @@ mcp_match_run(const mcp_match_t *match, mcp_str_t subject, char *room,
     pcre2_match_data_free(data);
     pcre2_general_context_free(general);
 
-    /* 0 is a match as well: with more groups than the match data can store */
+    /* PCRE2 returns 0 for a match with more groups than the match data can
+     * store */
 
     if (rc >= 0) {
         return 1;

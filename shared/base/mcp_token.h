@@ -33,12 +33,12 @@
 
 
 /*
- * The configured keys. The first one signs and seals; all verify and open.
- * Constant after the configuration was read.
+ * The configured keys. The first key signs and seals tokens; every key verifies
+ * and opens them. Constant after the configuration has been read.
  */
 typedef struct {
     unsigned       n;
-    unsigned char  key[MCP_KEYS_MAX][32];      /* SHA-256 of the input */
+    unsigned char  key[MCP_KEYS_MAX][32];      /* SHA-256 of the secret */
     unsigned char  id[MCP_KEYS_MAX];           /* first byte of the key's
                                                   digest */
 } mcp_keys_t;

@@ -388,8 +388,8 @@ mcp_uri_expr_parse(mcp_str_t text, mcp_uri_expr_t *e)
 
 
 /*
- * Appends how often the part before may occur: any number of times if a
- * variable is exploded, otherwise at most once for each variable.
+ * Appends the quantifier of the preceding part: any number of times if a
+ * variable is exploded ("*"), otherwise at most once for each variable.
  */
 static void
 mcp_uri_add_repeat(mcp_buf_t *regex, const mcp_uri_expr_t *e)
