@@ -16,16 +16,17 @@
 #define MCP_HEADER_NUMBER_DIGITS  (sizeof(MCP_HEADER_NUMBER_MAX) - 1)
 
 /*
- * A larger exponent cannot make a number equal to one in a header, which would
- * need as many digits.
+ * Limit of the exponents that are evaluated. A number of a body with a larger
+ * exponent equals no number in a header: headers have no exponents, so that
+ * number would need as many digits.
  */
 #define MCP_HEADER_EXPONENT_MAX   ((int64_t) 1 << 48)
 
 
 /*
- * A decimal: 0.DDD times ten to the power of point, where DDD are the digits
- * from first to last, which are not zero. A "." may be between them. Zero has
- * no digits.
+ * A decimal number: 0.DDD times ten to the power of point. DDD are the digits
+ * from "first" to "end", with a "." possibly between them; the first and the
+ * last digit are not zero. The number zero has no digits.
  */
 typedef struct {
     const char  *first;
@@ -106,8 +107,9 @@ mcp_header_value_plain(mcp_str_t raw, mcp_str_t *value)
 
 
 /*
- * Prefix and suffix may overlap in the "?": "=?base64?=" has both, so a client
- * must encode it as well, and its encoded part is empty.
+ * The prefix "=?base64?" and the suffix "?=" may share their "?": "=?base64?="
+ * has the form of an encoded value, with an empty encoded part. So a client
+ * must encode this text as well.
  */
 int
 mcp_header_value_is_encoded(mcp_str_t value)

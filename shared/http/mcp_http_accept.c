@@ -318,9 +318,9 @@ mcp_http_specificity(const mcp_http_media_t *range,
 
 
 /*
- * The most specific range that covers the wanted type decides. Ranges may
- * differ in parameters, which are ignored: a single range that accepts is
- * sufficient.
+ * Evaluates one line of Accept. The most specific range that covers the wanted
+ * type decides. Parameters of ranges are ignored; if several ranges of this
+ * specificity exist, the type is accepted if one of them accepts it.
  */
 static void
 mcp_http_accept_line(mcp_str_t line, const mcp_http_media_t *wanted,

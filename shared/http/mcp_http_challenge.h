@@ -12,8 +12,8 @@
 
 /* The Bearer challenge in a line, and which parameters it has. */
 typedef struct {
-    size_t    end;             /* offset in the line after the challenge's last
-                                  character */
+    size_t    end;             /* offset in the line of the byte after the
+                                  challenge */
     unsigned  params:1;        /* 1: it has parameters */
     unsigned  metadata:1;      /* 1: it has resource_metadata */
     unsigned  scope:1;         /* 1: it has scope */

@@ -47,10 +47,11 @@ mcp_http_origin_listed(const mcp_http_origin_t *o, int exact)
 
 
 /*
- * Returns 1 if Origin and Host are equal, as for a page of this server. They
- * are equal, too, for a foreign page whose owner has changed the name's
- * address to 127.0.0.1 after it was loaded: so on a loopback connection the
- * name must be one whose address cannot be changed.
+ * Returns 1 if Origin and Host are equal, and an attacker cannot have chosen
+ * the address of this host. Equality alone does not suffice: the owner of a
+ * foreign page can change the address of its name to this server's address
+ * after the page was loaded. On a loopback connection, an IP address must be a
+ * loopback address.
  */
 static int
 mcp_http_origin_own(const mcp_http_origin_t *o, mcp_str_t scheme,

@@ -230,7 +230,8 @@ mcp_sse_id(mcp_sse_decoder_t *d, mcp_str_t line)
 }
 
 
-/* The current event is complete: its id becomes the last one. */
+/* Called when the current event is complete: its id becomes the last event
+ * id. */
 static void
 mcp_sse_end_id(mcp_sse_decoder_t *d)
 {
@@ -312,7 +313,8 @@ mcp_sse_line_end(mcp_sse_decoder_t *d, const char *p, size_t len)
 {
     int  event;
 
-    /* a line within one input has the same limit, but needs no copy */
+    /* the maximum also applies to a line within one input, which needs no
+     * copy */
 
     if (d->line.len == 0 && len <= d->line.max) {
         return mcp_sse_line(d, p, len);

@@ -60,8 +60,8 @@ char *mcp_sse_retry(char *p, uint64_t retry_ms);
 typedef struct {
     mcp_buf_t   data;          /* data of the current event */
     mcp_buf_t   line;
-    mcp_str_t   only;          /* the data, while they are one line of this
-                                  input: "data" is then empty */
+    mcp_str_t   only;          /* the event's data, if they are one line within
+                                  the present input; "data" is then empty */
     mcp_buf_t   id;            /* id of the last complete event that has one;
                                   empty: there is none, or none that can be sent
                                   as a header */
