@@ -53,7 +53,7 @@ typedef struct {
 
     mcp_json_error_t         error;
 
-    /* of the walk */
+    /* used by mcp_json_walk() only */
     mcp_arena_t             *scratch;
     char                    *stack;        /* for each open container, the
                                               closing bracket that it needs */
@@ -64,7 +64,7 @@ typedef struct {
     int                      escaped;      /* 1: the last string that was read
                                               has escapes */
 
-    /* of yajl */
+    /* used by mcp_json_yajl() only */
     unsigned                 want_key:1;
     unsigned                 at_end:1;     /* 1: yajl reads the white space
                                               that the scan appended */

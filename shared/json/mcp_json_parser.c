@@ -379,9 +379,9 @@ mcp_json_member(mcp_json_scan_t *scan, const char *p)
 
 
 /*
- * Leaves the containers that end at p, which is after a value, or, with
- * "first", at the beginning of a container. Returns the start of the next
- * value, the end of the text, or NULL after an error.
+ * Leaves the containers that end at p. p is after a value or, if first is 1, at
+ * the beginning of a container. Returns the start of the next value, the end of
+ * the text, or NULL after an error.
  */
 static inline const char *
 mcp_json_next(mcp_json_scan_t *scan, const char *p, int first)

@@ -225,8 +225,8 @@ mcp_json_key_escaped(mcp_json_scan_t *scan, mcp_str_t raw)
 }
 
 
-/* Keys without escapes, which are usual, can be compared as they are, and the
- * names of most fields differ from a key already in the length. */
+/* Most keys have no escapes, and can be compared with the names of fields byte
+ * by byte. The names of most fields differ from a key already in the length. */
 void
 mcp_json_field_key(mcp_json_scan_t *scan, mcp_str_t raw, int escaped)
 {

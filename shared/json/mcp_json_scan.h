@@ -57,8 +57,8 @@ typedef struct {
 
 typedef enum {
     MCP_JSON_FINE = 0,
-    MCP_JSON_BAD_SYNTAX,       /* grammar or UTF-8 */
-    MCP_JSON_BAD_DEPTH,        /* nested deeper than the limit */
+    MCP_JSON_BAD_SYNTAX,       /* the text is not JSON or not UTF-8 */
+    MCP_JSON_BAD_DEPTH,        /* the text is nested deeper than allowed */
     MCP_JSON_BAD_DUPLICATE     /* an object has a requested field twice */
 } mcp_json_problem_e;
 
