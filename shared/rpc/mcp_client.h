@@ -2,9 +2,9 @@
 
 /*
  * The client of a request. Clients of revisions with sessions describe
- * themselves once, in initialize, and their session token repeats it with each
- * request (mcp_session.h); clients of stateless revisions do so in the _meta
- * of each request.
+ * themselves once, in initialize; the session token of their later requests
+ * contains the description (mcp_session.h). Clients of stateless revisions
+ * describe themselves in the _meta of each request.
  */
 
 
@@ -49,7 +49,7 @@
     "{\"requiredCapabilities\":{\"extensions\":{\"" MCP_CLIENT_TASKS_NAME     \
     "\":{}}}}"
 
-/* Capabilities for input; the others select resumption methods. */
+/* The capabilities that permit requests for input to the client. */
 #define MCP_CLIENT_INPUT            0x041f
 
 

@@ -36,7 +36,8 @@ typedef enum {
     MCP_FAULT_EVENT_ID_MALFORMED,      /* 400 */
     MCP_FAULT_EVENT_ID_UNKNOWN,        /* 404 */
     MCP_FAULT_EVENT_PURGED,            /* 404, later events were dropped */
-    MCP_FAULT_LINK,                    /* 404, stream URL, for any reason */
+    MCP_FAULT_LINK,                    /* 404, the stream URL is invalid, for
+                                          any reason */
     MCP_FAULT_LINK_INPUT,              /* 400, stream URL: the body is not an
                                           array of responses */
     MCP_FAULT_LINK_ANSWERS,            /* 400, stream URL: more answers than

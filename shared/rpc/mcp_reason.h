@@ -19,7 +19,8 @@ typedef enum {
     MCP_REASON_TOOL_ERROR,             /* the tool reported an error */
     MCP_REASON_RPC_ERROR,              /* the backend responded with a
                                           JSON-RPC error */
-    MCP_REASON_STATUS,                 /* an HTTP status of 400 or more */
+    MCP_REASON_STATUS,                 /* the backend responded with an HTTP
+                                          status of 400 or more */
     MCP_REASON_BACKEND_FAILED,
     MCP_REASON_BACKEND_TIMEOUT,
     MCP_REASON_BACKEND_OUTPUT,

@@ -138,8 +138,8 @@ mcp_result_is_scope(const mcp_json_value_t *value)
 
 
 /*
- * Returns the bit of a member that the revision requires, or 0. Sets *good to
- * 1 if its value conforms to the schema.
+ * Returns the bit of the member with this key if the revision requires the
+ * member, otherwise 0. Sets *good to 1 if the value conforms to the schema.
  */
 static unsigned
 mcp_result_member(mcp_str_t key, const mcp_json_value_t *value, int *good)

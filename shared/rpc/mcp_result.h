@@ -22,7 +22,7 @@ typedef struct {
                                   does not set it */
     uint64_t   ttl;            /* ttlMs if the backend does not set it */
     unsigned   is_private:1;   /* 1: cacheScope is "private", even if the
-                                  backend sets it */
+                                  backend sets "public" */
     unsigned   keeps_info:1;   /* 1: the serverInfo of a backend is kept */
 } mcp_result_t;
 

@@ -25,8 +25,8 @@ static const mcp_revision_e  mcp_revision_order[] = {
 
 
 /*
- * The array of rows has MCP_REVISION_NONE before the first and after the last
- * revision; this is the number of rows between them.
+ * The number of revisions: the rows of the array without the first and the last
+ * row, which both belong to MCP_REVISION_NONE.
  */
 #define MCP_REVISION_COUNT                                                   \
     (sizeof(mcp_revision_order) / sizeof(mcp_revision_order[0]) - 2)

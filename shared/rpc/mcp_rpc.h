@@ -37,8 +37,9 @@ typedef enum {
 typedef struct {
     mcp_rpc_kind_e    kind;
     mcp_fault_e       fault;
-    mcp_str_t         detail;          /* of the fault: the invalid member;
-                                          in the arena, may be empty */
+    mcp_str_t         detail;          /* what is invalid, for
+                                          mcp_fault_write(), such as the name of
+                                          a member; may be empty */
     mcp_str_t         raw;             /* the whole message */
     mcp_str_t         id;              /* raw, empty if none */
     mcp_str_t         method;          /* unescaped */

@@ -53,8 +53,8 @@ mcp_subscription_form(mcp_buf_t *buf, mcp_str_t method, mcp_str_t message)
 
 /*
  * Appends the member of _meta with the id, which is inserted after the third
- * brace of a message, and a comma unless alone is 1: _meta has no other
- * members.
+ * brace of a message. Appends a comma after the member unless alone is 1, which
+ * means that _meta has no other members.
  */
 static void
 mcp_subscription_id(mcp_str_t id, int alone, mcp_buf_t *buf)

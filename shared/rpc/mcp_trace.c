@@ -12,8 +12,8 @@
 
 
 /*
- * Returns 1 if the text consists of lower-case hexadecimal digits that are not
- * all 0, unless "zero" is 1.
+ * Returns 1 if the text consists of lower-case hexadecimal digits. If zero is
+ * 0, at least one digit must differ from 0.
  */
 static int
 mcp_trace_hex(const char *p, size_t n, int zero)

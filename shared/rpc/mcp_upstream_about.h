@@ -19,18 +19,19 @@ typedef struct mcp_upstream_about_s  mcp_upstream_about_t;
 
 struct mcp_upstream_about_s {
     mcp_buf_t              text;       /* the result */
-    mcp_buf_t              members;    /* mcp_result_members() of server_info;
-                                          empty if that is */
-    uint64_t               at;         /* when it was received, ms of
-                                          mcp_env_t.now; 0: never */
-    uint64_t               asked;      /* when the request that has no
-                                          response yet was sent; 0: there is
-                                          none */
-    uint64_t               failed;     /* when the last request has failed; 0:
-                                          it has not */
-    mcp_str_t              version;    /* the revision that it has chosen for
-                                          clients of older revisions, a static
-                                          text; or empty */
+    mcp_buf_t              members;    /* text of mcp_result_members() for
+                                          server_info; empty if server_info is
+                                          empty */
+    uint64_t               at;         /* when the description was received, ms
+                                          of mcp_env_t.now; 0: never */
+    uint64_t               asked;      /* when the request was sent that has no
+                                          response yet; 0: there is no such
+                                          request */
+    uint64_t               failed;     /* when the latest request failed; 0: it
+                                          has not failed */
+    mcp_str_t              version;    /* the revision that the server has
+                                          chosen for clients of older revisions,
+                                          a static text; or empty */
     mcp_str_t              server_info;        /* an object, part of "text";
                                                   or empty */
     mcp_str_t              instructions;       /* a raw string, part of "text";
@@ -39,8 +40,8 @@ struct mcp_upstream_about_s {
     unsigned               prompts:1;
     unsigned               resources:1;
     unsigned               completions:1;
-    mcp_upstream_about_t  *next;       /* next one of this process that has a
-                                          text */
+    mcp_upstream_about_t  *next;       /* next description of this process that
+                                          has a text */
 };
 
 

@@ -193,7 +193,8 @@ mcp_upstream_add_meta(mcp_buf_t *out, mcp_str_t body,
 
     } else {
 
-        /* in front of the brace that ends the request, which has members */
+        /* params is inserted in front of the brace that ends the request; other
+         * members precede it */
 
         place = mcp_upstream_end(body);
         mcp_upstream_copy_before(out, body, place);
