@@ -77,8 +77,8 @@ typedef struct {
 } mcp_target_t;
 
 
-/* The values of mcp_quota_key: what identifies the caller to whom quotas
- * apply. */
+/* The values of mcp_quota_key: the property by which quotas distinguish
+ * callers. */
 typedef enum {
     MCP_QUOTA_KEY_PRINCIPAL = 0,       /* the principal; the address if there
                                           is no principal */

@@ -14,7 +14,7 @@
 typedef struct mcp_timer_s  mcp_timer_t;
 
 struct mcp_timer_s {
-    uint64_t       when;       /* time of expiry, ms of mcp_env_t.now */
+    uint64_t       when;       /* time of expiry, in ms of mcp_env_t.now() */
     void         (*handler)(void *data);
     void          *data;
     mcp_timer_t   *child;
