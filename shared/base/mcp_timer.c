@@ -36,8 +36,8 @@ mcp_timer_merge(mcp_timer_t *a, mcp_timer_t *b)
 }
 
 
-/* Merges a list of siblings into one heap: first in pairs, from left to right,
- * and then the pairs, from right to left. */
+/* Merges a list of siblings into one heap: joins neighbours to pairs, from left
+ * to right, and then joins the pairs, from right to left. */
 static mcp_timer_t *
 mcp_timer_merge_pairs(mcp_timer_t *first)
 {
