@@ -344,7 +344,7 @@ mcp_header_number(mcp_str_t s, mcp_header_number_t *number)
 }
 
 
-/* Removes and returns the next digit, '0' after the last one. */
+/* Removes the next digit and returns it; returns '0' after the last digit. */
 static char
 mcp_header_next(const char **p, const char *end)
 {

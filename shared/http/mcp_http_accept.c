@@ -319,8 +319,9 @@ mcp_http_specificity(const mcp_http_media_t *range,
 
 /*
  * Evaluates one line of Accept. The most specific range that covers the wanted
- * type decides. Parameters of ranges are ignored; if several ranges of this
- * specificity exist, the type is accepted if one of them accepts it.
+ * type decides. Parameters of ranges are ignored, so several ranges may be
+ * equally specific: then the type is accepted if one of these ranges accepts
+ * the type.
  */
 static void
 mcp_http_accept_line(mcp_str_t line, const mcp_http_media_t *wanted,

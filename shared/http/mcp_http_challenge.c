@@ -33,9 +33,9 @@ mcp_http_skip_spaces(mcp_http_reader_t *r)
 
 
 /*
- * Removes the characters of a token, or of a token68 without its final "=",
- * from the beginning of the unread text. Returns them; an empty string if
- * there are none.
+ * Removes a token, or a token68 without its final "=", from the beginning of
+ * the unread text, and returns it. Returns an empty string if the text begins
+ * with neither.
  */
 static mcp_str_t
 mcp_http_take_word(mcp_http_reader_t *r)
@@ -144,8 +144,8 @@ mcp_http_note_param(mcp_http_challenge_t *c, mcp_str_t name, size_t end)
 
 
 /*
- * Reads the part of a challenge after its scheme up to a comma: its first
- * parameter, its token68, or nothing. c is NULL for challenges other than
+ * Reads the part of a challenge between its scheme and the next comma: its
+ * first parameter, its token68, or nothing. c is NULL if the scheme is not
  * Bearer.
  */
 static int
