@@ -126,7 +126,7 @@ mcp_json_escape(const char *p, const char *end, char *out, size_t *len)
 }
 
 
-/* Returns 1 if [p, end), the inside of a string with escapes, decodes to
+/* Returns 1 if [p, end), the content of a string with escapes, decodes to
  * text. */
 static int
 mcp_json_escaped_eq(const char *p, const char *end, mcp_str_t text)

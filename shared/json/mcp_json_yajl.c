@@ -109,7 +109,8 @@ mcp_json_malloc(void *ctx, size_t size)
 
     if (size + MCP_YAJL_HEAD > (size_t) (memory->end - memory->pos)) {
 
-        /* no known version of yajl needs this: the block is large enough */
+        /* a fallback that no known version of yajl needs, because the block is
+         * large enough */
 
         p = mcp_arena_alloc(memory->arena, size + MCP_YAJL_HEAD);
         if (p == NULL) {
