@@ -231,8 +231,8 @@ mcp_digest_number(mcp_digest_t *d, const char *p)
 
 /*
  * Reads the next eight bytes of a folded name into m->piece. A name ends at
- * U+0000, as in parsers that store names as C strings; a shorter piece is
- * filled up with zeros.
+ * U+0000, because parsers that store names as C strings truncate it there. A
+ * piece with fewer bytes is filled up with zeros.
  */
 static void
 mcp_digest_piece(const char *text, mcp_digest_member_t *m)
@@ -260,7 +260,7 @@ mcp_digest_piece(const char *text, mcp_digest_member_t *m)
             s.len = mcp_utf8_len(c);
             c = mcp_json_letter(s);
 
-            /* not folded to a letter: the bytes of the character are read one
+            /* the character is not folded to a letter: its bytes are read one
              * by one */
 
             if (c == 0) {
@@ -319,9 +319,9 @@ mcp_digest_insert(mcp_digest_member_t *members, size_t n)
 
 
 /*
- * Moves members to other, sorted by the byte of their pieces that is `shift`
- * bits from the right. counts are the numbers of members for each value of the
- * byte.
+ * Copies members to "other", sorted by one byte of their pieces: the byte that
+ * is "shift" bits from the right. counts has the number of members for each
+ * value of this byte.
  */
 static void
 mcp_digest_move(const mcp_digest_member_t *members, size_t n,
@@ -562,8 +562,9 @@ mcp_digest_arrange(mcp_digest_t *d, const mcp_digest_member_t *members,
 
 
 /*
- * Called at the end of an object whose text begins at start: sorts its members.
- * d->members has them from byte "first" on, and is cut back to that length.
+ * Sorts the members of an object whose text begins at start. To be called at
+ * the end of the object: d->members has its members from byte "first" on, and
+ * is truncated to this length.
  */
 static int
 mcp_digest_order(mcp_digest_t *d, size_t first, size_t start)

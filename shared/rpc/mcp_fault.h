@@ -35,7 +35,8 @@ typedef enum {
     MCP_FAULT_SESSION_UNKNOWN,         /* 404 */
     MCP_FAULT_EVENT_ID_MALFORMED,      /* 400 */
     MCP_FAULT_EVENT_ID_UNKNOWN,        /* 404 */
-    MCP_FAULT_EVENT_PURGED,            /* 404, later events were dropped */
+    MCP_FAULT_EVENT_PURGED,            /* 404, events after this id were
+                                          dropped */
     MCP_FAULT_LINK,                    /* 404, the stream URL is invalid, for
                                           any reason */
     MCP_FAULT_LINK_INPUT,              /* 400, stream URL: the body is not an
@@ -87,7 +88,8 @@ typedef enum {
     MCP_FAULT_LOG_LEVEL,               /* -32602 */
     MCP_FAULT_REQUEST_STATE,           /* -32602, for any reason */
     MCP_FAULT_RESUME_TOKEN,            /* -32602, for any reason */
-    MCP_FAULT_RESUME_PURGED,           /* -32602, later events were dropped */
+    MCP_FAULT_RESUME_PURGED,           /* -32602, events after the token's
+                                          position were dropped */
     MCP_FAULT_RESUME_BATCH,            /* -32600, a batch contains a request
                                           whose response is a stream */
     MCP_FAULT_TASK,                    /* -32602, for any reason */
@@ -112,8 +114,8 @@ typedef enum {
     MCP_FAULT_CALL_LIMIT,              /* -32603, the tenant's quota is
                                           exhausted */
     MCP_FAULT_OWNER_DIED,              /* -32603, the owner's process ended */
-    MCP_FAULT_JOINED,                  /* -32603, the joined call has no
-                                          response */
+    MCP_FAULT_JOINED,                  /* -32603, the call that the request
+                                          joined ended without a response */
     MCP_FAULT_INTERNAL,                /* -32603, HTTP 500 */
 
     MCP_FAULT_COUNT

@@ -95,7 +95,8 @@ typedef struct {
                                           unknown; if it belongs to an
                                           extension, their error names the
                                           extension */
-    mcp_subject_e       subject;       /* member that Mcp-Name repeats */
+    mcp_subject_e       subject;       /* member of params that Mcp-Name
+                                          repeats */
     unsigned            opens:1;       /* 1: its response is the stream of an
                                           existing call */
     unsigned            session:1;     /* 1: the method exists in revisions

@@ -23,7 +23,9 @@ typedef struct {
     const unsigned char  *principal;   /* MCP_DIGEST_LEN bytes */
     mcp_str_t             method;
     mcp_str_t             name;        /* name or URI */
-    mcp_str_t             params;      /* see mcp_digest_params() */
+    mcp_str_t             params;      /* params of the request;
+                                          mcp_digest_params() excludes some
+                                          members */
     unsigned              max_depth;   /* maximum depth of params */
 } mcp_request_state_t;
 

@@ -22,8 +22,8 @@
 #define MCP_REVISION_FILTER_EXECUTION  0x02  /* whether a tool runs as a
                                                 task in the sense of
                                                 2025-11-25 */
-#define MCP_REVISION_FILTER_SETS       0x04  /* all sets of bits are less
-                                                than this */
+#define MCP_REVISION_FILTER_SETS       0x04  /* every set of these bits is less
+                                                than this number */
 
 
 /* Returns the bits that clients of the revision do not accept. */

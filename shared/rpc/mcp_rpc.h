@@ -37,9 +37,9 @@ typedef enum {
 typedef struct {
     mcp_rpc_kind_e    kind;
     mcp_fault_e       fault;
-    mcp_str_t         detail;          /* what is invalid, for
+    mcp_str_t         detail;          /* detail of the fault, see
                                           mcp_fault_write(), such as the name of
-                                          a member; may be empty */
+                                          an invalid member; may be empty */
     mcp_str_t         raw;             /* the whole message */
     mcp_str_t         id;              /* raw, empty if none */
     mcp_str_t         method;          /* unescaped */

@@ -124,9 +124,9 @@ mcp_session_cache_free(mcp_session_cache_t *cache)
 
 
 /*
- * Returns the only entry of the cache in which a token may be stored. The
- * entry is selected by the token's last bytes, which are as good as random
- * because they are a part of the signature.
+ * Returns the only entry of the cache that may contain this token, or NULL if
+ * the token has no entry or when out of memory. The token's last bytes select
+ * the entry: they are a part of the signature, and thus as good as random.
  */
 static mcp_session_seen_t *
 mcp_session_seen(mcp_session_cache_t *cache, mcp_str_t text)

@@ -69,9 +69,9 @@ typedef enum {
 
 
 /*
- * mcp_topic_of() returns the list about whose change a notification with this
- * method informs, or MCP_TOPIC_COUNT for any other notification.
- * mcp_topic_method() returns the method of the notification about a list.
+ * mcp_topic_of() returns the list whose change a notification with this method
+ * announces, or MCP_TOPIC_COUNT if the method announces none.
+ * mcp_topic_method() returns the method that announces a change of this list.
  */
 mcp_topic_e mcp_topic_of(mcp_str_t method);
 mcp_str_t mcp_topic_method(mcp_topic_e list);

@@ -27,7 +27,8 @@
 /* Members of params._meta that an upstream of revision 2026-07-28 requires, as
  * JSON (basic/index, "_meta"). */
 typedef struct {
-    mcp_str_t  capabilities;           /* of the client: an object */
+    mcp_str_t  capabilities;           /* capabilities of the client: a JSON
+                                          object */
     mcp_str_t  client_info;            /* an object */
     mcp_str_t  log_level;              /* a string; empty: no log messages */
 } mcp_upstream_meta_t;
