@@ -17,17 +17,17 @@
 /* The calls of a tool that equal requests may join. */
 typedef enum {
     MCP_JOIN_NOT = 0,
-    MCP_JOIN_KEY,              /* calls with a key, by requests with the
-                                  same key */
-    MCP_JOIN_ARGUMENTS         /* also calls without a key, by requests of
-                                  the same caller with the same arguments */
+    MCP_JOIN_KEY,              /* requests with a key join calls with the same
+                                  key */
+    MCP_JOIN_ARGUMENTS         /* in addition, requests without a key join calls
+                                  of the same caller with the same arguments */
 } mcp_join_e;
 
 
 /* When calls of a tool become tasks, for clients that support tasks. */
 typedef enum {
     MCP_TASK_NEVER = 0,
-    MCP_TASK_AUTO,             /* after task_after */
+    MCP_TASK_AUTO,             /* when the call has the age task_after */
     MCP_TASK_ALWAYS,           /* before the backend is called */
     MCP_TASK_REQUIRED          /* always; clients that do not support tasks
                                   get an error */

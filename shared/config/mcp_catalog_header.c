@@ -120,9 +120,9 @@ mcp_catalog_keep_path(mcp_catalog_walk_t *w, mcp_catalog_header_t *header)
 
 
 /*
- * Follows the path of a header again from the root of the inputSchema. Returns
- * an error if a step has more than one member with the name, because JSON
- * parsers differ in the choice between equal names.
+ * Checks the path of a header from the root of the inputSchema to the property.
+ * Writes an error if a name on the path occurs twice in its object, because
+ * JSON parsers differ in the choice between equal names.
  */
 static int
 mcp_catalog_check_path(mcp_catalog_walk_t *w,

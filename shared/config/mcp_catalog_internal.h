@@ -83,8 +83,9 @@ typedef struct {
     mcp_arena_t           scratch;
     char                 *error;
     size_t                size;
-    unsigned              copies:1;    /* 1: the text is not kept, so headers
-                                          are copies */
+    unsigned              copies:1;    /* 1: the text of the file is not kept,
+                                          so the headers' names and paths are
+                                          copied */
 } mcp_catalog_reader_t;
 
 

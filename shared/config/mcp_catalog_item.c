@@ -21,8 +21,8 @@ static const char *const  mcp_catalog_nouns[MCP_LIST_COUNT] = {
 
 /*
  * The members of an item that the schema defines (2026-07-28). Other members
- * are passed on without a check. MCP_CATALOG_NAME, _URI and _URI_TEMPLATE are
- * keys of items, according to the kind.
+ * are passed on without a check. Depending on its kind, MCP_CATALOG_NAME, _URI
+ * or _URI_TEMPLATE identifies an item.
  */
 
 #define MCP_CATALOG_T    (1u << MCP_LIST_TOOLS)

@@ -27,8 +27,9 @@ struct mcp_cluster_setup_s {
 
     /* texts that are not set have .data NULL */
     mcp_cluster_conf_t   conf;
-    mcp_str_t           *password;     /* member of conf for the password whose
-                                          file was named last */
+    mcp_str_t           *password;     /* member of conf to which
+                                          mcp_cluster_setup_password() copies
+                                          the password */
     uint32_t             set;          /* bits of the values that are set:
                                           options, then parameters */
     unsigned             begun:1;

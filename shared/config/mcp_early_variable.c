@@ -182,7 +182,8 @@ mcp_early_header_value(const mcp_early_header_t *sent,
 }
 
 
-/* Returns 1 if Mcp-Method is a method whose name is the id of a task. */
+/* Returns 1 if the request's Mcp-Method is a method whose Mcp-Name is the id of
+ * a task. */
 static int
 mcp_early_header_is_task(const mcp_early_header_t *sent)
 {

@@ -227,10 +227,10 @@ mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
     {
         mcp_buf_lit(buf, "\"resources\":{");
 
-        /* no "subscribe" without a catalog for clients with sessions, because
-         * only the backend decides which resources they can subscribe to; for
+        /* Without a catalog, clients with sessions get no "subscribe", because
+         * only the backend decides which resources they can subscribe to. For
          * clients without sessions, the server itself handles
-         * subscriptions/listen */
+         * subscriptions/listen. */
 
         if (stateless || endpoint->catalog != NULL) {
             mcp_buf_lit(buf, "\"subscribe\":true,");
@@ -405,7 +405,7 @@ mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
            ? mcp_endpoint_rule(endpoint->catalog, method, name) : NULL;
     mcp_policy_apply(policy, rule);
 
-    /* a call that ends with its connection cannot be a task */
+    /* a call that ends when its client disconnects cannot become a task */
 
     if (policy->task == MCP_TASK_AUTO && !policy->resumable
         && (rule == NULL || !rule->has_task))
@@ -447,11 +447,12 @@ mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
 
 
 /*
- * The members include the lifetime of the result in caches, and whether a
- * cached result is valid for all callers. Lists and server/discover from the
- * configuration are valid for all callers unless callers are authenticated, or
- * access rules or scopes hide items from some callers. Results of backends may
- * depend on the caller unless the catalog declares them public.
+ * Among the added members are the lifetime of the result in caches, and whether
+ * a cached result is valid for all callers. Lists and server/discover from the
+ * configuration are valid for all callers if callers are not authenticated. A
+ * result of a backend is so if the catalog or the backend declares it. If
+ * access rules or scopes hide items from some callers, no result is valid for
+ * all callers.
  */
 const mcp_result_t *
 mcp_endpoint_result(const mcp_endpoint_t *endpoint,

@@ -25,8 +25,8 @@ typedef const char  *mcp_forward_names_t[MCP_FORWARD_NAMES];
 
 
 /*
- * The headers that are not forwarded, by the length of their names; the most
- * frequent one of each length first.
+ * The headers that are not forwarded. The index is the length of the name.
+ * Among names of the same length, the most frequent header is the first.
  */
 static const mcp_forward_names_t  mcp_forward_skipped[MCP_FORWARD_LENGTH] = {
     [2] = { "te" },

@@ -74,8 +74,8 @@ mcp_allow_read(const mcp_mem_t *mem, mcp_str_t text, mcp_allow_t *rule,
         return mcp_match_create(mem, pattern, &rule->match, error, size);
     }
 
-    /* rejects a "*" in another place: the pattern would match no name, and a
-     * later rule would decide about the names that the operator meant */
+    /* A "*" in another place is rejected: the pattern would match no name, so a
+     * later rule would decide about the names that the operator meant. */
 
     if (star != pattern.data + pattern.len - 1) {
         (void) snprintf(error, size,
@@ -119,8 +119,8 @@ mcp_allow_find(const mcp_allow_t *rules, size_t n, mcp_list_e kind,
             return i;
         }
 
-        /* it is unknown whether this rule, which may deny access, applies to
-         * the name: no later rule may allow access */
+        /* If it is unknown whether this rule applies, the search ends: the rule
+         * may deny access, so no later rule may allow it. */
 
         if (rc != 0) {
             return n;

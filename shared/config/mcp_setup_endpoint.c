@@ -96,8 +96,9 @@ mcp_setup_add_target(mcp_setup_t *setup, mcp_str_t target)
 
 
 /*
- * Appends either the routes with exact names (if exact is 1) or the other
- * routes to the n routes of the endpoint. Returns the new number of routes.
+ * Appends to the endpoint's n routes those routes of the setup that have exact
+ * names if exact is 1, or the others if exact is 0. Returns the new number of
+ * routes.
  */
 static size_t
 mcp_setup_add_routes(mcp_setup_t *setup, int exact, mcp_route_t *routes,

@@ -175,8 +175,8 @@ void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);
 int mcp_setup_has_own(const mcp_setup_t *setup, unsigned directive);
 
 /*
- * Writes the text about a directive without effect; why is the reason, for
- * nginx and for Apache.
+ * Writes the warning about a directive without effect. why[0] is the reason for
+ * nginx, why[1] the reason for Apache.
  */
 void mcp_setup_say_idle(char *text, unsigned directive, int apache,
     const char *const why[2]);

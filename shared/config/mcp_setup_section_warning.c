@@ -222,8 +222,8 @@ mcp_setup_upstream_reason(const mcp_setup_t *setup, unsigned directive)
                ? MCP_SETUP_HAS_EFFECT : MCP_SETUP_NO_UPSTREAM_SESSION;
     }
 
-    /* mcp_upstream_check also sets how long the form of a server is used:
-     * mcp_upstream_form_found() */
+    /* with mcp_upstream "auto", mcp_upstream_check also sets how long the
+     * server's revision and its use of sessions are remembered */
 
     if (setup->is_described || !setup->is_backend
         || (directive == MCP_OPTION_UPSTREAM_CHECK

@@ -89,10 +89,10 @@ mcp_tenant_id(const mcp_endpoint_t *endpoint,
 
 
 /*
- * The id of an IPv6 tenant consists of the first 8 bytes of the address,
- * zeros, and in the last byte its level, 1. The id of an enclosing network has
- * one byte of the address less, and a level higher by 1. The digest of a
- * principal does not have this form.
+ * The id of an IPv6 tenant consists of the first 8 bytes of the address, zeros,
+ * and as the last byte the level 1. The id of its enclosing network has one
+ * more byte of the address set to zero, and a level that is higher by 1. The
+ * digest of a principal does not have this form.
  */
 int
 mcp_tenant_parent(const unsigned char id[MCP_DIGEST_LEN],

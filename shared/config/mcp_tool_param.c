@@ -33,9 +33,9 @@ mcp_tool_params_names(const mcp_tool_params_t *p, uint64_t headers,
 }
 
 
-/* Returns the headers, a bit for each header, whose name is this key. If a key
- * equals a name only for some parsers (mcp_json_alike()), the header is
- * ambiguous. */
+/* Returns a bit for each header whose name at this level is the key. If only
+ * some parsers consider key and name equal (mcp_json_alike()), the header is
+ * marked as ambiguous. */
 static uint64_t
 mcp_tool_params_key(mcp_tool_params_t *p,
     const mcp_tool_params_names_t *names, mcp_str_t key)
