@@ -182,8 +182,8 @@ mcp_backend_expect_body(mcp_backend_t *b)
         return;
     }
 
-    /* the body of an error response is needed only if it is text: for a tool's
-     * error, or as the cause of an MCP server's error */
+    /* the body of an error response is needed only if it is text that becomes a
+     * tool's error or contains an MCP server's error */
 
     if ((b->want != MCP_WANT_TOOL && !b->is_server)
         || b->class != MCP_BACKEND_TEXT)

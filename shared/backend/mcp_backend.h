@@ -38,17 +38,19 @@ typedef struct {
     mcp_backend_kind_e  kind;
     mcp_str_t           method;        /* method of a notification or a
                                           request, unescaped */
-    mcp_json_value_t    id;            /* of a request: a string or an
+    mcp_json_value_t    id;            /* id of a request: a string or an
                                           integer */
-    mcp_json_value_t    params;        /* of a request: an object or none */
-    mcp_str_t           body;          /* on one line */
+    mcp_json_value_t    params;        /* params of a request: an object, or
+                                          type NONE if absent */
+    mcp_str_t           body;          /* the JSON that "kind" specifies, on one
+                                          line */
     mcp_fault_e         fault;
     const char         *detail;        /* static text; set for each fault */
-    mcp_json_value_t    progress_token; /* of the parameters of
+    mcp_json_value_t    progress_token; /* member of the params of
                                            notifications/progress */
-    mcp_json_value_t    level;         /* of the parameters of
+    mcp_json_value_t    level;         /* member of the params of
                                           notifications/message */
-    mcp_json_value_t    uri;           /* of the parameters of
+    mcp_json_value_t    uri;           /* member of the params of
                                           notifications/resources/updated */
     mcp_json_value_t    input_requests;
     mcp_json_value_t    request_state;
@@ -74,17 +76,18 @@ typedef struct {
                                           "ping" that needs no answer here, or
                                           another request's response */
     unsigned            resumable:1;   /* 1: a fault, because a stream has ended
-                                          without a response, but after an event
-                                          with an id */
-    unsigned            no_session:1;  /* 1: an error of an MCP server that
-                                          does not know the session of the
-                                          request */
-    unsigned            capability:1;  /* 1: an error of an MCP server,
-                                          because the client lacks a
+                                          without a response; the stream can be
+                                          resumed after an event with an id */
+    unsigned            no_session:1;  /* 1: an error by which an MCP server
+                                          reports that it does not know the
+                                          session of the request */
+    unsigned            capability:1;  /* 1: an error by which an MCP server
+                                          reports that the client lacks a
                                           capability */
-    unsigned            header:1;      /* 1: a fault, because an MCP server
-                                          reported a header that differs from
-                                          the body; body is its error */
+    unsigned            header:1;      /* 1: a fault, because an MCP server has
+                                          reported that a header of the request
+                                          differs from the body; "body" is the
+                                          server's error object */
 } mcp_backend_msg_t;
 
 
@@ -112,8 +115,8 @@ mcp_backend_t *mcp_backend_create(const mcp_mem_t *mem,
  */
 void mcp_backend_set_server(mcp_backend_t *b);
 
-/* Allows a server to send requests; otherwise they are faults, except ping. To
- * be called after mcp_backend_set_server(). */
+/* Accepts requests from an MCP server. Without this call, every request except
+ * ping is a fault. To be called after mcp_backend_set_server(). */
 void mcp_backend_set_asks(mcp_backend_t *b);
 
 /*

@@ -201,8 +201,8 @@ mcp_backend_stream_add(mcp_backend_t *b, const char *data, size_t len)
 
     } else if (b->pos > b->in.len / 2) {
 
-        /* more than half of the bytes were consumed, so that the bytes to move
-         * are fewer than those consumed since the last move */
+        /* More than half of the bytes were consumed: moving the rest takes no
+         * longer than consuming these bytes did. */
 
         b->in.len -= b->pos;
         b->seen -= b->seen < b->pos ? b->seen : b->pos;

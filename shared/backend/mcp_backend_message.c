@@ -394,7 +394,7 @@ mcp_backend_notification_problem(const mcp_backend_t *b,
 }
 
 
-/* Returns 1 if text contains a word that ends with "end". */
+/* Returns 1 if text contains "end" at the end of a word. */
 
 static int
 mcp_backend_has_word(mcp_str_t text, mcp_str_t end)
@@ -456,9 +456,9 @@ mcp_backend_lacks_session(const mcp_backend_t *b, const mcp_json_value_t *v)
 }
 
 
-/* Sets msg to the fault, if an error of an MCP server is not the client's: the
- * server refused the request as this server has sent it. Returns 1 if it has
- * set msg. */
+/* Handles an error of an MCP server that the client has not caused: the server
+ * has refused the request in the form in which this server sent it. Sets msg to
+ * a fault and returns 1 for such an error. Returns 0 for any other error. */
 
 static int
 mcp_backend_server_refuses(const mcp_backend_t *b, mcp_json_value_t root,
@@ -627,8 +627,8 @@ mcp_backend_input(const mcp_json_value_t *r, mcp_backend_msg_t *msg)
         return;
     }
 
-    /* without an answer or a state, another call of the backend would have the
-     * same result */
+    /* the next call of the backend would contain neither an answer nor a state,
+     * and would thus have the same result */
 
     if (empty && state.type == MCP_JSON_NONE) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
