@@ -63,8 +63,9 @@ int mcp_auth_check(const mcp_auth_t *const *auths, size_t n,
  * insufficient_scope (RFC 6750, 3.1) if scopes are known. authorization is the
  * Authorization header of the request, or empty.
  *
- * Returns MCP_OK if buf has a value to write: it replaces value *which, or is
- * an additional one if *which is n. Otherwise returns
+ * Returns MCP_OK if the response needs the value in buf: it replaces value
+ * *which or, if *which is n, is the value of an additional header. Otherwise
+ * returns
  *   MCP_DONE        nothing is missing
  *   MCP_ERR_MEMORY
  */

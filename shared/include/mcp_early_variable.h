@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Values of request headers that predict the body before it is read, for
- * routes, limits and maps. They can be relied on, because a request whose
- * headers contradict its body is never executed. So they are set only for
- * requests whose headers the endpoint will check.
+ * Values of request headers that repeat parts of the body, available before the
+ * body is read, for routes, limits and maps. The configuration can rely on
+ * these values, because the server never executes a request whose headers
+ * contradict its body. So it sets them only for requests whose headers the
+ * endpoint will check.
  */
 
 
@@ -18,8 +19,9 @@
 
 #define mcp_early_header_method  mcp_str("mcp_header_method")
 #define mcp_early_header_name    mcp_str("mcp_header_name")
-#define mcp_early_header_param   mcp_str("mcp_param_")  /* followed by the name
-                                                           of a parameter */
+#define mcp_early_header_param   mcp_str("mcp_param_")  /* prefix of a name; the
+                                                           name of a parameter
+                                                           follows */
 
 /* The names of all headers that this file reads begin with this letter, in
  * either case. */
@@ -42,12 +44,12 @@ typedef struct {
 /*
  * Returns a variable of the request in *value.
  *
- * *value is empty if the request's revision does not check its headers or is
- * not served by the endpoint, if the header is absent or malformed, or if
- * several lines of the header differ. The variable "mcp_header_name" is also
- * empty if the name is the id of a task, which is a secret that logs must not
- * show. *value is "?" if the header's value contains control characters, as
- * with mcp_variable_set().
+ * *value is empty if the request's revision does not require that headers equal
+ * the body, if the endpoint does not serve the revision, if the header is
+ * absent or malformed, or if several lines of the header differ. The variable
+ * "mcp_header_name" is also empty if the name is the id of a task, which is a
+ * secret that logs must not show. *value is "?" if the header's value contains
+ * control characters.
  *
  * In the name of a variable "_" stands for "-" or "_" in the header's name,
  * and a small letter for either case.

@@ -77,7 +77,8 @@ struct mcp_queued_action_s {
 
 
 typedef struct {
-    void  (*ready)(void *ctx); /* the queue is no longer empty */
+    void  (*ready)(void *ctx); /* called when the queue of actions is no longer
+                                  empty */
     void   *ctx;
 } mcp_worker_glue_t;
 
