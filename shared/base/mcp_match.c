@@ -30,8 +30,8 @@
 #define MCP_MATCH_LIMIT        250000
 #define MCP_MATCH_DEPTH_LIMIT  10000
 
-/* Memory on the stack for the contexts and match data of PCRE2, bytes; they
- * need about 200. */
+/* Size of the memory on the stack for the contexts and match data of PCRE2,
+ * which need about 200 bytes. */
 #define MCP_MATCH_ROOM         1024
 
 /*

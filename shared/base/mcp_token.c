@@ -310,8 +310,9 @@ mcp_seal_decrypt(const unsigned char key[MCP_CRYPTO_KEY_LEN],
 
 
 /*
- * Decodes the text into the arena, in twice the space so that the plain data
- * fit, too. Sets *raw to the token and *len to its length.
+ * Decodes the text into the arena. Allocates twice the size of the token, so
+ * that the decrypted data fit behind it. Sets *raw to the token and *len to its
+ * length.
  */
 static int
 mcp_seal_decode(mcp_str_t text, mcp_arena_t *arena, unsigned char **raw,

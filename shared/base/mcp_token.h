@@ -70,7 +70,7 @@ typedef enum {
 
 /*
  * Adds a key from the content of a file, or from random bytes. White space
- * around the secret is ignored, and so is a key that exists already.
+ * around the secret is removed. A key that exists already is not added again.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG    the secret has fewer than MCP_KEY_MIN_LEN bytes

@@ -22,7 +22,8 @@
  *
  *   - the scheme and the host are in lower case;
  *   - letters, digits, "-", ".", "_" and "~" are not percent-encoded;
- *   - bytes above 0x7f, and a "%" without two hex digits after it, are;
+ *   - bytes above 0x7f, and a "%" without two hex digits after it, are
+ *     percent-encoded;
  *   - hex digits of other percent-encoded bytes are in upper case.
  *
  * Everything else is unchanged: the segments "." and "..", ports. If
