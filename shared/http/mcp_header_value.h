@@ -42,8 +42,8 @@ int mcp_header_value_decode(mcp_arena_t *arena, mcp_str_t raw,
     mcp_str_t *value);
 
 /*
- * Returns 1 if a value from mcp_header_value_plain() has the form of an
- * encoded one.
+ * Returns 1 if a value from mcp_header_value_plain() has the form of an encoded
+ * value, "=?base64?...?=".
  */
 int mcp_header_value_is_encoded(mcp_str_t value);
 
@@ -67,9 +67,10 @@ int mcp_header_value_encode(mcp_arena_t *arena, mcp_str_t text,
     mcp_str_t *value);
 
 /*
- * Sets *value to the form of a header that may be encoded for a value of a
- * body: a string, a number or a boolean. An integer from -2^53+1 to 2^53-1 is
- * written without an exponent and a fraction, any other number as in the body.
+ * Sets *value to the text by which a header repeats a value of a body: a
+ * string, a number or a boolean. The text is encoded if necessary, see
+ * mcp_header_value_encode(). An integer from -2^53+1 to 2^53-1 is written
+ * without an exponent and a fraction, any other number as in the body.
  *
  * Returns MCP_OK, or
  *   MCP_DONE        the value is absent, null, an object or an array, which no

@@ -264,8 +264,9 @@ mcp_http_address_is_loopback(const void *address, size_t len)
 
 
 /*
- * Backtracks only to the last asterisk: shorter matches for the earlier ones
- * need not be changed.
+ * Returns 1 if the text matches the pattern, whose asterisks stand for any
+ * characters. Backtracks only to the last asterisk: shorter matches for the
+ * earlier asterisks need not be changed.
  */
 static int
 mcp_http_glob(mcp_str_t pattern, mcp_str_t text)

@@ -62,9 +62,9 @@ typedef struct {
     mcp_buf_t   line;
     mcp_str_t   only;          /* the event's data, if they are one line within
                                   the present input; "data" is then empty */
-    mcp_buf_t   id;            /* id of the last complete event that has one;
-                                  empty: there is none, or none that can be sent
-                                  as a header */
+    mcp_buf_t   id;            /* id of the last complete event that had an id;
+                                  empty: no event had an id, or the id cannot be
+                                  sent as a header */
     mcp_buf_t   next_id;       /* id of the current event, if has_id is set */
     uint64_t    retry;         /* last value of "retry", ms; 0: none */
     unsigned    state;
