@@ -67,9 +67,9 @@ mcp_json_escape_char(char c)
 
 
 /*
- * Decodes \uXXXX at p to *c, together with a low surrogate that follows a high
- * one. An unpaired surrogate becomes U+FFFD. Returns the end of the decoded
- * text.
+ * Decodes \uXXXX at p to *c. If it is a high surrogate and a low surrogate
+ * follows, decodes both. An unpaired surrogate becomes U+FFFD. Returns the end
+ * of the decoded text.
  */
 static const char *
 mcp_json_escape_unicode(const char *p, const char *end, uint32_t *c)

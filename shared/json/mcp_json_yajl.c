@@ -427,7 +427,8 @@ static const yajl_callbacks  mcp_json_callbacks = {
                                   numbers */
     NULL,                      /* doubles */
     mcp_json_number,
-    NULL,                      /* strings: see the top of this file */
+    NULL,                      /* strings: no callback, see the top of this
+                                  file */
     mcp_json_start_container,
     NULL,                      /* map keys */
     mcp_json_end_container,
