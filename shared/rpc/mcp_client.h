@@ -76,7 +76,7 @@ typedef struct {
 } mcp_client_t;
 
 
-/* Returns 1 if the client's revision is a stateless one. */
+/* Returns 1 if the client's revision is stateless. */
 #define mcp_client_is_stateless(client)                                       \
     (mcp_revision((client)->revision)->stateless)
 

@@ -4,7 +4,7 @@
  * Two different values never have the same hashed text:
  *
  *   object   { members, sorted by folded name, each a string and a value }
- *            h and the digest of that, if it is long
+ *            h and the digest of this text, if the text is long
  *   array    [ values ]
  *   string   " UTF-8 ff
  *   number   sign if negative, digits, e and exponent if it is not 0 ;

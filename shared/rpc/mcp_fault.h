@@ -172,8 +172,8 @@ void mcp_fault_write(mcp_buf_t *buf, mcp_revision_e revision, mcp_str_t id,
 
 
 /*
- * Returns the code of an error object, 0 if it is not an integer or exceeds
- * INT32_MAX.
+ * Returns the code of an error object; 0 if the code is not an integer or
+ * exceeds INT32_MAX.
  */
 int64_t mcp_error_code(const mcp_json_value_t *error);
 

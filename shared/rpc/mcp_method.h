@@ -89,12 +89,12 @@ typedef struct {
     int                 list_kind;     /* kind of items that the method lists,
                                           mcp_list_e; or MCP_METHOD_NO_LIST */
     mcp_want_e          want;
-    unsigned            capability;    /* MCP_CLIENT_... that a client must
-                                          declare to use the method, 0: none.
+    unsigned            capability;    /* bit MCP_CLIENT_... that a client must
+                                          declare to use the method; 0: none.
                                           For other clients the method is
-                                          unknown; if it belongs to an
-                                          extension, their error names the
-                                          extension */
+                                          unknown; if the capability belongs to
+                                          an extension, their error names the
+                                          extension. */
     mcp_subject_e       subject;       /* member of params that Mcp-Name
                                           repeats */
     unsigned            opens:1;       /* 1: its response is the stream of an

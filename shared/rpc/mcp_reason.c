@@ -3,7 +3,8 @@
 #include "rpc/mcp_reason.h"
 
 
-/* docs/operations.md has the same rows; mcp_reason_test.c compares them. */
+/* docs/operations.md has a table with the same rows as this table;
+ * mcp_reason_test.c compares them. */
 
 #define mcp_reason_row(name, text, remedy)                                    \
     { mcp_str(name), mcp_str(text), mcp_str(remedy) }

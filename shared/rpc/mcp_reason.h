@@ -57,7 +57,8 @@ typedef struct {
 
 
 /*
- * Returns the row of a reason, the row of NONE for an unknown one; never NULL.
+ * Returns the row of a reason; for an unknown number the row of
+ * MCP_REASON_NONE. Never returns NULL.
  */
 const mcp_reason_t *mcp_reason(unsigned reason);
 

@@ -87,8 +87,8 @@ const mcp_revision_t *mcp_revision(mcp_revision_e revision);
 mcp_revision_e mcp_revision_find(mcp_str_t name);
 
 /*
- * Returns the next newer revision: the oldest one for MCP_REVISION_NONE, and
- * MCP_REVISION_NONE for the latest one.
+ * Returns the next newer revision. Returns the oldest revision for
+ * MCP_REVISION_NONE, and MCP_REVISION_NONE for the latest revision.
  */
 mcp_revision_e mcp_revision_next(mcp_revision_e revision);
 

@@ -19,9 +19,9 @@
                                                 outputSchema that are not
                                                 objects (2025-11-25, schema,
                                                 Tool and CallToolResult) */
-#define MCP_REVISION_FILTER_EXECUTION  0x02  /* whether a tool runs as a
-                                                task in the sense of
-                                                2025-11-25 */
+#define MCP_REVISION_FILTER_EXECUTION  0x02  /* execution, which declares
+                                                whether a tool runs as a task of
+                                                revision 2025-11-25 */
 #define MCP_REVISION_FILTER_SETS       0x04  /* every set of these bits is less
                                                 than this number */
 

@@ -3,7 +3,8 @@
 /*
  * The description of an MCP server that is a backend: the result of
  * server/discover (2026-07-28, server/discover) or of initialize (2025-11-25,
- * basic/lifecycle, "Initialization"). Each process keeps the last one.
+ * basic/lifecycle, "Initialization"). Each process keeps the latest
+ * description.
  */
 
 
