@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The limits of a call: those of the endpoint, overridden by those in the
- * catalog for its tool, prompt or resource.
+ * The limits of a call. Limits in the catalog for the call's tool, prompt or
+ * resource override the limits of the endpoint.
  */
 
 

@@ -209,7 +209,7 @@ mcp_catalog_check_name(mcp_catalog_walk_t *w,
 }
 
 
-/* Reads the annotation of the current schema, if it has one. */
+/* Reads the annotation "x-mcp-header" of the current schema, if present. */
 static int
 mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
     const mcp_json_value_t *value)

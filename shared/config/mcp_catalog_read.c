@@ -591,8 +591,8 @@ mcp_catalog_read_set(mcp_catalog_reader_t *r, mcp_list_e kind,
 
 
 /*
- * Computes the digest of a kind's items, as clients see them. An absent array
- * has no digest, unlike an empty one.
+ * Computes the digest of the items of a kind, as clients see them. An absent
+ * array has no digest, but an empty array has one.
  */
 static int
 mcp_catalog_digest_set(mcp_catalog_t *catalog, mcp_list_e kind)

@@ -320,7 +320,7 @@ mcp_cluster_is_name(mcp_str_t text)
 }
 
 
-/* Sets the user. Each URL may contain one, and all must be equal. */
+/* Sets the user. Each URL may contain a user; all users must be equal. */
 static int
 mcp_cluster_set_user(mcp_cluster_setup_t *setup, mcp_str_t user, char *error)
 {

@@ -18,8 +18,8 @@
 
 
 /*
- * maximum number of bytes of the operator's text in an error, so that the
- * reason fits, too
+ * maximum number of bytes of the operator's text in an error, which leaves room
+ * for the reason
  */
 #define MCP_SETUP_QUOTE_MAX  300
 

@@ -33,11 +33,12 @@ typedef struct {
 /*
  * Sets id to the caller's tenant according to the endpoint's quota_key.
  *
- * principal is the caller's digest, all zeros for none. address is the
- * client's, in network byte order: 4 or 16 bytes, or empty for a client
- * without one (a Unix socket). Only the first 64 bits of an IPv6 address
- * count, because a client can choose any interface identifier (RFC 4291,
- * 2.5.1). An IPv4-mapped IPv6 address counts as the IPv4 address.
+ * principal is the digest of the caller's principal; it consists of zeros if
+ * there is none. address is the client's address in network byte order: 4 or 16
+ * bytes, or empty for a client without an address (a Unix socket). Only the
+ * first 64 bits of an IPv6 address count, because a client can choose any
+ * interface identifier (RFC 4291, 2.5.1). An IPv4-mapped IPv6 address counts as
+ * the IPv4 address.
  */
 void mcp_tenant_id(const mcp_endpoint_t *endpoint,
     const unsigned char principal[MCP_DIGEST_LEN], mcp_str_t address,

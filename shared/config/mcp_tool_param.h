@@ -35,8 +35,8 @@ typedef struct {
 _Static_assert(MCP_CATALOG_HEADERS_MAX <= 64, "one bit for each header");
 
 
-/* Finds the arguments of n headers, at least one, in the object of a call's
- * arguments, which may be missing. */
+/* Finds the arguments that n headers repeat in the object of a call's
+ * arguments. n is at least 1; the object may be missing. */
 void mcp_tool_params_read(mcp_tool_params_t *params,
     const mcp_catalog_header_t *headers, size_t n,
     const mcp_json_value_t *arguments);
