@@ -300,7 +300,7 @@ mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail)
 }
 
 
-/* Sets the state in which the next message is this fault, the final one. */
+/* Sets the state in which the next message, the final one, is this fault. */
 
 static void
 mcp_backend_fail(mcp_backend_t *b, mcp_fault_e fault, const char *detail)

@@ -60,9 +60,9 @@ typedef struct {
                                           invalid byte */
     mcp_str_t           near;          /* invalid JSON: the text around that
                                           byte */
-    const char         *doubt;         /* static text: why the message,
-                                          although accepted, is probably a
-                                          mistake; NULL: it is not */
+    const char         *doubt;         /* static text: the reason why the
+                                          accepted message is probably a
+                                          mistake; NULL: there is no doubt */
     unsigned            is_error:1;    /* 1: a tool's result with isError */
     unsigned            any_output:1;  /* 1: a tool's result whose
                                           structuredContent is not an object */
@@ -109,9 +109,9 @@ mcp_backend_t *mcp_backend_create(const mcp_mem_t *mem,
     mcp_want_e want, mcp_str_t uri, size_t max, unsigned max_depth);
 
 /*
- * Restricts the decoder to the responses of an MCP server: a message needs its
- * envelope, other media types and HTTP errors without a JSON-RPC error are
- * faults, and so is status 202. To be called before mcp_backend_head().
+ * Restricts the decoder to the responses of an MCP server: each message must
+ * have a JSON-RPC envelope. Other media types, HTTP errors without a JSON-RPC
+ * error, and the status 202 are faults. To be called before mcp_backend_head().
  */
 void mcp_backend_set_server(mcp_backend_t *b);
 
@@ -179,11 +179,11 @@ int mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail);
 int mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
 
 /*
- * Decodes one message that the backend has published, like one from a stream.
- * May be called at any time, also after DETACHED and MCP_DONE, and neither
- * affects the other functions nor is affected by them. Returns one message for
- * each call; the caller checks that only one final message is published. text
- * is not needed after the call.
+ * Decodes one message that the backend has published, like a message of a
+ * stream. May be called at any time, even after the final message was read; the
+ * response of the decoder is not affected. Returns one message for each call;
+ * the caller checks that only one final message is published. text is not
+ * needed after the call.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_MEMORY

@@ -94,7 +94,7 @@ mcp_backend_media_type(mcp_backend_t *b, mcp_str_t content_type)
 
     if (mcp_str_eq(content_type, type)) {
 
-        /* most backends send exactly these bytes */
+        /* most backends send the type in exactly this form */
 
         memcpy(b->type, type.data, type.len);
         b->type_len = (unsigned) type.len;
