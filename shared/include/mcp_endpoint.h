@@ -29,7 +29,7 @@ typedef struct {
 
 /* The kinds of backends: mcp_upstream. */
 typedef enum {
-    MCP_UPSTREAM_OFF = 0,              /* a program that keeps the rules of
+    MCP_UPSTREAM_OFF = 0,              /* a program that follows the rules of
                                           docs/backends.md */
     MCP_UPSTREAM_MODERN,               /* an MCP server of revision
                                           2026-07-28 */

@@ -217,8 +217,8 @@ int mcp_setup_lacks_scopes(const mcp_setup_t *setup);
 mcp_str_t mcp_setup_allow_nothing(const mcp_setup_t *setup);
 
 /*
- * Looks for a header of the catalog (x-mcp-header) that the server removes from
- * requests: drops() returns 1 for the name of such a header without
+ * Checks that the server removes none of the catalog's headers (x-mcp-header)
+ * from requests: drops() returns 1 for the name of a removed header without
  * "Mcp-Param-". The setup must be merged; it need not have an endpoint.
  *
  * Returns MCP_OK, or

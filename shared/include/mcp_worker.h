@@ -32,7 +32,7 @@ typedef enum {
     MCP_ACT_RESPOND,           /* exchange: send mcp_exchange_response() */
     MCP_ACT_STREAM,            /* exchange: send the head of the response, then
                                   pull the stream */
-    MCP_ACT_PULL,              /* exchange: bytes can be pulled */
+    MCP_ACT_PULL,              /* exchange: call mcp_exchange_pull() */
     MCP_ACT_PREPARE,           /* backend request: copy the client's request,
                                   because the client may disconnect before
                                   INVOKE */
@@ -44,7 +44,7 @@ typedef enum {
     MCP_ACT_FORGET,            /* glue: the call has ended that kept this
                                   pointer for mcp_call_set_glue() */
     MCP_ACT_CONNECT,           /* link: open a connection, see mcp_cluster.h */
-    MCP_ACT_WRITE,             /* link: bytes can be written */
+    MCP_ACT_WRITE,             /* link: write the bytes of mcp_link_output() */
     MCP_ACT_DISCONNECT         /* link: close the connection */
 } mcp_action_e;
 
