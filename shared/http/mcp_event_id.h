@@ -21,8 +21,9 @@
 
 
 /*
- * Write an id to p, MCP_STREAM_TEXT_LEN or up to MCP_EVENT_ID_MAX characters.
- * Return the end.
+ * mcp_stream_id_print() writes MCP_STREAM_TEXT_LEN characters to p,
+ * mcp_event_id_print() at most MCP_EVENT_ID_MAX characters. Both return the
+ * end.
  */
 char *mcp_stream_id_print(char *p, const unsigned char id[MCP_STREAM_ID_LEN]);
 char *mcp_event_id_print(char *p, const unsigned char id[MCP_STREAM_ID_LEN],

@@ -14,10 +14,10 @@
 typedef struct {
     size_t    end;             /* offset in the line of the byte after the
                                   challenge */
-    unsigned  params:1;        /* 1: it has parameters */
-    unsigned  metadata:1;      /* 1: it has resource_metadata */
-    unsigned  scope:1;         /* 1: it has scope */
-    unsigned  error:1;         /* 1: it has error */
+    unsigned  params:1;        /* 1: the challenge has parameters */
+    unsigned  metadata:1;      /* 1: the challenge has resource_metadata */
+    unsigned  scope:1;         /* 1: the challenge has scope */
+    unsigned  error:1;         /* 1: the challenge has error */
 } mcp_http_challenge_t;
 
 
