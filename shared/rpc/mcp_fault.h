@@ -86,13 +86,16 @@ typedef enum {
     MCP_FAULT_RESOURCE_UNKNOWN,        /* -32002 */
     MCP_FAULT_CURSOR,                  /* -32602 */
     MCP_FAULT_LOG_LEVEL,               /* -32602 */
-    MCP_FAULT_REQUEST_STATE,           /* -32602, for any reason */
-    MCP_FAULT_RESUME_TOKEN,            /* -32602, for any reason */
+    MCP_FAULT_REQUEST_STATE,           /* -32602, requestState is invalid, for
+                                          any reason */
+    MCP_FAULT_RESUME_TOKEN,            /* -32602, the resume token is invalid,
+                                          for any reason */
     MCP_FAULT_RESUME_PURGED,           /* -32602, events after the token's
                                           position were dropped */
     MCP_FAULT_RESUME_BATCH,            /* -32600, a batch contains a request
                                           whose response is a stream */
-    MCP_FAULT_TASK,                    /* -32602, for any reason */
+    MCP_FAULT_TASK,                    /* -32602, the task id is invalid, for
+                                          any reason */
 
     /* errors of the server or of a backend */
     MCP_FAULT_BACKEND_FAILED,          /* -32603, connection refused or

@@ -33,10 +33,12 @@ struct mcp_upstream_about_s {
     mcp_str_t              version;    /* the revision that the server has
                                           chosen for clients of older revisions,
                                           a static text; or empty */
-    mcp_str_t              server_info;        /* an object, part of "text";
-                                                  or empty */
-    mcp_str_t              instructions;       /* a raw string, part of "text";
-                                                  or empty */
+    mcp_str_t              server_info;        /* the server's Implementation
+                                                  object, part of "text"; or
+                                                  empty */
+    mcp_str_t              instructions;       /* the server's instructions, a
+                                                  raw string, part of "text"; or
+                                                  empty */
     unsigned               tools:1;    /* 1: the server has this capability */
     unsigned               prompts:1;
     unsigned               resources:1;
