@@ -6,8 +6,8 @@
 
 
 typedef struct {
-    mcp_str_t  before;         /* beginning of a pattern that is for these
-                                  kinds of items only */
+    mcp_str_t  before;         /* prefix of patterns that apply only to items of
+                                  these kinds */
     unsigned   kinds;
 } mcp_allow_kind_t;
 

@@ -12,8 +12,9 @@ typedef enum {
     MCP_OPTION_KIND_SIZE,
     MCP_OPTION_KIND_NUMBER,
     MCP_OPTION_KIND_FLAG,
-    MCP_OPTION_KIND_QUOTA,             /* a number for each tenant */
-    MCP_OPTION_KIND_ROOM,              /* a size for each tenant */
+    MCP_OPTION_KIND_QUOTA,             /* a maximum number for each tenant */
+    MCP_OPTION_KIND_ROOM,              /* a maximum size for each tenant,
+                                          bytes */
     MCP_OPTION_KIND_QUOTA_KEY,
     MCP_OPTION_KIND_RESUME_STATELESS,
     MCP_OPTION_KIND_UPSTREAM,

@@ -314,8 +314,9 @@ mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size)
     mcp_options_apply(&setup->options, &endpoint);
     mcp_setup_fit(setup, size, &endpoint);
 
-    /* a stream may also keep the events that were sent, up to stream_buffer
-     * bytes more: mcp_store_append() */
+    /* a stream takes up to twice stream_buffer, half of the zone here, because
+     * it may also keep stream_buffer bytes of events that were sent:
+     * mcp_store_append() */
 
     return endpoint.stream_buffer >= size / 4;
 }
