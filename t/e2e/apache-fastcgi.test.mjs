@@ -301,7 +301,7 @@ suite('a FastCGI backend', async () => {
         return { end: `${result.isError ? 'isError: ' : ''}${text}`, log };
     }
 
-    test('request of 100 kB: arrives whole at the backend', async () => {
+    test('request of 100 kB to a FastCGI backend: arrives whole', async () => {
         const text = 'x'.repeat(100000);
 
         await session.tool('kept', { text });
@@ -311,32 +311,37 @@ suite('a FastCGI backend', async () => {
     for (const [tool, name] of Object.entries(names)) {
         const end = others[name] ?? 'done';
 
-        test(`FastCGI reply with ${name}: the call ends with ${end}`, async () => {
+        test(`FastCGI reply with ${name}: the call ends with "${end}"`,
+             async () => {
             assert.equal((await outcome(tool)).end, end);
         });
     }
 
-    test('call after all valid and broken FastCGI replies: answered',
+    test('call after valid and malformed FastCGI replies: succeeds',
          async () => {
         assert.equal((await outcome('reply_0')).end, 'done');
     });
 
-    test('output filter at the backend: changes its reply', async () => {
+    test('output filter in the section of a FastCGI backend: changes its reply',
+         async () => {
         assert.equal((await outcome('filtered')).end, 'changed');
     });
 
-    test('silent backend: the log has its timeout', async () => {
+    test('FastCGI backend sends no reply: the log has "timed out"',
+         async () => {
         calls.script.silent = whole();
         assert.match((await outcome('silent')).log.at(-1), /timed out/);
     });
 
-    test('backend stops in its answer: the log has its timeout', async () => {
+    test('FastCGI backend stops in the middle of its reply: the log has "timed out"',
+         async () => {
         calls.script.stuck = whole(out(JSON_HEAD), out('{'));
         assert.match((await outcome('stuck')).log.at(-1),
                      /timed out in the middle of its response/);
     });
 
-    test('backend closes a kept connection between two calls: the next call opens another', {
+    test('backend closes a kept connection between two calls: the next call opens another',
+         {
         skip: MPM === 'prefork' && 'each process keeps its own',
     }, async () => {
         for (let i = 0; i < 3; i++) {
@@ -413,7 +418,7 @@ suite('sockets of one worker', async () => {
     });
     const session = await fixture.session();
 
-    test('two backends with sockets, one worker: each call reaches its own backend',
+    test('two FastCGI backends at Unix sockets, one worker: each call reaches its own backend',
          async () => {
         for (const name of ['one', 'other', 'other', 'one', 'one', 'other']) {
             assert.equal(textOf(await session.tool(name)), name);

@@ -159,7 +159,8 @@ describe('rejected settings', { concurrency: 2 }, () => {
 });
 
 
-test('settings that have an effect: no error, no warning', async () => {
+test('configuration whose directives all have an effect: no error, no warning',
+     async () => {
     const fixture = await Fixture.start({ zone: '128m',
         server: endpoint('good', {
         ...backend, mcp_catalog: tools,
@@ -192,7 +193,7 @@ test('settings that have an effect: no error, no warning', async () => {
 });
 
 
-test('settings without effect: a warning for each', async (t) => {
+test('directives without effect: a warning for each', async (t) => {
     const settings = {
         nothing: {},
         hidden: { ...backend, mcp_catalog: tools,
@@ -239,7 +240,7 @@ test('settings without effect: a warning for each', async (t) => {
     };
     const idle = (name, why) => [`${name} without effect`, new RegExp(
         `has "?${directive(name)}\\b.*, which has no effect: .*${why}`)];
-    const at = (path, name, why) => [`${name} in ${path}`, new RegExp(
+    const at = (path, name, why) => [`${name} without effect in ${path}`, new RegExp(
         `${path}"? has "?${directive(name)}\\b.*, which has no effect: ${why}`)];
     const others = [
         backendSection('without', { mcp_upstream_check: '5s',
@@ -301,7 +302,7 @@ test('settings without effect: a warning for each', async (t) => {
     await fixture.stop();
 
     for (const [name, why] of [
-        ['neither catalog nor backend',
+        ['endpoint with neither catalog nor backend',
             /has neither .* nor .* nor .*: clients find nothing there/],
         ['mcp_allow that hides all other items',
             /hides "write" from all callers, because no .* matches it/],
@@ -371,11 +372,13 @@ test('settings without effect: a warning for each', async (t) => {
         });
     }
 
-    await t.test('location with MCP directives around an endpoint: no warning', () => {
+    await t.test('location with MCP directives around an endpoint: no warning',
+                 () => {
         assert.doesNotMatch(log, /["/ ](?:status-)?around/);
     });
 
-    await t.test('endpoint inherits a directive without effect: no warning', async () => {
+    await t.test('endpoint inherits a directive without effect: no warning',
+                 async () => {
         const outer = NGINX ? { http: 'mcp_page_size 10;' }
             : { server: 'MCPPageSize 10\n' };
         const inherited = await Fixture.start({ ...outer,

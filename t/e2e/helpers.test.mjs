@@ -296,7 +296,7 @@ for (const [language, { needs, start, catalog, exit }] of Object.entries(LANGUAG
                 assert.deepEqual(list.slice(0, 3), EXPECTED.tools);
             });
 
-            test(is('greet: text and structured content'), async () => {
+            test(is('tool greet: text and structured content'), async () => {
                 for (const [args, greeting] of [
                     [{}, 'Hello, world!'], [{ name: 'Ada' }, 'Hello, Ada!'],
                     [{ name: 'Zoë "Z" \\ 😀\n' }, 'Hello, Zoë "Z" \\ 😀\n!'],
@@ -308,7 +308,7 @@ for (const [language, { needs, start, catalog, exit }] of Object.entries(LANGUAG
                 }
             });
 
-            test(is('count: progress, then the result'), async () => {
+            test(is('tool count: progress, then the result'), async () => {
                 const { messages, response } = await client.follow(
                     await client.request('tools/call', {
                         name: 'count', arguments: { n: 4 },
@@ -320,7 +320,8 @@ for (const [language, { needs, start, catalog, exit }] of Object.entries(LANGUAG
                 assert.equal(textOf(response.result), 'Counted to 4.');
             });
 
-            test(is('count without a progress token: the result'), async () => {
+            test(is('tool count without a progress token: only the result'),
+                 async () => {
                 const { messages, response } = await client.follow(
                     await client.request('tools/call', { name: 'count' }));
 
@@ -328,7 +329,8 @@ for (const [language, { needs, start, catalog, exit }] of Object.entries(LANGUAG
                 assert.equal(textOf(response.result), 'Counted to 3.');
             });
 
-            test(is('count to a wrong number: a tool error'), async () => {
+            test(is('tool count with an invalid number: a result with isError'),
+                 async () => {
                 for (const n of [0, 101, -1, 'x', '3\n', 1.5]) {
                     const result = await call('count', { n });
 
@@ -337,7 +339,8 @@ for (const [language, { needs, start, catalog, exit }] of Object.entries(LANGUAG
                 }
             });
 
-            test(is('book: the answer of the user'), async () => {
+            test(is('tool book: its result contains the user\'s answer'),
+                 async () => {
                 const { asked, result } = await ask(client, 'book', { people: 3 },
                     [accept({ time: '18:30 – spät' })]);
 
@@ -346,7 +349,8 @@ for (const [language, { needs, start, catalog, exit }] of Object.entries(LANGUAG
             });
 
             for (const action of ['decline', 'cancel']) {
-                test(is(`book, the user's answer is ${action}: no table`), async () => {
+                test(is(`tool book, the user's answer is ${action}: no table is booked`),
+                     async () => {
                     const { result } = await ask(client, 'book', {}, [{ action }]);
 
                     assert.equal(textOf(result), 'No table was booked.');
@@ -354,7 +358,8 @@ for (const [language, { needs, start, catalog, exit }] of Object.entries(LANGUAG
                 });
             }
 
-            test(is('two questions one after the other: both answers'), async () => {
+            test(is('tool that asks two questions in turn: it gets both answers'),
+                 async () => {
                 const { asked, result } = await ask(client, 't_two', {},
                     [accept({ x: 'é "1"\n' }), accept({ x: '2/~' })]);
 
@@ -362,21 +367,24 @@ for (const [language, { needs, start, catalog, exit }] of Object.entries(LANGUAG
                 assert.equal(textOf(result), 'é "1"\n 2/~');
             });
 
-            test(is('image: its bytes'), async () => {
+            test(is('tool that returns an image: the client gets the same bytes'),
+                 async () => {
                 assert.deepEqual((await call('t_image')).content, [
                     { type: 'text', text: 'a' },
                     { type: 'image', mimeType: 'image/png',
                       data: Buffer.from('\x89PNG\0\xff', 'latin1').toString('base64') }]);
             });
 
-            test(is('300 KB of text as an argument: the same text'), async () => {
+            test(is('300 KB of text as an argument: the tool returns the same text'),
+                 async () => {
                 const text = 'Zoë, 😀 and "\\/\t\x01\x7f\n'.repeat(3000)
                     + 'x'.repeat(200000);
 
                 assert.equal(textOf(await call('t_echo', { text })), text);
             });
 
-            test(is('many nested arguments with odd names: ignored'), {
+            test(is('nested arguments that the tool does not use, with odd names: ignored'),
+                 {
                 skip: language.startsWith('python') && 'arguments are parameters',
             }, async () => {
                 const odd = Object.fromEntries(['', '@', '*', ']', '$(exit)', '"', '\\',
@@ -386,14 +394,16 @@ for (const [language, { needs, start, catalog, exit }] of Object.entries(LANGUAG
                 assert.equal(textOf(await call('t_echo', { ...odd, text: 'a' })), 'a');
             });
 
-            test(is('exception or crash: a tool error without the reason'), async () => {
+            test(is('exception or crash in a tool: isError without the reason'),
+                 async () => {
                 const result = await call('t_crash');
 
                 assert.equal(result.isError, true);
                 assert.deepEqual(result.content, [{ type: 'text', text: FAILED }]);
             });
 
-            test(is('exit in a tool: an error'), { skip: exit === 'none' }, async () => {
+            test(is('tool that calls exit: -32603 or isError'),
+                 { skip: exit === 'none' }, async () => {
                 const { result, error } = await client.response('tools/call', {
                     name: 't_exit', arguments: {} });
 
@@ -418,7 +428,8 @@ for (const [language, { needs, start, catalog, exit }] of Object.entries(LANGUAG
 
         // a FastCGI or CGI program writes to the log of the web server
 
-        test(`${language}, exception or crash: the reason is logged`, async () => {
+        test(`${language}, exception or crash in a tool: the log has the reason`,
+             async () => {
             const log = async () => (started ? started.more.output : server.log());
 
             while (!(await log()).includes('deliberate')) {
@@ -429,7 +440,7 @@ for (const [language, { needs, start, catalog, exit }] of Object.entries(LANGUAG
 }
 
 
-test('catalogs of all languages: equal', () => {
+test('example tools in all languages: their catalogs are equal', () => {
     for (const { needs, catalog } of Object.values(LANGUAGES)) {
         if (needs) {
             assert.deepEqual(catalogOf(catalog), EXPECTED);
@@ -437,7 +448,7 @@ test('catalogs of all languages: equal', () => {
     }
 });
 
-test('helpers: at most 150 lines each', async () => {
+test('library for tools in each language: at most 150 lines', async () => {
     for (const name of ['mcp.php', 'mcptools.py', 'Mcp.pm', 'mcp.mjs', 'mcp.h',
                         'mcp_json.h', 'mcp.sh', 'mcp_json.sh']) {
         assert.ok((await fs.readFile(`${dir}/${name}`, 'utf8')).split('\n').length <= 151,
@@ -445,7 +456,7 @@ test('helpers: at most 150 lines each', async () => {
     }
 });
 
-test('docs/backends.md: each example as in its file', async () => {
+test('examples in docs/backends.md: equal to their files', async () => {
     const page = await fs.readFile(`${root}/docs/backends.md`, 'utf8');
     const begins = { 'tools.php': 'require __DIR__', 'tools.py': 'from mcptools',
                      'tools.pl': 'use strict;', 'tools.mjs': 'import { Mcp',

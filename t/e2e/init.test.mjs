@@ -92,7 +92,7 @@ async function tree(where) {
 }
 
 
-describe('files', () => {
+describe('files of mcp-init', () => {
     test('mcp-init with default options: writes the files of README.Debian',
          async () => {
         const where = await system();
@@ -168,7 +168,8 @@ describe('files', () => {
                      before);
     });
 
-    test('--dry-run, "n", no answer: nothing is written', async () => {
+    test('mcp-init with --dry-run, answer "n" or no answer: nothing is written',
+         async () => {
         const where = await system();
         const before = await tree(where);
 
@@ -183,14 +184,15 @@ describe('files', () => {
         }
     });
 
-    test('"y": the files are written', async () => {
+    test('mcp-init, answer "y": the files are written', async () => {
         const where = await system();
 
         assert.equal(init(where, [], 'y\n').code, 0);
         await fs.access(`${where}/${SITE}`);
     });
 
-    test('file that exists: is kept, and the difference shown', async () => {
+    test('file of mcp-init exists with other contents: kept, the output says that it differs',
+         async () => {
         const where = await system();
 
         await fs.mkdir(path.dirname(`${where}/${SITE}`), { recursive: true });
@@ -204,7 +206,8 @@ describe('files', () => {
         assert.equal(await fs.readFile(`${where}/${SITE}`, 'utf8'), '# mine\n');
     });
 
-    test('link in place of a file: its target is not written', async () => {
+    test('symbolic link in place of a file of mcp-init: kept, its target is not written',
+         async () => {
         const where = await system();
 
         await fs.mkdir(path.dirname(`${where}/${SITE}`), { recursive: true });
@@ -348,8 +351,9 @@ IncludeOptional ${conf}/conf-enabled/*.conf
 
 const listen = (port) => SERVER === 'nginx' ? ['--listen', String(port)] : [];
 
-describe('server with these files', () => {
-    test('configuration test: succeeds without a warning', async () => {
+describe('server with the files of mcp-init', () => {
+    test('files of mcp-init: the configuration test of the server succeeds without a warning',
+         async () => {
         const where = await system({ packaged: false });
         const port = await freePort();
 
@@ -363,7 +367,8 @@ describe('server with these files', () => {
         assert.doesNotMatch(stderr, /\[(warn|emerg)\]|:warn\]/);
     });
 
-    test('mcp-doctor --call hello: no failure', {
+    test('server with the files of mcp-init: mcp-doctor --call hello reports no failure',
+         {
         skip: !phpFpm && 'no php-fpm',
     }, async (t) => {
         const where = await system({ packaged: false });

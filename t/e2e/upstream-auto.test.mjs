@@ -22,12 +22,13 @@ const form = async (server) => /has the form (\w+), revision ([\d-]+)/
     .exec(await server.log())?.slice(1);
 
 
-describe('server of the official SDK: the form is found out', () => {
+describe('mcp_upstream auto, servers of the official SDK', () => {
     const revisions = { modern: MODERN, stateless: '2025-11-25',
                         session: '2025-11-25' };
 
     for (const [name, { upstream, start }] of Object.entries(sdkServers)) {
-        test(`mcp_upstream auto, ${name}: its form is found out`, async () => {
+        test(`mcp_upstream auto, ${name}: its form (modern, stateless or session) is detected`,
+             async () => {
             const server = await auto(await start());
             const older = await server.session();
             const modern = new Modern(server);
@@ -43,7 +44,7 @@ describe('server of the official SDK: the form is found out', () => {
 });
 
 
-describe('catalog, so that the first request is a call', () => {
+describe('mcp_upstream auto with a catalog', () => {
     const withCatalog = { without: ['mcp_route'], location: {
         mcp_backend: 'server', mcp_task_after: 'off' } };
 
@@ -76,7 +77,7 @@ describe('catalog, so that the first request is a call', () => {
         assert.equal(upstream.last().body.params._meta[META.version], MODERN);
     });
 
-    test('mcp_upstream auto, server is down: a call gets -32603, the next call finds the form out',
+    test('mcp_upstream auto, server fails at server/discover: the call gets -32603, the next call succeeds',
          async () => {
         const upstream = await withSessions();
         const server = await auto(upstream.port, withCatalog);

@@ -126,18 +126,18 @@ function compare(scenario, direct, checks = [], { fewer, failing }) {
         .map(({ id, errorMessage }) => `${id}: ${errorMessage}`);
 
     if (fewer[scenario]) {
-        test(`${scenario}: fewer checks pass, because ${fewer[scenario]}`,
+        test(`official suite, ${scenario}: fewer checks pass than without the module, because ${fewer[scenario]}`,
              () => assert.notDeepEqual(lost, []));
     } else {
-        test(`${scenario}: each check passes that passes without the module`,
+        test(`official suite, ${scenario}: each check passes that passes without the module`,
              () => assert.deepEqual(lost, []));
     }
 
     if (failing[scenario]) {
-        test(`${scenario}: fails, because ${failing[scenario]}`,
+        test(`official suite, ${scenario}: a check fails, because ${failing[scenario]}`,
              () => assert.notDeepEqual(failures, []));
     } else {
-        test(`${scenario}: no check fails`, () => {
+        test(`official suite, ${scenario}: no check fails`, () => {
             assert.ok(checks.length);
             assert.deepEqual(failures, []);
         });
@@ -145,7 +145,7 @@ function compare(scenario, direct, checks = [], { fewer, failing }) {
 }
 
 for (const run of runs) {
-    const name = `server "${run.name}", ${run.revision}`;
+    const name = `official suite, server "${run.name}", ${run.revision}`;
 
     test(`${name}, without the module: ${run.count} scenarios pass`, (t) => {
         t.diagnostic(`${total(run.direct)} checks pass`);
@@ -161,7 +161,7 @@ for (const run of runs) {
                         through.get(scenario), run);
             }
 
-            test(`at least ${run.count} scenarios pass`, (t) => {
+            test(`official suite through mcp_upstream: at least ${run.count} scenarios pass`, (t) => {
                 t.diagnostic(`${passing(through).length} scenarios, `
                              + `${total(through)} checks pass`);
                 assert.ok(passing(through).length >= run.count);

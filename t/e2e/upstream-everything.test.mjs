@@ -112,7 +112,7 @@ for (const upstream of ['session', 'auto']) {
             ];
 
             for (const [tool, args, pattern] of questions) {
-                test(`${tool}: the server gets the client's response`,
+                test(`question of the tool ${tool}: the server gets the client's response`,
                      async () => {
                     const { content } = await client.call(tool, args);
 

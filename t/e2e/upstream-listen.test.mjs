@@ -83,7 +83,8 @@ async function call(it, answer = { action: 'decline' }) {
 
 
 describe('questions on the GET stream', () => {
-    test('client of 2025-11-25: gets it on the stream of its call', async () => {
+    test('question on the GET stream of an MCP server, client of 2025-11-25: sent on the stream of its call',
+         async () => {
         const it = await server.session({ capabilities: CAN });
 
         answers(() => asked(nextStream(), 'elicitation/create', FORM, 7));
@@ -109,7 +110,8 @@ describe('questions on the GET stream', () => {
         assert.equal(get.headers['last-event-id'], undefined);
     });
 
-    test('client of 2026-07-28: gets it as its response', async () => {
+    test('question on the GET stream of an MCP server, client of 2026-07-28: its response is input_required',
+         async () => {
         const client = new Modern(server, { capabilities: CAN });
         const params = { name: 'add', arguments: {} };
 
@@ -127,7 +129,8 @@ describe('questions on the GET stream', () => {
         assert.deepEqual(valueOf(response).result, { roots: [] });
     });
 
-    test('question precedes the call: the client gets it', async () => {
+    test('question on the GET stream of an MCP server before tools/call: the client gets it',
+         async () => {
         const it = await server.session({ capabilities: CAN });
         const answer = new Promise((resolve) => {
             upstream.asked.set('early', resolve);
@@ -141,7 +144,7 @@ describe('questions on the GET stream', () => {
                          { roots: [] });
     });
 
-    test('client disconnects before it answers: resumes and answers',
+    test('question on the GET stream, client disconnects, then answers: a resumed stream has the result',
          async () => {
         const it = await server.session({ capabilities: CAN });
 
@@ -161,7 +164,8 @@ describe('questions on the GET stream', () => {
         resumed.close();
     });
 
-    test('ping: the server gets a result', async () => {
+    test('ping on the GET stream of an MCP server: the server gets a result, the client no message',
+         async () => {
         const it = await server.session({ capabilities: CAN });
 
         answers(() => asked(nextStream(), 'ping', undefined, 3));
@@ -173,7 +177,7 @@ describe('questions on the GET stream', () => {
                                               result: {} });
     });
 
-    test('capability that the client has not declared: the server gets an error',
+    test('question on the GET stream whose capability the client did not declare: the MCP server gets an error',
          async () => {
         const it = await server.session({ capabilities: { roots: {} } });
 
@@ -181,7 +185,7 @@ describe('questions on the GET stream', () => {
         assert.equal(valueOf((await call(it)).response).error.code, -32601);
     });
 
-    test('server cancels its question: so does the client\'s stream',
+    test('MCP server cancels its question on the GET stream: the client gets notifications/cancelled',
          async () => {
         const it = await server.session({ capabilities: CAN });
 
@@ -201,7 +205,7 @@ describe('questions on the GET stream', () => {
             params: { requestId: messages[0].id } });
     });
 
-    test('two calls of the session: the server gets an error, and one stream',
+    test('two calls of a session: the MCP server gets one GET stream, and an error for a question on it',
          async () => {
         const it = await server.session({ capabilities: CAN });
         const both = Promise.withResolvers();
@@ -227,7 +231,7 @@ describe('questions on the GET stream', () => {
         await stream.closed;
     });
 
-    test('call that opened the stream ends first: the stream continues',
+    test('two calls use one GET stream, the first call ends: the stream stays open',
          async () => {
         const it = await server.session({ capabilities: CAN });
         const first = Promise.withResolvers();
@@ -256,7 +260,8 @@ describe('questions on the GET stream', () => {
         assert.equal(steps('GET'), 1);
     });
 
-    test('server loses the session: the new one has a stream', async () => {
+    test('MCP server loses the session: the GET stream is opened in the new session',
+         async () => {
         const it = await server.session({ capabilities: CAN });
 
         answers(() => 'first');
@@ -271,7 +276,7 @@ describe('questions on the GET stream', () => {
 
 
 describe('life of the GET stream', () => {
-    test('call ends: the stream is closed', async () => {
+    test('call at an MCP server ends: its GET stream is closed', async () => {
         const it = await server.session({ capabilities: CAN });
 
         answers(() => 'done');
@@ -282,7 +287,7 @@ describe('life of the GET stream', () => {
         assert.equal(steps('GET'), 2);
     });
 
-    test('client can answer no question, or requests a list: no stream',
+    test('client can answer no question, or requests a list: no GET stream is opened',
          async () => {
         const it = await server.session();
         const other = await server.session({ capabilities: CAN });
@@ -294,7 +299,7 @@ describe('life of the GET stream', () => {
         assert.equal(steps('GET'), 0);
     });
 
-    test('server closes the stream: it is opened again after the last event',
+    test('MCP server closes the GET stream: it is opened again with the id of the last event',
          async () => {
         const it = await server.session({ capabilities: CAN });
 
@@ -317,7 +322,8 @@ describe('life of the GET stream', () => {
         assert.equal(steps('GET'), 2);
     });
 
-    test('HTTP 409: the stream is requested again', async () => {
+    test('MCP server responds to GET with 409: the GET is repeated',
+         async () => {
         const it = await server.session({ capabilities: CAN });
         let n = 0;
 
@@ -330,7 +336,7 @@ describe('life of the GET stream', () => {
         assert.equal(n, 3);
     });
 
-    test('client cancels its call before the server has responded to GET: '
+    test('client cancels its call before the MCP server has responded to GET: '
          + 'the call is not sent', async () => {
         const client = new Modern(server, { capabilities: CAN });
         const got = Promise.withResolvers();
@@ -350,7 +356,7 @@ describe('life of the GET stream', () => {
 
 
 describe('notifications on the GET stream', () => {
-    test('list_changed: the cached list is requested again, listeners get it',
+    test('list_changed on the GET stream of an MCP server: the list is requested again, listeners are notified',
          async () => {
         const cached = await Fixture.use(options(upstream.port, {
             backend: { lists: 'shared' } }));
@@ -383,7 +389,7 @@ describe('notifications on the GET stream', () => {
         listener.close();
     });
 
-    test('other notification, response without a request: dropped',
+    test('log message or unexpected response on the GET stream of an MCP server: dropped',
          async () => {
         const it = await server.session({ capabilities: CAN });
 
@@ -414,21 +420,22 @@ describe('server without a usable GET stream', () => {
     const cases = [
         ['HTTP 500', /it responded with HTTP 500/,
          () => ({ status: 500, type: 'text/plain', text: 'no' })],
-        ['redirect', /it responded with HTTP 302/,
+        ['a redirect', /it responded with HTTP 302/,
          ({ res }) => { res.writeHead(302, { Location: '/other' }).end(); }],
-        ['other Content-Type', /Content-Type of its response is not text\/event/,
+        ['another Content-Type', /Content-Type of its response is not text\/event/,
          () => ({ type: 'text/html', text: '<p>' })],
-        ['connection closed without a response',
+        ['the end of its connection',
          /HTTP 502|no response|closed|failed/, ({ res }) => { res.destroy(); }],
-        ['garbage', /broken JSON/, stream('data: {"garb\n\n')],
-        ['line longer than mcp_max_message', /larger than mcp_max_message/,
+        ['an event of broken JSON', /broken JSON/, stream('data: {"garb\n\n')],
+        ['a line longer than mcp_max_message', /larger than mcp_max_message/,
          stream(`data: ${'x'.repeat(70000)}`)],
-        ['request with an invalid id', /"id" of a request/,
+        ['a request with an invalid id', /"id" of a request/,
          stream(event({ jsonrpc: '2.0', id: {}, method: 'ping' }))],
     ];
 
     for (const [name, reason, reply] of cases) {
-        test(`${name}: the call succeeds without the stream`, async () => {
+        test(`MCP server responds to GET with ${name}: the call succeeds without the GET stream`,
+             async () => {
             const own = await Fixture.use(options(upstream.port));
             const it = await own.session({ capabilities: CAN });
             const got = Promise.withResolvers();
@@ -455,7 +462,8 @@ describe('server without a usable GET stream', () => {
         });
     }
 
-    test('HTTP 405: remembered for all sessions', async () => {
+    test('MCP server responds to GET with 405: no other session sends a GET',
+         async () => {
         const own = await Fixture.use(options(upstream.port, { workers: 2 }));
 
         upstream.resume = () => ({ status: 405, type: 'text/plain', text: '' });
@@ -471,7 +479,8 @@ describe('server without a usable GET stream', () => {
         assert.equal(steps('tools/call'), 4);
     });
 
-    test('no response to GET: the call is sent after 2 s', async () => {
+    test('MCP server does not respond to GET: the call is sent after 2 s',
+         async () => {
         const it = await server.session({ capabilities: CAN });
         const got = Promise.withResolvers();
 
@@ -489,7 +498,7 @@ describe('server without a usable GET stream', () => {
             .result, { roots: [] });
     });
 
-    test('Apache, half of MCPThreads have streams: further calls have none',
+    test('Apache, GET streams use half of MCPThreads: further calls are sent without a GET stream',
          { skip: SERVER !== 'apache' }, async () => {
         const own = await Fixture.use(options(upstream.port,
             { http: { apache: 'MCPThreads 3' } }));
@@ -521,7 +530,7 @@ describe('server of SDK 1.32 with sessions', async () => {
     const own = await Fixture.use(options(sdk, { workers: 2 }));
 
     for (const { name, connect } of clients) {
-        test(`${name}: gets elicitInput() without relatedRequestId, twice`,
+        test(`server of SDK 1.32 calls elicitInput() twice without relatedRequestId, ${name}: gets both questions`,
              async () => {
             const client = await connect({ url: own.url }, { requests: {
                 'elicitation/create': () => ({ action: 'accept',

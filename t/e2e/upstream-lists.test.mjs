@@ -88,7 +88,8 @@ describe('list that the server declares as public', () => {
         });
     }
 
-    test('list request in a batch: answered from the cache', async () => {
+    test('tools/list in a batch, list of the MCP server is cached: answered from the cache',
+         async () => {
         const { server, upstream } = await started('modern', 'public');
         const older = await server.session({ version: '2025-03-26' });
 
@@ -132,7 +133,8 @@ describe('list that the server declares as public', () => {
         assert.equal(upstream.n, 2);
     });
 
-    test('list request with other parameters: not cached', async () => {
+    test('list request with parameters other than the cursor: not cached',
+         async () => {
         const { server } = await started('modern', 'public');
         const older = await server.session();
 
@@ -169,7 +171,7 @@ describe('list that the server declares as public', () => {
         assert.deepEqual(await names(older, { cursor: 'next' }), ['next5']);
     });
 
-    test('server sends list_changed: it is asked for the list again',
+    test('MCP server sends list_changed: the cached list is requested again',
          async () => {
         const { server, upstream } = await started('modern', 'public');
         const older = await server.session();
@@ -182,7 +184,7 @@ describe('list that the server declares as public', () => {
         assert.deepEqual(await names(older), ['t2']);
     });
 
-    test('server refuses a header of a call: it is asked for the list again',
+    test('MCP server refuses a header of a call: the cached list is requested again',
          async () => {
         const { server, upstream } = await started('modern', 'public');
         const modern = new Modern(server);
@@ -255,7 +257,7 @@ describe('list that is not cached: each client gets the server\'s response', () 
          { location: { mcp_pass_cookie: 'on' } }],
         ['larger than 1 MB', 'modern', 'public', { size: 1 << 20 }]])
     {
-        test(`list, ${what}: not cached`, async () => {
+        test(`list of the MCP server, ${what}: not cached`, async () => {
             const { server, upstream } = await started(form, scope, options);
             const older = await server.session();
 
@@ -343,7 +345,7 @@ describe('server that is down', () => {
         assert.deepEqual(await names(older), ['t1']);
     });
 
-    test('expired list in the cache, server is down: it is not asked again at once',
+    test('expired list in the cache, MCP server is down: the list is not requested again at once',
          async () => {
         const { server, upstream } = await started('modern', 'public',
                                                    { check: '1ms' });
@@ -429,7 +431,7 @@ async function counted(server) {
 
 describe('metrics of tools', () => {
     for (const form of ['modern', 'session']) {
-        test(`${form}: a tool has a row from the first list with it on, other names share one`,
+        test(`mcp_upstream ${form}: tools of tools/list have their own rows in the metrics, other names share one`,
              async () => {
             const { server } = await started(form, 'private', { workers: 2 });
             const client = form === 'session' ? await server.session()
@@ -452,7 +454,8 @@ describe('metrics of tools', () => {
         });
     }
 
-    test('list with 200 tools: 128 have rows', async () => {
+    test('tools/list with 200 tools: 128 of them have their own rows in the metrics',
+         async () => {
         const { server, upstream } = await started('modern', 'private');
         const client = new Modern(server);
 

@@ -95,7 +95,7 @@ describe('client of 2025-11-25, tools of the server were listed', () => {
         await session.response('tools/list');
     });
 
-    test('arguments with x-mcp-header: the server gets them as headers',
+    test('arguments with x-mcp-header: the MCP server gets them as Mcp-Param headers',
          async () => {
         assert.deepEqual(await sent(session, { region: 'eu', limit: 5,
             text: 'no', options: { dry: true } }),
@@ -105,7 +105,7 @@ describe('client of 2025-11-25, tools of the server were listed', () => {
         assert.equal(upstream.last().headers['mcp-name'], 'query');
     });
 
-    test('arguments that are absent or null: the server gets no header',
+    test('arguments with x-mcp-header, absent or null: the MCP server gets no Mcp-Param header',
          async () => {
         const { body, headers } = await session.tool('query',
             { options: { dry: null } }).then(() => upstream.last());
@@ -114,7 +114,8 @@ describe('client of 2025-11-25, tools of the server were listed', () => {
         assert.deepEqual(body.params.arguments, { options: { dry: null } });
     });
 
-    test('tool without x-mcp-header: the server gets no header', async () => {
+    test('tool without x-mcp-header: the MCP server gets no Mcp-Param header',
+         async () => {
         upstream.requests.length = 0;
         await session.tool('plain', { region: 'eu' });
         assert.deepEqual(params(upstream.requests[0].headers), {});
@@ -123,16 +124,18 @@ describe('client of 2025-11-25, tools of the server were listed', () => {
     for (const [part, text] of [['letters that are not ASCII', 'größe'],
                                 ['a line break', 'a\nb'],
                                 ['a space at its end', 'a '],
-                                ['the form of an encoded one', '=?base64?a?=']])
+                                ['the form =?base64?...?=', '=?base64?a?=']])
     {
-        test(`value with ${part}: the header is encoded`, async () => {
+        test(`argument with ${part}: its Mcp-Param header is in Base64`,
+             async () => {
             assert.equal((await sent(session, { region: text }))
                              ['mcp-param-region'],
                          `=?base64?${Buffer.from(text).toString('base64')}?=`);
         });
     }
 
-    test('number with an exponent: the header is a decimal', async () => {
+    test('number with an exponent as an argument: its Mcp-Param header is a decimal number',
+         async () => {
         const text = '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":'
                      + '{"name":"query","arguments":{"limit":0.5e2}}}';
 
@@ -141,7 +144,7 @@ describe('client of 2025-11-25, tools of the server were listed', () => {
                          { 'mcp-param-row-limit': '50' });
     });
 
-    test('client sends such headers itself: the header of the module replaces its own',
+    test('client of 2025-11-25 sends Mcp-Param-Region itself: the module replaces the value',
          async () => {
         const own = await server.session({ headers: {
             'Mcp-Param-Region': 'us', 'mcp-param-other': 'x' } });
@@ -150,7 +153,7 @@ describe('client of 2025-11-25, tools of the server were listed', () => {
                          { 'mcp-param-region': 'eu', 'mcp-param-other': 'x' });
     });
 
-    test('argument twice: the client gets error -32602, the server is not called',
+    test('argument with x-mcp-header twice in a call: -32602, the MCP server is not called',
          async () => {
         const text = '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":'
                      + '{"name":"query","arguments":{"region":"a","region":"b"'
@@ -166,7 +169,7 @@ describe('client of 2025-11-25, tools of the server were listed', () => {
         assert.deepEqual(methods(0), []);
     });
 
-    test('argument of 64 KB: the client gets error -32602', async () => {
+    test('argument with x-mcp-header of 64 KB: -32602', async () => {
         const { error } = await session.response('tools/call', {
             name: 'query', arguments: { region: 'a'.repeat(65536) } });
 
@@ -174,7 +177,8 @@ describe('client of 2025-11-25, tools of the server were listed', () => {
         assert.match(error.message, /64 KB/);
     });
 
-    test('batch of calls: each one has its own headers', async () => {
+    test('batch of calls: each has the Mcp-Param headers of its own arguments',
+         async () => {
         const older = await server.session({ version: '2025-03-26' });
         const call = (id, region) => ({ jsonrpc: '2.0', id,
             method: 'tools/call', params: { name: 'query',
@@ -190,7 +194,7 @@ describe('client of 2025-11-25, tools of the server were listed', () => {
 
 
 describe('client of 2025-11-25, the tools of the server are not known', () => {
-    test('the server refuses the call: it is asked for its tools, and gets the call with headers',
+    test('MCP server refuses a call without Mcp-Param headers: it gets tools/list, then the call with them',
          async () => {
         pages = [[tool('query', query)]];
 
@@ -213,7 +217,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
         assert.deepEqual(methods(from).slice(3), ['tools/call']);
     });
 
-    test('the tool is on the second page: both pages are asked for',
+    test('call refused without Mcp-Param headers, tool on page 2 of tools/list: both pages are requested',
          async () => {
         pages = [[tool('other', {})], [tool('query', query)], [tool('b', {})]];
 
@@ -226,7 +230,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
                                          'tools/list', 'tools/call']);
     });
 
-    test('the tools have changed: the call is sent again with the new headers',
+    test('tool has got x-mcp-header since tools/list: its refused call is sent again with the header',
          async () => {
         pages = [[tool('query', { region: { type: 'string' } })]];
 
@@ -238,7 +242,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
                          { 'mcp-param-region': 'eu' });
     });
 
-    test('the list does not explain the refusal: the client gets error -32603 after one more call',
+    test('call refused for a header that tools/list does not declare: sent once more, then -32603',
          async () => {
         pages = [[tool('query', {})]];
 
@@ -252,7 +256,8 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
                          ['tools/call', 'tools/list', 'tools/call']);
     });
 
-    test('mcp_upstream auto: the server is asked for its tools', async () => {
+    test('mcp_upstream auto, call refused without Mcp-Param headers: sent again with them',
+         async () => {
         pages = [[tool('query', query)]];
 
         const session = await (await started('auto')).session();
@@ -261,7 +266,8 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
                          { 'mcp-param-region': 'eu' });
     });
 
-    test('catalog: the server gets headers with the first call', async () => {
+    test('catalog with x-mcp-header: the first call has the Mcp-Param headers',
+         async () => {
         const session = await (await started('modern', {
             mcp_catalog: await catalog({ tools: [tool('query', query)] }),
         }, ['mcp_route', 'mcp_server'])).session();
@@ -272,7 +278,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
         assert.deepEqual(methods(from), ['tools/call']);
     });
 
-    test('the server refuses a header after it has begun to respond: the call is not sent again',
+    test('MCP server refuses a header in a stream: -32603, the call is not sent again',
          async () => {
         const session = await (await started()).session();
         const { reply } = upstream;
@@ -292,7 +298,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
         }
     });
 
-    test('the server fails while it is asked for its tools: the client gets the error of its call',
+    test('call refused without Mcp-Param headers, then tools/list fails: the client gets "Upstream failed"',
          async () => {
         const failing = await started();
         const session = await failing.session();
@@ -323,7 +329,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
 });
 
 
-test('client of 2026-07-28: its own headers reach the server, which refuses wrong ones',
+test('client of 2026-07-28: its Mcp-Param headers reach the MCP server, which refuses wrong ones',
      async () => {
     const client = new Modern(server);
     const from = upstream.requests.length;

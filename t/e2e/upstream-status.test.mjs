@@ -295,7 +295,7 @@ describe('server of 2026-07-28', () => {
             `<td>${MODERN}</td><td>new "one" &lt;2&gt;</td>`));
     });
 
-    test('mcp_upstream auto: the status shows the form of the server that was found out',
+    test('mcp_upstream auto: the status shows the form of the MCP server that was detected',
          async () => {
         assert.equal((await row('found'))?.form, early ? 'auto' : undefined);
         await open('found');
