@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Headers that mirror the body of a request: recorded cases, equal for both
-// servers and both versions of HTTP; and the variables that operators have
-// before the body arrives.
+// The Mcp-* headers of a request of 2026-07-28, which repeat values of its body:
+// recorded cases, equal for both servers and both versions of HTTP. The
+// variables and notes that have the values of these headers before the body
+// arrives.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -119,10 +120,14 @@ async function check(send, entry) {
     }
 }
 
+// "condition: status, error code"
+
+const titleOf = ({ name, status, code }) =>
+    `${name}: ${status}${code ? `, ${code}` : ''}`;
+
 describe('HTTP/1.1', { concurrency: 8 }, () => {
     for (const entry of cases) {
-        test(`mirrored headers, ${entry.name}: ${entry.status}`,
-             () => check(send1, entry));
+        test(titleOf(entry), () => check(send1, entry));
     }
 });
 
@@ -131,8 +136,7 @@ const skip2 = SERVER === 'apache' && MPM === 'prefork'
 
 describe('HTTP/2', { concurrency: 8, skip: skip2 }, () => {
     for (const entry of cases.filter((c) => !c.http1)) {
-        test(`mirrored headers, ${entry.name}: ${entry.status}`,
-             () => check(send2, entry));
+        test(titleOf(entry), () => check(send2, entry));
     }
 });
 

@@ -449,6 +449,6 @@ export function groups() {
         { name: 'tools', list: tools() },
         { name: 'HTTP', list: http() },
         { name: 'resumption', list: resumption() },
-        { name: 'the publish door', list: door() },
+        { name: 'publish endpoint', list: door() },
     ];
 }
