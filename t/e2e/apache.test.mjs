@@ -411,7 +411,8 @@ suite('sections', async () => {
         assert.ok(await names({}) > 3);
     });
 
-    test('two endpoints of a virtual host: each sends its own name', async () => {
+    test('two endpoints of a virtual host: each sends its own name',
+         async () => {
         assert.equal(await nameOf(await hello(server, '/mcp')), 'fixture');
         assert.equal(await nameOf(await hello(server, '/second')), 'second');
     });
@@ -753,7 +754,7 @@ suite('restarts', async () => {
 
     for (const [what, tool] of [['runs', 'count'], ['is detached', 'detach']])
     {
-        test(`stop after a graceful restart, a call ${what}: httpd kills no child`,
+        test(`httpd stops after a graceful restart, a call ${what}: no child has to be killed`,
              async () => {
             const stopped = await Fixture.start();
             const session = await stopped.session();
@@ -780,7 +781,8 @@ suite('restarts', async () => {
             process.kill(worker, 'SIGKILL');
         }));
 
-    test('call after restarts and a killed child: complete', async () => {
+    test('call after restarts and a killed child: all its messages arrive',
+         async () => {
         const { messages } = await session.follow(
             await session.call('count', { n: 50 }));
 
@@ -816,14 +818,16 @@ suite('warnings, status', async () => {
                      405);
     });
 
-    test('mod_status: its page has the heading MCP, ?auto has a line "MCP:"', async () => {
+    test('mod_status: its page has the heading MCP, ?auto has a line "MCP:"',
+         async () => {
         assert.match(await (await get('/server-status?auto')).text(),
                      /^MCP: .*\d/m);
         assert.match(await (await get('/server-status')).text(),
                      /<h2>MCP<\/h2>/);
     });
 
-    test('ThreadsPerChild 2: a warning at the start, with the prefork MPM a notice', async () => {
+    test('ThreadsPerChild 2: a warning at the start, with the prefork MPM a notice',
+         async () => {
         const small = await Fixture.start({ threads: 2 });
         const log = await small.log();
 
@@ -920,18 +924,18 @@ suite('warnings, status', async () => {
     }
 
     for (const [what, options] of Object.entries({
-        'its own': { location: { apache: 'MCPBackend /mcp' } },
-        'another endpoint\'s': { server: `
+        'the endpoint itself': { location: { apache: 'MCPBackend /mcp' } },
+        'another endpoint': { server: `
             <Location "/other">
                 MCPRoute x /mcp
             </Location>` },
-        'the server\'s': { server: `
+        'the server': { server: `
             MCPBackend /deep
             <Location "/deep/mcp">
                 SetHandler mcp
             </Location>` },
     })) {
-        test(`${what} directive makes an endpoint a backend: rejected`, () =>
+        test(`directive of ${what} makes an endpoint a backend: rejected`, () =>
             assert.rejects(Fixture.start(options), /would reject all clients/));
     }
 });

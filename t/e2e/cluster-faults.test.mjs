@@ -434,7 +434,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         await next.finish();
     });
 
-    test('call is resumed at two nodes at once: one of the streams continues',
+    test('call resumed at two nodes at once: one connection gets the events, the other ends or gets 503',
          async (t) => {
         const { here, there } = await pair(t);
         const session = await here.session();

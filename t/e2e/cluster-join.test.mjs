@@ -327,7 +327,7 @@ test('Redis is emptied: an equal call at another node gets 503, then the respons
 });
 
 
-test('Redis fails over to a replica that lacks the last second: a call '
+test('Redis fails over to a replica without the writes of the last second: a call '
      + 'with an idempotency key from this second is executed once', async (t) => {
     const master = await Redis.start();
 
@@ -385,7 +385,7 @@ test('Redis fails over to a replica that lacks the last second: a call '
 // The new connections of both nodes lead to another master, and one node keeps
 // its old ones, as behind a proxy that was switched.
 
-test('two masters accept writes, a node is connected to the old one: each call '
+test('two Redis masters accept writes, one node is connected to the old one: each call '
      + 'with an idempotency key is executed once', async (t) => {
     const old = await Redis.start();
 

@@ -442,7 +442,8 @@ describe('a process', { concurrency: true }, () => {
         await serves(fixture);
     });
 
-    test('process is killed: another process joins the node', async (t) => {
+    test('process of a node is killed: its replacement joins the cluster as the same node',
+         async (t) => {
         const { redis, fixture } = await start(t);
         const [victim] = await fixture.workers();
 
@@ -458,7 +459,7 @@ describe('a process', { concurrency: true }, () => {
 // node lacks these layouts and serves standalone until both share layout 1, and
 // again while the data in Redis has a layout that it does not read.
 
-test('node without a layout of data in Redis in common with a member: serves standalone until they share one',
+test('node that shares no layout of data in Redis with a member: serves standalone until they share one',
      async (t) => {
     const redis = await Redis.start();
 

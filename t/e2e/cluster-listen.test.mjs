@@ -104,7 +104,7 @@ class Listening {
 }
 
 
-describe('a session\'s own stream', { concurrency: true }, () => {
+describe('session streams', { concurrency: true }, () => {
     let redis, nodes;
 
     before(async () => {
@@ -356,7 +356,7 @@ test('node reloads: its new processes get notifications of other nodes before th
 });
 
 
-describe('a session\'s own stream, faults of Redis',
+describe('session streams, faults of Redis',
          { concurrency: true }, () => {
     test('Redis is unreachable: a new session stream gets 503, an existing one continues',
          async (t) => {

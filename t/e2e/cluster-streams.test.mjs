@@ -66,7 +66,8 @@ describe('a call', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('call resumed at another node: the older connection ends', async () => {
+    test('call resumed at another node: the older connection ends',
+         async () => {
         const session = await here.session();
         const counting = await Counting.start(session, 9, 3);
         const first = counting.answer;
@@ -270,7 +271,7 @@ describe('a call, faults of Redis', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('Redis answers late: a stream has event ids only from then on',
+    test('Redis answers late: a stream begins without event ids, and has them after the answer',
          async (t) => {
 
         // after mcp_cluster_timeout, the call would wait for a new connection
@@ -290,7 +291,7 @@ describe('a call, faults of Redis', { concurrency: true }, () => {
         assert.notEqual(counting.lastId, undefined);
     });
 
-    test('Redis is paused: a stream with a URL begins only after the pause',
+    test('Redis is paused, mcp_link on: a stream begins only after the pause',
          async (t) => {
         const redis = await Redis.start();
 

@@ -75,7 +75,7 @@ async function page(i, args, token) {
 }
 
 
-test('resume token of a page sent again at any node: the same page, executed once',
+test('resume token of a page, sent several times to each node: the page is executed once, each request gets it',
      async () => {
     const args = { key: 'again' };
     let { next } = await page(0, args);
@@ -95,7 +95,7 @@ test('resume token of a page sent again at any node: the same page, executed onc
 });
 
 
-test('list request with one resume token at two nodes at once: executed once, both clients get the page',
+test('resume token of a page, sent to two nodes at once: the page is executed once, both clients get it',
      async () => {
     for (const i of [0, 1]) {
         const args = { key: `once-${i}`, gated: true };
@@ -118,7 +118,8 @@ test('list request with one resume token at two nodes at once: executed once, bo
 });
 
 
-test('resume token of a page whose call failed: valid at each node', async () => {
+test('resume token of a page whose execution failed: still valid at each node',
+     async () => {
     const args = { key: 'fails' };
     const { next } = await page(0, args);
     const of = call('fails 1');

@@ -304,7 +304,7 @@ describe('client', { concurrency: 3 }, async () => {
 
     for (const [resumption, comesBack] of Object.entries(returns)) {
         for (const kill of [false, true]) {
-            test(`example client, method ${resumption}${kill ? ', killed' : ''}: nothing lost, nothing twice`,
+            test(`example client, method ${resumption}${kill ? ', killed' : ''}: each message arrives once`,
                  async () => {
                 const child = spawn(process.execPath, [
                     path.join(root, 'examples/client/resume.mjs'),

@@ -453,8 +453,8 @@ const families = {
 describe('many addresses that create tasks until they are refused', () => {
     for (const [family, address] of Object.entries(families)) {
         for (const n of [64, 256, 4096]) {
-            test(`${n} ${family} create tasks until 429 or 503: quick calls, `
-                + `streams and tasks of newcomers succeed`, async () => {
+            test(`${n} ${family} create tasks until 429 or 503: calls, `
+                + `streams and tasks of new callers succeed`, async () => {
                 const fixture = await proxied('1m');
                 let created = 0;
 

@@ -423,7 +423,7 @@ test('2026-07-28, question whose capability the client did not declare: 400, -32
 });
 
 
-test('input_required without questions: the backend is called again, later each time',
+test('input_required without questions: the backend is called again, after a longer pause each time',
      async () => {
     // a client of 2026-07-28 chooses its own pauses
 

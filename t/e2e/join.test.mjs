@@ -149,7 +149,7 @@ async function begun(tag, n = 1) {
 
 for (const [era, open] of Object.entries(eras)) {
     describe(era, () => {
-        test(`${CALLS} calls with idempotency keys, cut at random: each is executed once`,
+        test(`${CALLS} calls with idempotency keys, connections cut at random: each is executed once`,
              async () => {
             const client = await open('ann');
             const chance = random(7);
@@ -189,7 +189,7 @@ for (const [era, open] of Object.entries(eras)) {
             assert.ok(lost > CALLS);
         });
 
-        test('calls without idempotency keys, cut at random: never two executions at a time',
+        test('calls without idempotency keys, connections cut at random: equal calls are never executed at the same time',
              async () => {
             const client = await open('ann');
             const chance = random(8);

@@ -106,7 +106,7 @@ test('updated resource: only its subscribers are notified', async () => {
 });
 
 
-test('messages of a call: not on the session\'s own stream', async () => {
+test('messages of a call: not sent on the stream of GET', async () => {
     const other = await server.session();
     const listener = await other.get();
 

@@ -346,14 +346,14 @@ describe('lists', () => {
         ['resources/templates/list', ITEMS.template]];
 
     for (const [method, item] of lists) {
-        test(`${method} of the catalog, ${item.slice(0, 30)}: sent byte for byte`,
+        test(`${method} from the catalog, item ${item.slice(0, 30)}: sent byte for byte`,
              async () => {
             const { text } = await ask('', method);
 
             assert.ok(text.includes(item), text);
         });
 
-        test(`${method} of a backend, ${item.slice(0, 30)}: sent byte for byte`,
+        test(`${method} from a backend, item ${item.slice(0, 30)}: sent byte for byte`,
              async () => {
             const kind = { 'resources/templates/list': 'resourceTemplates' }[
                 method] ?? method.replace('/list', '');
@@ -606,7 +606,8 @@ describe('streams', () => {
         method: 'notifications/message',
         params: { level, logger: 'l', data: { at: level } } }));
 
-    test('2026-07-28, request without a log level: no log messages', async () => {
+    test('2026-07-28, request without a log level: no log messages',
+         async () => {
         await session.response('logging/setLevel', { level: 'debug' });
 
         const { messages } = await modern.follow(await stream([...logs, done]));

@@ -52,7 +52,7 @@ async function accepts(method, params, options) {
 
 
 describe('era', () => {
-    test('requests of 2025-11-25 and 2026-07-28 at once: each is answered by its own rules',
+    test('requests of 2025-11-25 and 2026-07-28 at once: each is answered by the rules of its revision',
          async () => {
         const [old, young] = await Promise.all([
             session.tool('echo', { text: 'old' }),
@@ -189,7 +189,8 @@ describe('the envelope', () => {
         await accepts('tools/list', {}, { meta: { [META.info]: undefined } });
     });
 
-    test('other clientInfo in _meta: the same result', async () => {
+    test('two requests with different clientInfo in _meta: the same result',
+         async () => {
         const one = await accepts('tools/list');
         const other = await accepts('tools/list', {}, {
             meta: { [META.info]: { name: 'other', version: '9',
@@ -351,7 +352,7 @@ describe('Mcp-Name', () => {
             headers: { 'Mcp-Name': '=?base64?!?=' } });
     });
 
-    test('no name in the body: -32602, although Mcp-Name is there',
+    test('params without a name, Mcp-Name is sent: -32602',
          async () => {
         for (const [method] of named) {
             await refuses(200, PARAMS, method, {}, {

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Cases that do not hold for several nodes, of the files that also run against
-// them, and the reasons. sometimes: the case may pass by chance.
+// The cases that fail on several nodes, of the files that also run on several
+// nodes, and the reasons. sometimes: the case may pass by chance.
 
 const of = (resumption, cases) => cases.map((name) => `${resumption}: ${name}`);
 
 export const known = [
     {
         file: 'resume-methods',
-        why: 'the status page, and its numbers, are each node\'s',
+        why: 'the status page shows the numbers of one node only',
         cases: [
             ...of('requests', [
-                'sent messages: pending until the client confirms them',
+                'stream read to its end: pending messages are reported until the client confirms the last event',
             ]),
             ...of('streams', [
-                'sent messages: pending until the client confirms them',
+                'stream read to its end: pending messages are reported until the client confirms the last event',
                 'connection lost before the first byte: the call continues',
             ]),
         ],
     },
     {
         file: 'limits',
-        why: 'resumed at once by many, some are to come again',
+        why: 'some of many GETs at once get 503, because another node has the stream',
         sometimes: true,
         cases: [
             'stream resumed 1000 times by event id: one consumer',
@@ -29,8 +29,8 @@ export const known = [
     },
     {
         file: 'limits',
-        why: 'numbers of the status page are each node\'s, and of many who resume '
-            + 'at once some are told 503',
+        why: 'the status page shows the numbers of one node only, and some of '
+            + 'many resumptions at once get 503',
         cases: [
             'stream resumed 1000 times by requests/resume: one consumer',
             'stream resumed 1000 times by stream/resume: one consumer',
@@ -38,7 +38,7 @@ export const known = [
     },
     {
         file: 'limits',
-        why: 'that a call is gone is known at another node a moment later',
+        why: 'another node detects the end of a call a moment later',
         sometimes: true,
         cases: [
             'no client within mcp_max_wait: the backend is aborted',
@@ -46,7 +46,7 @@ export const known = [
     },
     {
         file: 'tasks',
-        why: 'other nodes learn a moment later that its time is over',
+        why: 'other nodes detect the end of mcp_task_ttl a moment later',
         sometimes: true,
         cases: [
             'end of mcp_task_ttl: tasks/get gets -32602, the backend is aborted',
@@ -54,18 +54,18 @@ export const known = [
     },
     {
         file: 'resume-methods',
-        why: 'numbers of the status page are each node\'s',
+        why: 'the status page shows the numbers of one node only',
         sometimes: true,
         cases: [
             ...of('requests', [
-                'connection lost with the response on its way: the response arrives',
+                'connection lost while the response is sent: the resumed client gets the response',
             ]),
             ...of('streams', [
-                'connection lost with the response on its way: the response arrives',
+                'connection lost while the response is sent: the resumed client gets the response',
             ]),
             ...of('tokens', [
                 'connection lost before the first byte: the call continues',
-                'connection lost with the response on its way: the response arrives',
+                'connection lost while the response is sent: the resumed client gets the response',
                 'no client within mcp_max_wait: aborted, resume gets 404 or -32602',
                 'no client after the end of the call: it expires, resume gets 404 or -32602',
             ]),

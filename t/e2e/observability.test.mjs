@@ -619,7 +619,7 @@ test('metrics: every sample has a zone label', async () => {
 });
 
 
-test('alert rules of the examples: promtool accepts them, their tests pass',
+test('examples/prometheus/alerts.yml: promtool accepts the rules, their tests pass',
      () => {
     const cwd = `${root}/examples/prometheus`;
 
@@ -628,7 +628,7 @@ test('alert rules of the examples: promtool accepts them, their tests pass',
 });
 
 
-test('job of the examples for the names of OpenTelemetry: promtool accepts it',
+test('examples/prometheus/opentelemetry.yml: promtool accepts it',
      () => {
     execFileSync('promtool', ['check', 'config', 'opentelemetry.yml'],
                  { cwd: `${root}/examples/prometheus` });
@@ -636,7 +636,8 @@ test('job of the examples for the names of OpenTelemetry: promtool accepts it',
 
 
 for (const file of ['prometheus/alerts.yml', 'grafana/mcp.json']) {
-    test(`examples/${file}: names only metrics that the server has`, async () => {
+    test(`examples/${file}: names only metrics that the server has`,
+         async () => {
         const text = await fs.readFile(`${root}/examples/${file}`, 'utf8');
         const known = new Set([...(await metrics())
             .matchAll(/^(mcp_\w+)/gm)].map(([, name]) => name));

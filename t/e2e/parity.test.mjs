@@ -198,7 +198,7 @@ class Peer {
 const peers = await Promise.all(KINDS.map((kind) => Peer.start(kind)));
 
 for (const { name: group, list } of groups()) {
-    test(`${group}, ${list.length} requests: both servers answer alike`,
+    test(`${list.length} requests about ${group}: nginx and Apache send the same responses`,
          async () => {
         const wrong = [];
 

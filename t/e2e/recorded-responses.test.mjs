@@ -196,7 +196,7 @@ const all = [
 
 
 for (const { name: group, list, peer: to } of all) {
-    test(`${group}, ${list.length} requests: answered as recorded`,
+    test(`${list.length} requests about ${group}: the responses are the recorded ones`,
          async () => {
         const wrong = [];
 
@@ -225,6 +225,6 @@ for (const { name: group, list, peer: to } of all) {
 }
 
 if (RECORD) {
-    test('RECORD=1: the record is written', () => fs.writeFile(FILE,
+    test('RECORD=1: the responses are written to t/e2e/recorded', () => fs.writeFile(FILE,
         `${JSON.stringify(recorded, null, 1)}\n`));
 }

@@ -140,7 +140,7 @@ test('connection lost while the backend is silent: the client can resume',
 
 // Everything that was written is pending until the client confirms an event id.
 
-test('sent messages: pending until the client confirms them', async (resumption) => {
+test('stream read to its end: pending messages are reported until the client confirms the last event', async (resumption) => {
     const caller = await begin(resumption, count(2), main);
     const pending = async (last) => {
         const { result } = await (await caller.poll({ last })).json();
@@ -171,7 +171,7 @@ test('sent messages: pending until the client confirms them', async (resumption)
 
 // The client may have read further on another connection.
 
-test('resumed without an event id: the stream begins without an id',
+test('resumed without an event id: the stream begins without an event id',
      async (resumption) => {
     const caller = await begin(resumption, count(2));
 
@@ -349,7 +349,7 @@ test('connection lost before and after the answer to a question: the call contin
 });
 
 
-test('connection lost with the response on its way: the response arrives',
+test('connection lost while the response is sent: the resumed client gets the response',
      async (resumption) => {
     const caller = await begin(resumption, count(2));
 
@@ -363,7 +363,7 @@ test('connection lost with the response on its way: the response arrives',
 
 // These methods declare how long a client may stay away.
 
-test('connection lost with the response on its way: kept for the declared time',
+test('connection lost while the response is sent: the response is kept for the declared time',
     async (resumption) => {
         const caller = await begin(resumption, count(2), hasty);
 
@@ -477,7 +477,7 @@ test('resume with a wrong token: 404 or -32602', (resumption) => attempted(resum
     (caller) => caller.attempts({ token: true })));
 
 
-test('resume with a wrong id: 404 or -32602', (resumption) => attempted(resumption, 'id',
+test('resume with a wrong id of the request, stream or event: 404 or -32602', (resumption) => attempted(resumption, 'id',
     (caller) => caller.attempts({ id: true })));
 
 
@@ -505,7 +505,7 @@ test('resume by another principal: 404 or -32602',
     }));
 
 
-test('resume of a cancelled call: 204, 404 or -32602', async (resumption) => {
+test('resume of a cancelled call: no more messages, but 204, 404 or -32602', async (resumption) => {
     const caller = await begin(resumption, count(2));
 
     await caller.open(1);

@@ -223,7 +223,8 @@ test('two requests with one page\'s resume token, one on a dead connection: the 
 
 // Equal results of one moment: using one token leaves the others valid.
 
-test('40 equal pages at once: each token gets its next page', async () => {
+test('40 equal requests for page 1 at once: each resume token gets page 2',
+     async () => {
     const args = { n: 2 };
     const of = () => session.call('pages', args).then((a) => a.json());
     const all = await Promise.all(Array.from({ length: 40 }, of));
@@ -239,7 +240,8 @@ test('40 equal pages at once: each token gets its next page', async () => {
 });
 
 
-test('page whose client left: executed once, sent again', async () => {
+test('client leaves before it gets a page: the page is executed once, and sent when it is requested again',
+     async () => {
     const one = await still.session({ capabilities });
     const porter = await still.session();
     const gate = `tokens ${gates++}`;
@@ -317,7 +319,7 @@ test('page\'s resume token used again after a failure: the call runs on another 
 });
 
 
-test('client that did not declare resumeTokens: gets a backend\'s token encrypted',
+test('backend\'s resume token, client that did not declare resumeTokens: gets it encrypted',
      async () => {
     const args = { n: 3 };
     const { result } = await (await plain.call('pages', args)).json();
@@ -426,7 +428,8 @@ test('resume token sent on a dead and on a live connection: the live one gets an
 });
 
 
-test('slow call in rounds: each message arrives once', async () => {
+test('slow call resumed by the token of each interim response: each message arrives once',
+     async () => {
     const { args } = { args: { n: 5, gate: `tokens ${gates++}` } };
 
     await session.open(args.gate, 1);
@@ -453,7 +456,8 @@ test('slow call in rounds: each message arrives once', async () => {
 });
 
 
-test('resumed without a progress token: no progress, no delay', async () => {
+test('call resumed by token without a progress token: no progress is sent, the response is not delayed',
+     async () => {
     const { args, token } = await slow(5);
 
     // three messages from before the request: sent without a wait for more
@@ -491,9 +495,9 @@ test('resume token older than mcp_resume_lifetime: -32602', async () => {
 
 // A client without a session: its call continues although the connection ended.
 
-for (const [how, to, declared] of [['declares tokens', quick, capabilities],
-                                   ['is offered tokens', offered, {}]]) {
-    test(`client without a session, ${how}: each message arrives once`,
+for (const [how, to, declared] of [['which declares resumeTokens', quick, capabilities],
+                                   ['with mcp_resume_tokens on', offered, {}]]) {
+    test(`slow call of a client without a session, ${how}: each message arrives once`,
          async () => {
         const modern = new Modern(to, { capabilities: declared });
         const gate = `tokens ${gates++}`;

@@ -240,7 +240,7 @@ test('stream resumed while a connection reads it: the older connection ends',
 });
 
 
-test('ended stream: resumed from each of its events',
+test('ended stream, resumed from each of its events: the later events are sent again',
     async () => {
         const gate = newGate();
         const answer = await session.call('count', { n: 5, gate });
@@ -265,7 +265,8 @@ test('ended stream: resumed from each of its events',
     });
 
 
-test('event ids of others, unknown, malformed: 404 or 400', async () => {
+test('GET with an event id of another session or an unknown one: 404; malformed: 400',
+     async () => {
     const { answer, gate, last } = await held(1);
     const other = await server.session();
     const [stream, seq] = [last.slice(0, last.lastIndexOf('.')),
@@ -387,8 +388,8 @@ test('second request sent during a call on its connection: answered, but not if 
 // The way fetch ends a stream whose connection is lost after the first event.
 
 for (const how of ['resetAndDestroy', 'destroy']) {
-    test(`a stream in fetch, ${how === 'destroy' ? 'closed' : 'reset'} in its `
-         + 'middle: its body ends with an error', async () => {
+    test(`stream read by fetch(), connection ${how === 'destroy' ? 'closed' : 'reset'} in the `
+         + 'middle: the body ends with an error', async () => {
         const gate = newGate();
         const proxy = net.createServer((client) => {
             const upstream = net.connect(server.port, '127.0.0.1');

@@ -569,7 +569,7 @@ test('call repeated with its idempotency key: the same task', async () => {
 });
 
 
-test('task lost on its way, call repeated with its idempotency key: the same task',
+test('response with a task is lost, call repeated with its idempotency key: the same task',
      async () => {
     const k = key();
     const options = { meta: { idempotencyKey: k } };

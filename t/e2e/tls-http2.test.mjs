@@ -275,7 +275,7 @@ function front(name, send) {
         assert.ok(response.result);
     });
 
-    test('questions on a stream: the answers reach the call', async () => {
+    test('questions on a stream: the answers reach the backend', async () => {
         const session = await open({ capabilities: { elicitation: {} } });
         const { response } = await session.follow(
             await session.call('ask_streaming', { rounds: 2 }), {

@@ -552,15 +552,15 @@ describe('question at one node of a cluster, client of 2026-07-28', async () => 
 
 describe('requests that the client does not get', () => {
     const cases = [
-        ['ping', ALL, 'ping', ({ result }) => assert.deepEqual(result, {})],
-        ['capability that the client has not declared', { roots: {} },
+        ['with ping', ALL, 'ping', ({ result }) => assert.deepEqual(result, {})],
+        ['whose capability the client did not declare', { roots: {} },
          'elicitation/create', ({ error }) => assert.equal(error.code, -32601)],
-        ['unknown method', ALL, 'tools/list',
+        ['with an unknown method', ALL, 'tools/list',
          ({ error }) => assert.equal(error.code, -32601)],
     ];
 
     for (const [name, capabilities, method, check] of cases) {
-        test(`request of the server, ${name}: it gets a response at once`,
+        test(`request of the server ${name}: the server gets a response, the client no message`,
              async () => {
             const it = await server.session({ capabilities });
 

@@ -56,7 +56,7 @@ const calls = () => upstream.requests
 
 
 describe('sessions of clients of 2025-11-25', () => {
-    test('session opened for the description of the server: ended at once',
+    test('session that was opened only to read the description of an MCP server: ended at once',
          async () => {
         const it = await server.session();
 
@@ -264,21 +264,21 @@ describe('sessions of clients of 2026-07-28', () => {
 
 const losses = [
     ['HTTP 404 without a body', { status: 404, type: 'text/plain', text: '' }],
-    ['TypeScript SDK', { status: 404, error: { code: -32001,
+    ['error of the TypeScript SDK', { status: 404, error: { code: -32001,
         message: 'Session not found' } }],
-    ['server of examples', { status: 400, error: { code: -32000,
+    ['error of the example servers of the SDK', { status: 400, error: { code: -32000,
         message: 'Bad Request: No valid session ID provided' } }],
-    ['server that was restarted', { status: 400, error: { code: -32000,
+    ['error of a restarted server', { status: 400, error: { code: -32000,
         message: 'Bad Request: Server not initialized' } }],
-    ['PHP SDK', { status: 400, error: { code: -32600,
+    ['error of the PHP SDK', { status: 400, error: { code: -32600,
         message: 'A valid session id is REQUIRED' } }],
-    ['WordPress', { status: 401, error: { code: -32005,
+    ['error of WordPress', { status: 401, error: { code: -32005,
         message: 'Invalid or expired session' } }],
 ];
 
 describe('server that has lost a session', () => {
     for (const [name, reply] of losses) {
-        test(`server has lost the session, ${name}: the call is sent again in a new one`,
+        test(`MCP server has lost the session, ${name}: the call is sent again in a new session`,
              async () => {
             const it = await session();
 
@@ -293,7 +293,7 @@ describe('server that has lost a session', () => {
     }
 
     for (const [name, reply] of losses) {
-        test(`server loses each session, ${name}: the client gets an error`,
+        test(`MCP server loses each session, ${name}: the client gets an error`,
              async () => {
             const it = await session();
 
@@ -393,24 +393,24 @@ describe('server that has lost a session', () => {
 
 describe('server that opens no session', () => {
     const failures = [
-        ['error', ({ body }) => ({ error: { code: -32603,
+        ['an error', ({ body }) => ({ error: { code: -32603,
             message: 'not today' } }), /did not open a session/],
-        ['id of 257 bytes', ({ res }) => {
+        ['a session id of 257 bytes', ({ res }) => {
             res.setHeader('Mcp-Session-Id', 'a'.repeat(257));
             return { protocolVersion: '2025-06-18', capabilities: {} };
         }, /did not open a session/],
-        ['id with a space', ({ res }) => {
+        ['a session id with a space', ({ res }) => {
             res.setHeader('Mcp-Session-Id', 'a b');
             return { protocolVersion: '2025-06-18', capabilities: {} };
         }, /did not open a session/],
-        ['revision without sessions', () => ({ protocolVersion: '2026-07-28',
+        ['a revision without sessions', () => ({ protocolVersion: '2026-07-28',
             capabilities: {} }), /does not support the protocol version/],
-        ['closed connection', ({ res }) => { res.socket.destroy(); },
+        ['a closed connection', ({ res }) => { res.socket.destroy(); },
          /Backend failed/],
     ];
 
     for (const [name, describes, message] of failures) {
-        test(`server opens no session, ${name}: the client gets an error`,
+        test(`server responds to initialize with ${name}: the client gets an error`,
              async () => {
             const it = await session();
             const { describe: usual } = upstream;

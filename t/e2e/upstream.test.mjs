@@ -106,7 +106,8 @@ describe('client of 2025-11-25, upstream of 2026-07-28', () => {
         assert.equal(modern.last().body.params._meta[META.version], MODERN);
     });
 
-    test('log level of the session: the upstream gets it', async () => {
+    test('logging/setLevel in a session: the upstream gets this level in _meta',
+         async () => {
         const session = await server.session();
 
         await session.response('logging/setLevel', { level: 'error' });
@@ -115,7 +116,8 @@ describe('client of 2025-11-25, upstream of 2026-07-28', () => {
         assert.equal(modern.last().body.params._meta[META.level], 'error');
     });
 
-    test('name that is not ASCII: Mcp-Name is encoded', async () => {
+    test('name of a tool that is not ASCII: the upstream gets Mcp-Name in Base64',
+         async () => {
         const session = await server.session();
 
         modern.reply = echo;
@@ -372,8 +374,8 @@ describe('upstream of an older revision without sessions', () => {
 
 
 describe('description of the upstream', () => {
-    for (const [name, port, form] of [['2026-07-28', modern, 'modern'],
-        ['older, without sessions', older, 'stateless']])
+    for (const [name, port, form] of [['of 2026-07-28', modern, 'modern'],
+        ['of 2025-11-25 without sessions', older, 'stateless']])
     {
         test(`upstream ${name}: clients get its name, instructions and capabilities`,
              async () => {
@@ -437,7 +439,7 @@ describe('description of the upstream', () => {
         }
     });
 
-    test('server/discover as a notification, or in a session: 202, or an error, and the upstream is not asked',
+    test('server/discover as a notification: 202; in a session: an error; the upstream gets no request',
          async () => {
         const session = await server.session();
         const asked = modern.described.length;
@@ -472,7 +474,7 @@ describe('description of the upstream', () => {
         }
     });
 
-    test('upstream has never responded: 503; it fails later: its last description is used',
+    test('initialize, upstream has never responded: 503; it fails later: clients get its last description',
          async () => {
         const upstream = await recording();
         const fresh = await Fixture.start({
