@@ -8,7 +8,7 @@
 #include "mcp_free_list.h"
 
 
-TEST(test_again)
+TEST(block_that_was_freed_last_is_allocated_first)
 {
     char            *a, *b, *c;
     mcp_mem_t        mem;

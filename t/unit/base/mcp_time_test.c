@@ -25,7 +25,7 @@ is(uint64_t ms, const char *text)
 }
 
 
-TEST(some)
+TEST(times_are_printed_in_utc_with_milliseconds)
 {
     test_mem_init(&tm);
     is(0, "1970-01-01T00:00:00.000Z");
@@ -39,7 +39,7 @@ TEST(some)
 
 
 /* Each day of four centuries, compared with the C library. */
-TEST(each_day)
+TEST(each_day_of_four_centuries_equals_strftime)
 {
     int        day;
     char       text[40];

@@ -86,7 +86,7 @@ TEST(test_lists)
 }
 
 
-TEST(test_let_in)
+TEST(permission_changes_after_the_request_the_former_one_filters_the_list)
 {
     use_rules("1");
 

@@ -164,7 +164,7 @@ TEST(test_expired)
 
 /* The client disconnects when the result is stored but was not sent: the
  * outcome is that of the result. */
-TEST(test_left)
+TEST(stored_result_is_not_sent_the_outcome_is_that_of_the_result)
 {
     mcp_backend_request_t  *breq;
 
@@ -216,7 +216,7 @@ TEST(test_batch)
 
 /* A log line describes the backend's answer, and contains the name of the
  * tool. */
-TEST(test_told)
+TEST(log_line_describes_the_backends_answer)
 {
     static const struct {
         int          status;

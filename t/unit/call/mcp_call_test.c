@@ -75,7 +75,7 @@ happen(int thing, mcp_backend_request_t *breq)
 }
 
 
-TEST(test_orders)
+TEST(two_events_end_a_call_in_each_order)
 {
     int                     one, two, early;
     mcp_backend_request_t  *breq;

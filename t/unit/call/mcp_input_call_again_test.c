@@ -55,7 +55,7 @@ TEST(test_pauses)
 
 /* The backend returns a result after some retries. A question in between
  * resets the pause to 250 ms. */
-TEST(test_goes_on)
+TEST(question_between_retries_resets_the_pause)
 {
     char  id[72];
 
@@ -75,7 +75,7 @@ TEST(test_goes_on)
 
 /* The client cancels, disconnects or ends its session during a pause: there is
  * no next backend request. */
-TEST(test_given_up)
+TEST(call_ends_during_a_pause_there_is_no_next_backend_request)
 {
     int  i;
 
@@ -129,7 +129,7 @@ TEST(test_given_up)
 
 /* The backend request that returned the state has not ended when the pause is
  * over: the next backend request starts as soon as it ends. */
-TEST(test_slow_end)
+TEST(backend_request_outlasts_the_pause_the_next_one_starts_when_it_ends)
 {
     mcp_backend_request_t  *breq;
 

@@ -30,7 +30,7 @@ responds(const char *can, const char *answer, int status)
 /* The client gets the backend's result: its questions are unchanged, its
  * requestState is sealed, and members that only a complete result may have are
  * removed. */
-TEST(test_goes_out)
+TEST(client_gets_the_questions_unchanged_and_the_state_sealed)
 {
     responds(EVERYTHING, "{ \"inputRequests\" : { \"k\" : " FORM ", \"\\u006b2"
              "\":" URL " }, \"x\":1.50,\"_meta\":{\"a\":1,\"nextResumeToken\":"

@@ -38,7 +38,7 @@ refused(const char *method, const char *name, const char *params)
 
 /* The backend gets its own requestState back unchanged, at any process, each
  * time that the client sends it, with answers or without them. */
-TEST(test_comes_back)
+TEST(backend_gets_its_state_back_unchanged)
 {
     unsigned  i;
 

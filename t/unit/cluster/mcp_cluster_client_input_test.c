@@ -132,7 +132,7 @@ TEST(test_posted)
 
 /* The owner's node is informed of an answer before the answer arrives:
  * "posted" is 1 until the owner has processed the answer. */
-TEST(test_posted_here)
+TEST(notice_arrives_before_its_answer_posted_is_1_until_the_answer_is_read)
 {
     begin_all(2);
     make(0, 'a');
@@ -154,7 +154,7 @@ TEST(test_posted_here)
 /* An answer that a client sends at the owner's node is sent through Redis as
  * well: the owner gets all answers in order, even if the process that received
  * an answer has died. */
-TEST(test_own)
+TEST(answer_at_the_owners_node_is_sent_through_redis)
 {
     begin_replicated(2, 0);
     answer(0, 'a', 's', "\"one\"");

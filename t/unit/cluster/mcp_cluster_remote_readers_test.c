@@ -8,7 +8,7 @@
 
 /* Redis has lost a remote reader, and the reader's node has died: the owner
  * drops the reader after a while. */
-TEST(test_missed)
+TEST(redis_and_the_readers_node_are_lost_the_owner_drops_the_reader)
 {
     begin_replicated(2, 1);
     come(1, 'a', 0, 's');
@@ -44,7 +44,7 @@ come_unheard(int i, int other, const char *number)
 /* A client resumes a stream at another node, the reply of Redis is lost, and
  * the client does not resume again: the owner drops the reader that Redis has
  * recorded. */
-TEST(test_unheard)
+TEST(reply_of_a_remote_resume_is_lost_the_owner_drops_the_reader)
 {
     begin_replicated(2, 3);
     come_unheard(1, 0, "2");
@@ -56,7 +56,7 @@ TEST(test_unheard)
 /* The stream has a remote reader, and a client resumes it at the owner's node.
  * The reply of Redis is lost, and the client does not resume again: the owner
  * drops the remote reader. */
-TEST(test_unheard_own)
+TEST(reply_of_a_resume_at_the_owner_is_lost_the_owner_drops_the_remote_reader)
 {
     uint64_t  seq;
 

@@ -119,7 +119,7 @@ TEST(test_refused)
 
 /* A session reaches half of its limit: all nodes receive a broadcast about
  * that, but none for the next call. */
-TEST(test_told)
+TEST(session_reaches_half_of_its_limit_there_is_one_broadcast)
 {
     n_updates = 0;
     begin_all(2);

@@ -339,7 +339,7 @@ TEST(pages_of_texts)
 }
 
 
-TEST(all_of_it)
+TEST(members_about_the_server_are_read)
 {
     mcp_catalog_t              *catalog;
     const mcp_catalog_info_t  *about;
@@ -365,7 +365,7 @@ TEST(all_of_it)
 }
 
 
-TEST(nothing)
+TEST(empty_members_about_the_server_are_read)
 {
     mcp_catalog_t              *catalog;
     const mcp_catalog_info_t  *about;

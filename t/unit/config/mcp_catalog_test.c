@@ -6,7 +6,7 @@
 #include "catalog_cases.h"
 
 
-TEST(catalog_of_all)
+TEST(lists_of_each_kind_have_the_order_of_the_file)
 {
     mcp_catalog_t  *catalog;
 
@@ -157,7 +157,7 @@ list(const mcp_catalog_t *catalog, mcp_list_e kind,
 }
 
 
-TEST(cursors_of_others)
+TEST(altered_cursor_or_one_of_another_list_is_not_found)
 {
     static const char  *bad[] = {
         "x", "2", "AAAA", "AAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAA", "====",

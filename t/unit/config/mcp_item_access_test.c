@@ -93,7 +93,7 @@ TEST(test_find)
 
 /* The comparison of a rule's pattern with a name fails: no later rule
  * applies. */
-TEST(test_unsure)
+TEST(pattern_cannot_be_compared_no_later_rule_applies)
 {
     static const char *const  patterns[] = { "~(*UTF)^a", "*", NULL };
 

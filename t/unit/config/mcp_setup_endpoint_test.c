@@ -6,7 +6,7 @@
 #include "setup_cases.h"
 
 
-TEST(nothing_said)
+TEST(endpoint_without_directives_has_the_defaults)
 {
     mcp_keys_t    keys;
     mcp_setup_t  *s;
@@ -104,7 +104,7 @@ TEST(places)
 }
 
 
-TEST(room)
+TEST(stream_buffer_is_limited_by_the_size_of_the_zone)
 {
     mcp_setup_t    *s, *inner;
     mcp_endpoint_t  endpoint;

@@ -109,7 +109,7 @@ TEST(test_cors)
     "MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id"
 
 
-TEST(test_asked)
+TEST(valid_mcp_param_headers_of_a_preflight_are_allowed)
 {
     static const struct {
         const char  *asked;
@@ -169,7 +169,7 @@ TEST(test_asked)
 
 /* mcp_exchange_is_preflight() and mcp_exchange_cors_headers(), which a glue
  * calls when there is no exchange. */
-TEST(test_without_exchange)
+TEST(preflight_and_cors_headers_without_an_exchange)
 {
     static const struct {
         const char  *method;

@@ -282,7 +282,7 @@ TEST(test_too_large)
 }
 
 
-TEST(test_who)
+TEST(invalid_method_or_token_is_rejected)
 {
     size_t       i;
     char         bad[512];

@@ -325,7 +325,7 @@ TEST(test_many_responses)
  * event, or answers for a task that is over: the request is acknowledged after
  * the first lookup.
  */
-TEST(test_not_ahead)
+TEST(answer_to_an_event_that_never_arrives_is_acknowledged)
 {
     size_t  i;
 
@@ -361,7 +361,7 @@ TEST(test_not_ahead)
 
 /* The call is a task already, but Redis has its state from before that: the
  * lookup is repeated. */
-TEST(test_young)
+TEST(redis_has_the_state_before_the_call_became_a_task_the_lookup_is_repeated)
 {
     away_begin();
     away_event = "{\"method\":\"notifications/progress\"}";
@@ -433,7 +433,7 @@ own_begin(void)
 /* Answers at two nodes: an answer that a client sent to another node counts
  * before this node has received it; an answer that a client sends to this node
  * is sent to the cluster. */
-TEST(test_own)
+TEST(answers_at_two_nodes_are_counted_before_they_arrive)
 {
     mcp_stream_info_t  info;
 
@@ -472,7 +472,7 @@ TEST(test_own)
 
 
 /* Redis lacks the task or is unreachable: the state at this node decides. */
-TEST(test_own_alone)
+TEST(redis_lacks_the_task_or_is_unreachable_the_state_of_this_node_decides)
 {
     size_t             i;
     mcp_stream_info_t  info;

@@ -124,7 +124,7 @@ TEST(test_answers_under_way)
 
 /* Questions are stored after the connection has last read its stream: they are
  * sent before the connection ends. */
-TEST(test_asked_meanwhile)
+TEST(questions_after_the_last_read_are_sent_before_the_connection_ends)
 {
     begin(NEW);
     (void) linked(1);
@@ -216,7 +216,7 @@ TEST(test_batch)
 /* Events that were written may not have arrived. The stream in the response to
  * the answers begins after the last event of which the answers, the URL or
  * Last-Event-ID prove that it has arrived. */
-TEST(test_proven)
+TEST(stream_after_answers_begins_after_the_last_event_that_has_arrived)
 {
     static const struct {
         int  from_get;                 /* 1 if the client has got its URL by a

@@ -107,7 +107,7 @@ TEST(test_header)
 
 /* An origin with variables may have an invalid value: that is logged at most
  * once a minute. */
-TEST(test_origin_told)
+TEST(invalid_origin_from_a_variable_is_logged_once_a_minute)
 {
     static const struct {
         const char  *origin;

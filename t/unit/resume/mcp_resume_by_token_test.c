@@ -239,7 +239,7 @@ TEST(test_superseded_and_stopping)
 
 /* The stream is freed, alone or with its session: the request that waits for
  * its messages gets an error. */
-TEST(test_gone)
+TEST(stream_is_freed_the_request_that_waits_for_it_gets_an_error)
 {
     begin(NEW);
     slow();
@@ -336,7 +336,7 @@ TEST(test_input)
 
 /* Only clients that have declared resume tokens, and neither resumable
  * requests nor streams, get interim responses. */
-TEST(test_whom)
+TEST(only_clients_that_declared_only_resume_tokens_get_interim_responses)
 {
     begin(NEW);
     d.endpoint.stream_after = 20000;

@@ -16,7 +16,7 @@
 /* The stream of a call starts after mcp_policy_after (50 ms) if it begins with
  * resume information, otherwise after mcp_stream_after (1000 ms). A call whose
  * response is ready before that gets plain JSON and is not stored. */
-TEST(test_told_soon)
+TEST(stream_with_resume_information_starts_after_mcp_policy_after)
 {
     static const struct {
         const char  *capabilities;
@@ -313,7 +313,7 @@ TEST(test_policy_holds)
  * Last-Event-ID confirms the response; for other clients the response is kept
  * for mcp_linger.
  */
-TEST(test_kept_as_told)
+TEST(response_on_a_broken_connection_is_kept_for_the_time_that_the_client_got)
 {
     size_t                  i;
     uint64_t                linger;

@@ -208,7 +208,7 @@ TEST(numbers_in_any_spelling)
 }
 
 
-TEST(what_is_left_out)
+TEST(meta_state_and_token_members_do_not_change_the_digest)
 {
     static const char *const  rows[][6] = {
         { "{\"a\":1}", "{\"a\":1,\"_meta\":{\"x\":1}}",

@@ -157,7 +157,7 @@ TEST(session_belongs_to_its_principal)
 }
 
 
-TEST(session_of_others)
+TEST(altered_session_token_or_another_key_is_not_found)
 {
     char           other[MCP_TOKEN_TEXT_MAX], *end;
     size_t         i;
@@ -225,7 +225,7 @@ TEST(session_of_others)
 
 
 /* A token is compared with all bytes of the cached one. */
-TEST(session_seen_before)
+TEST(cached_session_token_is_compared_byte_by_byte)
 {
     size_t               i;
     fixture_t            f;

@@ -168,7 +168,7 @@ TEST(test_order)
 
 /* A checkpoint of the owner takes effect as soon as the mirror has all events
  * before it. */
-TEST(test_known)
+TEST(checkpoint_takes_effect_when_all_events_before_it_have_arrived)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -568,7 +568,7 @@ TEST(test_displaced)
 
 /* A new reader resumes after an event at which the mirror does not begin: the
  * mirror is replaced. */
-TEST(test_anew)
+TEST(reader_resumes_elsewhere_than_the_mirror_begins_the_mirror_is_replaced)
 {
     int               taken;
     mcp_cursor_t      cursor;
@@ -742,7 +742,7 @@ TEST_WITH(test_found, setup_joined, teardown)
 /* Another process requests a mirror that exists: if the mirror has a reader,
  * it keeps its feeding process; if it has none, the requesting process becomes
  * the feeding process. */
-TEST_WITH(test_again, setup_joined, teardown)
+TEST_WITH(mirror_that_is_read_keeps_its_feeding_process, setup_joined, teardown)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref, again;

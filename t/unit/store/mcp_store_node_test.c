@@ -273,7 +273,7 @@ logs(unsigned slot, uint64_t now, const char *text)
 
 
 /* Only one process of the node logs an error of the link in each interval. */
-TEST(test_told)
+TEST(one_process_logs_an_error_of_the_link_in_each_interval)
 {
     held = 1;
 

@@ -171,7 +171,7 @@ TEST(test_left)
 }
 
 
-TEST(test_at_once)
+TEST(operation_ends_at_once_the_request_is_answered_at_once)
 {
     join(MCP_OK);
     end();
@@ -236,7 +236,7 @@ TEST(test_silence)
 
 
 /* Broadcasts without an operation: no request waits for them. */
-TEST(test_nobody)
+TEST(broadcast_without_an_operation_no_request_waits)
 {
     join(MCP_AGAIN);
     client_post(&d, 1, &b, session,

@@ -67,7 +67,7 @@ TEST(test_close_after)
 
 /* A client is slower than its backend: mcp_close_after disconnects it before
  * it has read all events. */
-TEST(test_close_behind)
+TEST(close_after_disconnects_a_client_that_has_unread_events)
 {
     int                     i;
     char                    id[64], said[700];
@@ -145,7 +145,7 @@ TEST(test_close_in_the_middle)
 
 /* mcp_close_after applies neither to revisions without polling nor to
  * listeners. */
-TEST(test_close_whom)
+TEST(close_after_spares_listeners_and_revisions_without_polling)
 {
     char                    own[MCP_SESSION_TEXT_MAX], id[64];
     mcp_backend_request_t  *breq;

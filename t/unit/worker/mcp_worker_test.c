@@ -350,7 +350,7 @@ count_wake(void *object)
 /* Consumers whose handles were passed to store->note() are woken once, when
  * the queue of actions is empty. At most MCP_WORKER_NOTED handles are noted;
  * for others, note() returns 0 and the wake-up stays in the store's list. */
-TEST(test_noted)
+TEST(noted_handles_are_woken_once_when_the_queue_is_empty)
 {
     int            i, woken[MCP_WORKER_NOTED + 1] = { 0 };
     uint64_t       h[MCP_WORKER_NOTED + 1];
