@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Connections to Redis: faults of Redis, of the way to it, of the
+// Connections to Redis during faults of Redis, of the network and of the
 // configuration. The node serves requests all the time.
 
 import assert from 'node:assert/strict';

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The session's own stream is one for all nodes: opened at one node, subscribed
-// at a second, published at a third, resumed anywhere, also if its node dies.
+// The stream that a session opens by GET is the same at all nodes: the client
+// opens it at one node, subscribes at a second one and resumes it at any node,
+// also after a node has died. Messages are published at a third node.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A backend's own tokens at nodes of both servers: each token makes one call,
-// and every node has its answer.
+// Resume tokens of a backend at nodes of both servers: the backend executes one
+// call for each token, and every node sends the response of this call.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';

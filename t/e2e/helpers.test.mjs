@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The helpers for authors of tools (examples/php/mcp.php and its likes): the
-// three tools of the examples, and those of t/fixtures/helpers, in each language.
+// The libraries for authors of tools, such as examples/php/mcp.php: the three
+// tools of the examples, and those of t/fixtures/helpers, in each language.
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A session's own stream, and the publish endpoint.
+// The stream that a session opens by GET, and the publish endpoint.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

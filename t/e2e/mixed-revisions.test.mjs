@@ -247,14 +247,15 @@ function scenarios({ name: who, modern, connect }) {
 }
 
 
-describe('clients of both eras at one endpoint', { concurrency: true }, () => {
+describe('clients with and without sessions at one endpoint',
+         { concurrency: true }, () => {
     for (const client of eras) {
         describe(client.name, () => scenarios(client));
     }
 });
 
 
-describe('an endpoint of one era', () => {
+describe('an endpoint with or without sessions', () => {
     test('endpoint without 2026-07-28, or with only 2026-07-28: clients that have one of its revisions connect',
          async () => {
         const [v1, legacy, auto, pinned] = eras;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The entrance of revision 2026-07-28: which requests belong to it, the order
-// of its checks, the errors.
+// Requests of revision 2026-07-28: how the server recognizes them, the order of
+// its checks, the errors.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -51,7 +51,7 @@ async function accepts(method, params, options) {
 }
 
 
-describe('era', () => {
+describe('the revision of a request', () => {
     test('requests of 2025-11-25 and 2026-07-28 at once: each is answered by the rules of its revision',
          async () => {
         const [old, young] = await Promise.all([
@@ -145,7 +145,7 @@ describe('era', () => {
 });
 
 
-describe('the envelope', () => {
+describe('_meta', () => {
     const wrong = {
         'no params': { jsonrpc: '2.0', id: 7, method: 'tools/list' },
         'no _meta': { jsonrpc: '2.0', id: 7, method: 'tools/list',

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Clients that use no resumption method get the same bytes as before there were
-// any: recorded/*.json was made with the older code. One exception: a backend's
-// resume tokens are sealed for the client, and the backend gets no others.
+// Clients that use no resumption method get the same bytes as before the module
+// had resumption methods: recorded/*.json was made with the older code. One
+// exception: a backend's resume tokens are sealed for the client, and the
+// backend gets no other tokens.
 //
 // RECORD=1 makes the records anew. With the older code, for requests that are
 // new here:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// MCP servers behind the module with "mcp_upstream auto": which form the module
-// finds out, and what happens when the server changes.
+// MCP servers behind the module with "mcp_upstream auto": the form that the
+// module detects, and calls after a server was replaced by one of another form.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

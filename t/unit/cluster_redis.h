@@ -186,9 +186,9 @@ start(void **state)
 }
 
 
-/* The same as start(), without the check of the keys of scripts. For tests in
- * which nodes must not miss heartbeats on a busy machine: MONITOR and the check
- * take processor time. */
+/* Starts Redis like start(), but does not check the keys of scripts. For tests
+ * in which nodes must not miss heartbeats on a busy machine: MONITOR and the
+ * check take processor time. */
 static inline int
 start_unchecked(void **state)
 {

@@ -205,7 +205,8 @@ answered(client_t *c, int status, const char *part)
 }
 
 
-/* POSTs a body in the session "of", checks status and body, and closes. */
+/* POSTs a body in the session "of", checks the status and the body of the
+ * response, and closes the client. */
 static inline void
 ask(const char *of, const char *body, int status, const char *part)
 {

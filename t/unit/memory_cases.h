@@ -21,7 +21,7 @@ static struct {
 static size_t      n_kept;
 
 
-/* Lets done() free something. */
+/* Registers an object and the function by which done() frees it. */
 static inline void
 keep(void *what, void (*free)(void *what))
 {

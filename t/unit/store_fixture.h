@@ -152,7 +152,7 @@ same(const mcp_buf_t *a, const mcp_buf_t *b)
         assert_int_equal(woken_wake_.kind, as);                               \
     } while (0)
 
-/* Does the same, and checks the handle of the last wake-up. */
+/* Like woken_as(), and checks the handle of the last wake-up. */
 #define woken(slot, n, as, of)                                                \
     do {                                                                      \
         mcp_store_wake_t  woken_wake_;                                        \

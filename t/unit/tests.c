@@ -33,7 +33,7 @@ static const test_file_t  files[] = { TESTS };
 #define FILES  (sizeof(files) / sizeof(files[0]))
 
 
-/* Returns 1 if `file` is to run: its name is given, or no name is. */
+/* Returns 1 if the arguments contain the name of the file, or are empty. */
 static int
 wanted(const test_file_t *file, int argc, char **argv)
 {

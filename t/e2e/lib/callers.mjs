@@ -492,8 +492,9 @@ class Policy extends Caller {
 
         assert.deepEqual((await (await this.poll()).json()).result, wanted);
 
-        // Without Last-Event-ID the server goes by what it has written to the
-        // connection. It records that a moment later.
+        // Without Last-Event-ID, the messages that the server has written to
+        // the connection are not pending. The server records them a moment
+        // after it has written them.
 
         await this.until(wanted, async () =>
             (await (await this.poll({ last: null })).json()).result);
@@ -566,7 +567,8 @@ class Streams extends Policy {
     static over = ['{}', 'end'];
     static cancelled = ['end'];
 
-    // a request that resumed the stream is answered itself after the last event
+    // the request that resumed the stream gets its own response after the last
+    // event
 
     tail() {
         return this.resumed ? ['{}', 'end'] : ['end'];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Both official TypeScript clients with the same interface: with sessions
-// (clients), and in the era that each client is made for (eras).
+// Both official TypeScript clients with the same interface. clients: both of
+// them with sessions; eras: each of them in each mode of negotiating a revision.
 
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as TransportV1 }

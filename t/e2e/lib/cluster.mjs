@@ -118,8 +118,8 @@ export async function cuttable(t, options) {
 }
 
 
-// Kills all processes of a node with SIGKILL. They are stopped first, because a
-// process that survives another one for a moment ends the calls of that process.
+// Kills all processes of a node. SIGSTOP precedes SIGKILL, because a process
+// that survives another one for a moment would end the calls of that process.
 
 export async function kill(fixture) {
     const pids = [await fixture.master(), ...await fixture.workers()];

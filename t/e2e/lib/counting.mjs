@@ -25,7 +25,8 @@ export class Counting {
         return counting;
     }
 
-    // limit n or more: opens the gate for good
+    // Lets the call count to `limit`. If limit is n or more, the call runs to
+    // its end.
 
     open(limit) {
         return this.session.open(this.gate, limit < this.n ? limit : undefined);

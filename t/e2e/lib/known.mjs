@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Skips the cases that do not hold for several nodes (nodes.known.mjs). With
+// Skips the cases that fail on several nodes (nodes.known.mjs). With
 // FIXTURE_KNOWN=only, only these cases run, and each of them must fail: a case
 // that passes is to be removed from the list.
 //

@@ -273,8 +273,8 @@ export class Reader {
         this.tail = [];
         this.events = 0;
 
-        // the server may take everything that it writes to this connection for
-        // sent
+        // the server may count every event as sent that it writes to this
+        // connection
 
         call.sent = [start[0], Infinity];
     }

@@ -221,7 +221,8 @@ user ${user} on >${password} ~{mcp}:* +@all -@admin -@dangerous +info +role
  * A Sentinel that watches a master named "mcp". It promotes a replica when the
  * master is unreachable.
  *
- *   password   it requires this password, which has the user "watch", too
+ *   password   the Sentinel requires this password; the user "watch" has the
+ *              same password
  */
 
 export class Sentinel extends Redis {

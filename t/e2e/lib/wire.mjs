@@ -7,8 +7,8 @@ import assert from 'node:assert/strict';
 import net from 'node:net';
 import tls from 'node:tls';
 
-// A connection that is silent for so many ms fails its test, so that a lost
-// event has a test's name and not only that of its file.
+// A test fails if its connection is silent for this time in ms: a lost event is
+// then reported with the name of the test, and not only with that of its file.
 
 const SILENCE = 300_000;
 
