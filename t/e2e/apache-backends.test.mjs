@@ -129,7 +129,7 @@ suite('cancelled calls', async () => {
     // One member stays unused: if all were in error, mod_proxy would enable
     // them again.
 
-    test('calls cancelled at a balancer: none of its members is disabled',
+    test('cancelled calls to a balancer of httpd: none of its members is disabled',
          async () => {
         await (await stoppable(session, members)).cancel();
 
@@ -144,7 +144,7 @@ suite('cancelled calls', async () => {
 
     // mod_proxy_uwsgi reports a closed connection as an error of its own
 
-    test('calls cancelled at a balancer of uwsgi backends: each backend gets its share of calls',
+    test('cancelled calls to a balancer of uwsgi backends: each backend gets its share of calls',
          async () => {
         const silent = await Promise.all([0, 1, 2].map(silentMember));
         const other = await Fixture.start({
@@ -178,13 +178,15 @@ suite('cancelled calls', async () => {
         await other.stop();
     });
 
-    test('calls cancelled at a balancer: the log has no error', async () => {
+    test('cancelled calls to a balancer of httpd: the log has no error',
+         async () => {
         assert.deepEqual(errors(await server.log()), []);
     });
 
     // mod_proxy notices the closed connection only when it sends the call.
 
-    test('backend has closed its kept connection: a cancelled call is aborted on the new connection', {
+    test('backend has closed its kept connection: a cancelled call is aborted on the new connection',
+         {
         skip: MPM === 'prefork' && 'each process keeps its own',
     }, async () => {
         const [one] = members;

@@ -110,7 +110,7 @@ suite('closed backends', async () => {
         '/mcp-backend/refused', '/MCP-backend/tools', '/rewritten', '/deep',
         '/missing'])
     {
-        test(`client requests ${where}: 404, or 405 for its method`,
+        test(`client requests the path ${where} of a backend: 404, or 405 for its method`,
              async () => {
             for (const method of ['POST', 'GET', 'HEAD', 'PUT']) {
                 const answer = await request(server.port, {

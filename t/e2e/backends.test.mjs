@@ -379,7 +379,8 @@ async function reached(kind) {
         assert.equal(textOf(response.result), text);
     });
 
-    test('client leaves a stream: it resumes and gets the rest', async () => {
+    test('client leaves a stream of a backend and resumes it: the remaining messages arrive',
+         async () => {
         const { answer, call } = await begin();
 
         call.head(STREAM);

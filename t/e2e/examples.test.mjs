@@ -123,7 +123,7 @@ describe('demo', async () => {
                      'A table for 3 at 18:00 under the name of Ada.');
     });
 
-    test('question ends a stream of the demo: retry 100; the next stream has mcp_retry',
+    test('question ends a stream of the demo: its retry is 100 ms; the next stream has that of mcp_retry',
         async () => {
             const linked = await open({ mcp_link: 'on', mcp_retry: '3s' });
             const retries = ({ blocks }) => blocks.filter((b) => b.retry)

@@ -191,7 +191,7 @@ describe('files of mcp-init', () => {
         await fs.access(`${where}/${SITE}`);
     });
 
-    test('file of mcp-init exists with other contents: kept, the output says that it differs',
+    test('file of mcp-init exists with other contents: kept, and the difference is printed',
          async () => {
         const where = await system();
 

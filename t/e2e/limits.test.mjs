@@ -219,7 +219,7 @@ describe('a full store', async () => {
     });
     const session = await server.session();
 
-    test('full store: quick calls are answered, new streams get -32603, others continue',
+    test('zone is full: quick calls are answered, new streams get -32603, existing streams continue',
         async () => {
         const gate = 'full';
         const calls = [];

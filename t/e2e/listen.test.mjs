@@ -141,7 +141,7 @@ test('backend answers 202, then publishes all messages at once: they arrive',
 });
 
 
-test('backend answers 202, client leaves and resumes: gets the published rest',
+test('backend answers 202, client leaves and resumes: it gets the messages published later',
      async () => {
     const answer = await session.call('detach', { n: 3, gate: 'detached' });
 

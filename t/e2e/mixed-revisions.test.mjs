@@ -84,7 +84,8 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('progress of a call: each notification arrives, in order', async () => {
+    test('progress of a call: each notification arrives, in order',
+         async () => {
         const client = await on();
         const seen = [];
 
@@ -95,7 +96,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('error codes: each client gets the backend\'s, but -32603 for one that its revision forbids',
+    test('error codes of a backend: passed on, but -32603 for a code that the client\'s revision forbids',
          async () => {
         const client = await on();
         const result = await client.call('test_error_handling', {});
@@ -117,7 +118,8 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('log messages of a call: sent from the requested level on', async () => {
+    test('log messages of a call: sent from the requested level on',
+         async () => {
         const seen = [];
         const client = await on({ notifications: {
             'notifications/message': ({ data }) => seen.push(data) } });
@@ -155,7 +157,8 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('text, binary, template resources: the client reads each', async () => {
+    test('text, binary, template resources: the client reads each',
+         async () => {
         const client = await on();
         const read = async (uri) =>
             (await client.readResource({ uri })).contents[0];
@@ -256,7 +259,7 @@ describe('clients with and without sessions at one endpoint',
 
 
 describe('an endpoint with or without sessions', () => {
-    test('endpoint without 2026-07-28, or with only 2026-07-28: clients that have one of its revisions connect',
+    test('endpoint without or with only 2026-07-28: clients that support one of its revisions connect',
          async () => {
         const [v1, legacy, auto, pinned] = eras;
         const older = await Fixture.use({ location: {

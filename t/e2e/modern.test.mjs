@@ -696,7 +696,7 @@ describe('discovery', () => {
 
     // These answers need no backend and no memory of the zone.
 
-    test('full store: server/discover and tools/list are answered',
+    test('zone is full: server/discover and tools/list are answered',
          async () => {
         const small = await Fixture.use({
             workers: 2, zone: '1m',

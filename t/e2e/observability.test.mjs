@@ -698,7 +698,8 @@ async function tree(version) {
 
 const NONE = '#define MCP_COMMIT  ""\n';
 
-test('build between releases: the version has the short commit', async () => {
+test('build between releases: the version has the short hash of the commit',
+     async () => {
     const { git, commit } = await tree('1.2.0-dev');
 
     git('init', '-q');
@@ -716,7 +717,7 @@ test('build between releases: the version has the short commit', async () => {
 });
 
 
-test('build from a tarball: the version has no commit, or that of git archive',
+test('build from a tarball: the version has no hash of a commit, or that of git archive',
      async () => {
     const { top, git, commit } = await tree('1.2.0-dev');
 
@@ -740,7 +741,7 @@ test('build from a tarball: the version has no commit, or that of git archive',
 });
 
 
-test('build of a release: the version has no commit', async () => {
+test('build of a release: the version has no hash of a commit', async () => {
     const { git, commit } = await tree('1.2.0');
 
     git('init', '-q');

@@ -126,7 +126,7 @@ describe('a client that declares resumableRequests', () => {
     const client = new Modern(declared, DECLARES);
 
     for (const [how, lose] of Object.entries(LOSE)) {
-        test(`2026-07-28, connection ${how}: GET with the event id gets the rest`,
+        test(`2026-07-28, connection ${how}: GET with the event id gets the remaining messages`,
              async () => {
             const call = await begun(client);
 
@@ -236,7 +236,8 @@ describe('a client that declares resumableRequests', () => {
         await completes(client, call);
     });
 
-    test('mcp_resume_stateless off: GET with an event id gets 405', async () => {
+    test('mcp_resume_stateless off: GET with an event id gets 405',
+         async () => {
         const other = new Modern(off, DECLARES);
         const call = await begun(other);
 
@@ -280,7 +281,7 @@ describe('mcp_resume_stateless all', () => {
     });
 
     for (const tool of ['count', 'http_count']) {
-        test(`mcp_resume_stateless all, tool ${tool}, connection lost: GET has the rest`,
+        test(`mcp_resume_stateless all, tool ${tool}, connection lost: GET gets the remaining messages`,
              async () => {
             const call = await begun(client, 3, tool);
 

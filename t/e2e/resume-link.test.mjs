@@ -167,7 +167,7 @@ test('invalid mcp_link_origin: rejected; made invalid by a variable: no Link hea
 });
 
 
-test('rounds of questions: each has a new URL, the used URL gets 404',
+test('questions one after the other: each one\'s stream has a new URL, a used URL gets 404',
      async () => {
     let answer = await session.call('ask', { rounds: 3, count: 2 });
     const { id } = answer;
@@ -217,7 +217,7 @@ test('rounds of questions: each has a new URL, the used URL gets 404',
 });
 
 
-test('question ends the stream: retry 100; the stream with the answer has mcp_retry',
+test('question ends a stream: its retry is 100 ms; the stream after the answer has that of mcp_retry',
      async () => {
     const answer = await session.call('ask', { rounds: 1 });
     const retry = ({ blocks }) => blocks.filter((b) => b.retry)
@@ -323,7 +323,8 @@ test('equal answers to a stream\'s URL at once: both accepted, used once',
 // The client lacks the new URL: the old one is valid, and the endpoint accepts
 // the event id.
 
-test('response to the answers is lost: the old URL is still valid', async () => {
+test('response to the POST of answers is lost: the old URL of the stream is still valid',
+     async () => {
     const first = await session.call('ask', { rounds: 1 });
     const asked = await questions(first);
     const body = asked.map(accept);

@@ -117,7 +117,7 @@ async function empty(server) {
 }
 
 
-test('connection is not lost: each message arrives once', async (resumption) => {
+test('connection lasts until the response: each message arrives once', async (resumption) => {
     const caller = await begin(resumption, count(3));
 
     await caller.open();
@@ -284,7 +284,7 @@ test('connection lost after the first event: everything arrives',
 });
 
 
-test('connection lost after every message: the rest arrives', async (resumption) => {
+test('connection lost after every message: the remaining messages arrive', async (resumption) => {
     const n = 4;
 
     for (let drop = 0; drop <= n; drop++) {
@@ -409,7 +409,7 @@ test('resumed three times during a stream: the newest connection has it',
 });
 
 
-test('resumed at another worker: the rest arrives', async (resumption) => {
+test('resumed at another worker: the remaining messages arrive', async (resumption) => {
     const caller = await begin(resumption, count(4));
 
     await caller.open(1);
@@ -564,7 +564,7 @@ async function filler(server) {
     };
 }
 
-test('full store: stored calls are resumed', async (resumption) => {
+test('zone is full: calls that have a stream can be resumed', async (resumption) => {
     const going = await begin(resumption, count(5), full);
     const ended = await begin(resumption, count(2), full);
 
@@ -650,7 +650,7 @@ describe('calls without a client', { concurrency: true }, () => {
 
 
 describe('reloads', () => {
-    test('reload during a call: the rest arrives', async (resumption) => {
+    test('reload during a call: the remaining messages arrive', async (resumption) => {
         const caller = await begin(resumption, count(4));
 
         await caller.open(1);
@@ -665,7 +665,7 @@ describe('reloads', () => {
         await caller.server.settled();
     });
 
-    test('reload after a call: the rest arrives', async (resumption) => {
+    test('call ended before a reload: the remaining messages arrive', async (resumption) => {
         const caller = await begin(resumption, count(3));
 
         await caller.open(1);

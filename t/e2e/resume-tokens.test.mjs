@@ -343,7 +343,8 @@ test('backend\'s resume token, client that did not declare resumeTokens: gets it
 });
 
 
-test('slow call: an interim response, then the rest', async () => {
+test('slow call: an interim response, whose token gets the remaining messages',
+     async () => {
     const { args, token } = await slow(3);
     const answer = await again(session, 'count', args, token);
 

@@ -454,7 +454,7 @@ describe('metrics of tools', () => {
         });
     }
 
-    test('tools/list with 200 tools: 128 of them have their own rows in the metrics',
+    test('tools/list with 200 tools: 128 tools have their own rows in the metrics',
          async () => {
         const { server, upstream } = await started('modern', 'private');
         const client = new Modern(server);

@@ -79,7 +79,7 @@ describe('questions to a client of 2025-11-25', () => {
         assert.equal(posted.headers['mcp-protocol-version'], '2025-06-18');
     });
 
-    test('client of 2025-11-25: the session at the server has its capabilities',
+    test('client of 2025-11-25: the session at the MCP server declares the capabilities of the client',
          async () => {
         const it = await server.session({ capabilities: ALL });
 
@@ -281,7 +281,7 @@ describe('questions to a client of 2026-07-28', () => {
             .length, 1);
     });
 
-    test('client of 2026-07-28: the session at the server has its capabilities',
+    test('client of 2026-07-28: the session at the MCP server declares the capabilities of the client',
          async () => {
         upstream.described.length = 0;
         upstream.answer = () => ({ content: [] });
@@ -344,7 +344,7 @@ describe('questions to a client of 2026-07-28', () => {
             { action: 'decline' })).result, { action: 'decline' });
     });
 
-    test('second request is sent again: it gets the same response',
+    test('request with the answer is sent again: it gets the same response',
          async () => {
         asks((call) => asked(call, 'roots/list'));
 
@@ -396,7 +396,7 @@ describe('questions to a client of 2026-07-28', () => {
         });
     }
 
-    test('progress after the answer: arrives on the stream of the second request',
+    test('progress after the answer to a question: arrives on the stream of the request with the answer',
          async () => {
         upstream.answer = async (call) => {
             call.res.writeHead(200, { 'Content-Type': 'text/event-stream' });
@@ -419,7 +419,7 @@ describe('questions to a client of 2026-07-28', () => {
                          [{ progress: 1, progressToken: 'two' }]);
     });
 
-    test('client disconnects during its second request: the call is cancelled',
+    test('client of 2026-07-28 disconnects during its request with the answer: the call is cancelled',
          async () => {
         const closed = Promise.withResolvers();
 
@@ -446,7 +446,7 @@ describe('questions to a client of 2026-07-28', () => {
                      -32602);
     });
 
-    test('question ends a request: the next request on the same connection succeeds',
+    test('question is the response to a request: the next request on the same connection succeeds',
          async () => {
         asks((one) => asked(one, 'roots/list'));
 
@@ -531,7 +531,7 @@ describe('question at one node of a cluster, client of 2026-07-28', async () => 
         });
     }
 
-    test('node of the call dies before the answer: the second request gets -32603',
+    test('node of the call dies before the answer to a question: the request with the answer gets -32603',
          async () => {
         asks((one) => asked(one, 'roots/list'));
 
@@ -611,7 +611,7 @@ describe('client that does not answer within mcp_input_timeout', () => {
         assert.equal(roots.error.code, -32000);
     });
 
-    test('no second request within mcp_state_lifetime: the question and the call are cancelled',
+    test('no request with the answer within mcp_state_lifetime: the question and the call are cancelled',
          async () => {
         const hasty = await Fixture.use({
             without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
