@@ -824,13 +824,13 @@ run(uint64_t with)
 }
 
 
-TEST(test_fixed)
+TEST(random_calls_with_a_fixed_seed)
 {
     run(20251125);
 }
 
 
-TEST(test_fresh)
+TEST(random_calls_with_a_new_seed)
 {
     const char  *given;
 

@@ -14,7 +14,7 @@
 static char  id[72], last[64];
 
 
-TEST(test_round)
+TEST(answers_at_different_processes_reach_the_backend)
 {
     uint64_t           seq;
     unsigned char      stream_id[MCP_STREAM_ID_LEN];
@@ -165,7 +165,7 @@ TEST(test_bodies)
 }
 
 
-TEST(test_broken)
+TEST(invalid_questions_of_a_backend_are_an_error)
 {
     static const char *const  broken[] = {
         ASK_ONE("k", "no/such", "s"),

@@ -44,7 +44,7 @@ TEST(test_gate)
 }
 
 
-TEST(test_many)
+TEST(stream_of_300_events_is_replicated)
 {
     uint64_t  seq;
 

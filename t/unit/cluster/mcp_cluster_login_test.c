@@ -29,7 +29,7 @@ teardown(void **state)
 }
 
 
-TEST(test_good)
+TEST(login_succeeds_the_digests_of_the_scripts_are_stored)
 {
     process_start(&p);
     process_login(&p);

@@ -794,7 +794,7 @@ rounds_of(unsigned standard)
 }
 
 
-TEST(test_fixed)
+TEST(random_nodes_with_fixed_seeds)
 {
     unsigned  i;
 
@@ -804,7 +804,7 @@ TEST(test_fixed)
 }
 
 
-TEST(test_fresh)
+TEST(random_nodes_with_a_new_seed)
 {
     const char  *text = getenv("CLUSTER_SEED");
 

@@ -20,7 +20,7 @@ static const mcp_auth_t  mcp = AUTH("/mcp"), two = AUTH("/two"), root = AUTH("")
 #define METADATA  "resource_metadata=\"https://a" MCP_AUTH_WELL_KNOWN "/mcp\""
 
 
-TEST(finds)
+TEST(document_is_found_by_the_request_target)
 {
     size_t  i;
 

@@ -193,7 +193,7 @@ TEST(test_scopes)
 }
 
 
-TEST(test_wrong)
+TEST(invalid_x_mcp_scope_is_rejected)
 {
     static const char *const  cases[] = {
         "\"\"", "\" a\"", "\"a \"", "\"a  b\"", "\"a\\\"b\"", "\"a\\\\b\"",

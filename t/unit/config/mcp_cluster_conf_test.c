@@ -156,7 +156,7 @@ TEST(replicas)
 }
 
 
-TEST(whole)
+TEST(incomplete_cluster_settings_are_rejected)
 {
     mcp_cluster_setup_t       *s;
     const mcp_cluster_conf_t  *conf;
@@ -359,7 +359,7 @@ TEST(bad_urls)
 }
 
 
-TEST(several)
+TEST(up_to_16_urls_of_redis_are_accepted)
 {
     int                        i;
     mcp_cluster_setup_t       *s;

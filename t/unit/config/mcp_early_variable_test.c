@@ -236,7 +236,7 @@ static const sent_case_t  all = {
 };
 
 
-TEST(every)
+TEST(all_variables_of_a_request_are_listed)
 {
     int                 rc;
     char                text[256], *p;

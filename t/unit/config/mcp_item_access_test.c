@@ -47,7 +47,7 @@ free_rules(size_t n)
 }
 
 
-TEST(test_find)
+TEST(first_rule_that_matches_an_item_is_found)
 {
     static const char *const  patterns[] = {
         "tools/drop", "tools/~^admin_", "prompts/*", "resources/db:*",
@@ -109,7 +109,7 @@ TEST(pattern_cannot_be_compared_no_later_rule_applies)
 }
 
 
-TEST(test_wrong)
+TEST(invalid_pattern_is_rejected_with_a_reason)
 {
     static const char *const  patterns[] = {
         "", "tools/", "resources/", "a*b", "*a", "tools/**", "~(", "tools/~("

@@ -117,7 +117,7 @@ TEST(test_address)
 }
 
 
-TEST(test_off)
+TEST(quota_key_off_requests_belong_to_no_tenant)
 {
     e.quota_key = MCP_QUOTA_KEY_OFF;
 

@@ -190,7 +190,7 @@ check(const char *tool, mcp_header_t *headers, size_t n,
 }
 
 
-TEST(test_cases)
+TEST(mcp_param_headers_equal_or_differ_from_the_arguments)
 {
     int           rc;
     size_t        i, n;

@@ -37,7 +37,7 @@ lasts_with(const char *revision, const char *capabilities, const char *body)
 }
 
 
-TEST(test_lasts)
+TEST(exchange_lasts_longer_if_questions_or_more_responses_may_follow)
 {
     size_t  i;
 

@@ -47,7 +47,7 @@ TEST(test_honoured)
 }
 
 
-TEST(test_wrong)
+TEST(invalid_filter_is_rejected_with_the_name_of_its_member)
 {
     size_t  i;
     char    expected[256];

@@ -164,7 +164,7 @@ send_modern(client_t *c, const char *method, const char *name, const char *body)
 }
 
 
-TEST(test_entrance)
+TEST(each_request_has_its_status_and_error)
 {
     size_t  i;
 

@@ -55,7 +55,7 @@ static const struct {
 };
 
 
-TEST(each)
+TEST(bearer_challenge_is_found_with_its_parameters)
 {
     int                   rc;
     size_t                i;

@@ -71,7 +71,7 @@ accepted(mcp_str_t text)
 }
 
 
-TEST(test_cases)
+TEST(texts_of_the_rfc_are_accepted_or_rejected)
 {
     size_t  i;
 
@@ -186,7 +186,7 @@ static const struct {
 };
 
 
-TEST(test_places)
+TEST(error_has_the_offset_of_the_first_wrong_byte)
 {
     size_t  i;
 

@@ -182,7 +182,7 @@ static const struct {
 };
 
 
-TEST(test_places)
+TEST(error_has_its_line_and_offset)
 {
     size_t            i;
     mcp_json_error_t  error;

@@ -11,7 +11,7 @@ static char              old[4096];
 static mcp_stream_ref_t  shared;
 
 
-TEST(test_gap)
+TEST(events_were_dropped_the_url_gets_a_message_with_their_number)
 {
     mcp_backend_request_t  *breq;
 

@@ -42,7 +42,7 @@ text(size_t i, size_t k)
 }
 
 
-TEST(test_same)
+TEST(ids_are_compared_by_value)
 {
     size_t         i, k, m, n;
     test_mem_t     tm;

@@ -200,7 +200,7 @@ TEST(test_messages)
 }
 
 
-TEST(test_raw)
+TEST(raw_text_of_a_message_has_no_white_space_around_it)
 {
     mcp_rpc_t    msg;
     mcp_arena_t  arena;
@@ -295,7 +295,7 @@ static const struct {
 };
 
 
-TEST(test_split)
+TEST(batches_are_split_into_messages)
 {
     size_t       i, n;
     mcp_str_t   *items;

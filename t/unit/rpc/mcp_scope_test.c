@@ -8,7 +8,7 @@
 #include "rpc/mcp_scope.h"
 
 
-TEST(test_has)
+TEST(list_has_all_required_scopes)
 {
     static const struct {
         const char  *list;
@@ -42,7 +42,7 @@ TEST(test_has)
 }
 
 
-TEST(test_add)
+TEST(scope_is_added_once)
 {
     mcp_buf_t  buf;
 

@@ -6,7 +6,7 @@
 #include "core_cases.h"
 
 
-TEST(test_of)
+TEST(outcome_of_a_stream_follows_from_its_kind_state_and_result)
 {
     static const struct {
         mcp_stream_kind_e   kind;
@@ -37,7 +37,7 @@ TEST(test_of)
 }
 
 
-TEST(test_count)
+TEST(outcomes_are_counted_as_lost_or_failed)
 {
     mcp_outcome_count(&d.process[0].store, MCP_OUTCOME_OK);
     mcp_outcome_count(&d.process[0].store, MCP_OUTCOME_LOST);
@@ -50,7 +50,7 @@ TEST(test_count)
 
 
 /* A request that is not a call has no outcome. */
-TEST(test_none)
+TEST(request_that_is_not_a_call_has_no_outcome)
 {
     client_post(&d, 0, &a, session, PING);
     variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT, "");

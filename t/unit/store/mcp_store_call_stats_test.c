@@ -158,7 +158,7 @@ TEST(test_names)
 }
 
 
-TEST(test_full)
+TEST(all_rows_taken_further_names_share_one)
 {
     char      name[16];
     uint32_t  i, max;
@@ -338,7 +338,7 @@ running(uint32_t row)
 }
 
 
-TEST(test_one)
+TEST(active_request_shows_its_process_stream_and_reader)
 {
     uint32_t            handle, position;
     mcp_active_t        page[MCP_CALL_STATS_PAGE];

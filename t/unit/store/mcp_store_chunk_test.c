@@ -111,7 +111,7 @@ TEST(test_lists)
 }
 
 
-TEST(test_private)
+TEST(no_room_for_a_private_chain_its_chunks_are_freed)
 {
     uint32_t           room;
     mcp_str_t          parts[2];

@@ -17,7 +17,7 @@ spec_join(mcp_stream_spec_t *spec, unsigned id, unsigned once)
 }
 
 
-TEST(test_found)
+TEST(call_is_found_by_its_key_in_another_process)
 {
     mcp_stream_ref_t   ref, other;
     mcp_stream_spec_t  spec;
@@ -338,7 +338,7 @@ TEST(test_pace)
 }
 
 
-TEST(test_gone)
+TEST(consumer_leaves_the_joined_reader_keeps_the_stream)
 {
     size_t             len;
     char               buf[200];

@@ -849,7 +849,7 @@ run(uint64_t with, unsigned rounds)
 }
 
 
-TEST(test_machines)
+TEST(random_operations_on_two_stores_agree_with_the_model)
 {
     unsigned  rounds;
 

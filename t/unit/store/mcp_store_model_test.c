@@ -1351,7 +1351,7 @@ run(uint64_t with, size_t size)
 }
 
 
-TEST(test_roomy)
+TEST(random_operations_in_a_large_region_agree_with_the_model)
 {
     tight = 0;
     run(1, 64 * 1024 * 1024);
@@ -1359,7 +1359,7 @@ TEST(test_roomy)
 }
 
 
-TEST(test_tight)
+TEST(random_operations_in_a_small_region_agree_with_the_model)
 {
     tight = 1;
     run(2, 400 * 1024);
@@ -1367,7 +1367,7 @@ TEST(test_tight)
 }
 
 
-TEST(test_shared)
+TEST(random_operations_of_tenants_agree_with_the_model)
 {
     tight = 1;
     shared = 1;

@@ -105,7 +105,7 @@ TEST(test_taken)
 }
 
 
-TEST(test_asked)
+TEST(state_requests_are_counted_until_the_state_was_sent)
 {
     mcp_store_wake_t  wake;
 
@@ -124,7 +124,7 @@ TEST(test_asked)
 }
 
 
-TEST(test_nothing)
+TEST(message_for_a_stream_that_is_not_replicated_has_no_effect)
 {
     unsigned char      other[MCP_STREAM_ID_LEN];
     mcp_stream_spec_t  spec;

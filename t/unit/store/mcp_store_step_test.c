@@ -1055,7 +1055,7 @@ scene_step(const operation_t *op, scene_t *scene, void *region, void *copy,
 }
 
 
-TEST(test_steps)
+TEST(process_dies_at_any_instruction_repair_has_the_state_before_or_after)
 {
     void           *region, *copy, *before;
     size_t          k;

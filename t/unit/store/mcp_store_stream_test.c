@@ -399,7 +399,7 @@ TEST(test_session_sent)
 }
 
 
-TEST(test_crowd)
+TEST(session_at_its_limit_gets_no_further_stream)
 {
     unsigned           i;
     mcp_cursor_t       cursor;

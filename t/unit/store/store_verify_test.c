@@ -157,7 +157,7 @@ make(void)
 }
 
 
-TEST(test_harm)
+TEST(each_damage_is_detected_and_repaired)
 {
     size_t       i;
     const char  *why;

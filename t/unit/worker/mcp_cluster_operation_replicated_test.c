@@ -82,7 +82,7 @@ refused(int status)
 }
 
 
-TEST(test_first)
+TEST(call_and_response_wait_for_redis)
 {
     asks("1");
     assert_int_equal(d.n_breqs, 0);

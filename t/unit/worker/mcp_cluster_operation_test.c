@@ -196,7 +196,7 @@ TEST(test_unreachable)
 }
 
 
-TEST(test_silence)
+TEST(no_result_within_the_time_503_and_a_late_result_is_ignored)
 {
     mcp_operation_t  *op;
 
