@@ -35,7 +35,7 @@ TEST(test_type)
         { "space, type in capitals with parameters", TOOL, 201,
           " Application/JSON ; charset=UTF-8", BODY(" \t{}\r\n"),
           "RESULT {}\n" },
-        { "a type on top of JSON", TOOL, 200, "application/vnd.acme+json",
+        { "a type with +json", TOOL, 200, "application/vnd.acme+json",
           BODY("{}"), "RESULT {}\n" },
 
         { "malformed type: text", TOOL, 200, "text", BODY("x"),
@@ -46,7 +46,7 @@ TEST(test_type)
           "RESULT " SAID("x") "\n" },
         { "malformed type: quotes", TOOL, 200, "te\"xt/plain", BODY("x"),
           "RESULT " SAID("x") "\n" },
-        { "a type beyond reason", TOOL, 200,
+        { "a type of 180 characters", TOOL, 200,
           "application/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
           "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
           "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
@@ -67,8 +67,9 @@ TEST(test_charset)
     static const answer_t  answers[] = {
         { "latin1, quoted", TOOL, 200, "text/plain;charset=\"latin1\"",
           BODY("\xfc"), "RESULT " SAID("\xc3\xbc") "\n" },
-        { "no charset after all", TOOL, 200, "text/plain; ;charset;a=latin1",
-          BODY("\xfc"), "RESULT " SAID("\xef\xbf\xbd") "\n" },
+        { "parameters without a valid charset", TOOL, 200,
+          "text/plain; ;charset;a=latin1", BODY("\xfc"),
+          "RESULT " SAID("\xef\xbf\xbd") "\n" },
         { "other charset", TOOL, 200, "text/plain; charset=koi8-r",
           BODY("a\xc1z"), "RESULT " SAID("a\xef\xbf\xbdz") "\n" },
     };
@@ -86,7 +87,7 @@ TEST(test_error_of_tool)
           "RESULT " FAILED("<h1>no</h1>") "\n" },
         { "empty", TOOL, 503, "text/plain", BODY(""),
           "RESULT " FAILED("HTTP 503") "\n" },
-        { "a status of one's own", TOOL, 599, NULL, BODY(""),
+        { "unregistered status", TOOL, 599, NULL, BODY(""),
           "RESULT " FAILED("HTTP 599") "\n" },
         { "binary", TOOL, 502, "image/gif", BODY("GIF89a"),
           "RESULT " FAILED("HTTP 502") "\n" },
@@ -101,7 +102,7 @@ TEST(test_error_of_tool)
         { "result, response", TOOL, 500, JSON,
           BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[]}}"),
           "RESULT {\"isError\":true,\"content\":[]}\n" },
-        { "result that says so", TOOL, 500, JSON,
+        { "result with isError", TOOL, 500, JSON,
           BODY("{\"content\":[],\"isError\":true}"),
           "RESULT {\"content\":[],\"isError\":true}\n" },
         { "other JSON", TOOL, 422, "application/problem+json",
@@ -117,7 +118,7 @@ TEST(test_error_of_tool)
           BODY("{\"resultType\":\"input_required\",\"requestState\":\"\"}"),
           "RESULT " FAILED("{\\\"resultType\\\":\\\"input_required\\\","
                            "\\\"requestState\\\":\\\"\\\"}") "\n" },
-        { "larger than may be, JSON", TOOL, 500, JSON,
+        { "JSON beyond the limit", TOOL, 500, JSON,
           BODY("{\"content\":[]}  "),
           "RESULT " FAILED("{\\\"content\\\":[]}") "\n", .max = 14 },
     };
@@ -134,9 +135,9 @@ TEST(test_error_with_stream)
           PROGRESSED "RESULT {\"isError\":true,\"content\":[]}\n" },
         { "lines, error", TOOL, 500, LINES, BODY(RPC_ERROR),
           "ERROR " ERROR "\n" },
-        { "lines, nothing", TOOL, 500, LINES, BODY(""),
+        { "lines, empty", TOOL, 500, LINES, BODY(""),
           "RESULT " FAILED("HTTP 500") "\n" },
-        { "lines, something", TOOL, 500, LINES, BODY("oops\n"),
+        { "lines, not JSON", TOOL, 500, LINES, BODY("oops\n"),
           "RESULT " FAILED("oops") "\n" },
         { "event, two lines", TOOL, 500, SSE,
           BODY("data: {\ndata: \"content\":[]}\n\n"),

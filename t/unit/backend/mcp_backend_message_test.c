@@ -17,9 +17,10 @@ TEST(test_json)
         { "no id", TOOL, 200, JSON, BODY("{\"jsonrpc\":\"2.0\",\"result\":{}}"),
           "RESULT {}\n" },
         { "error", TOOL, 200, JSON, BODY(RPC_ERROR), "ERROR " ERROR "\n" },
-        { "error, other wants", PLAIN, 200, JSON, BODY(RPC_ERROR),
+        { "error for another method", PLAIN, 200, JSON, BODY(RPC_ERROR),
           "ERROR " ERROR "\n" },
-        { "bare", TOOL, 200, JSON, BODY("{\"content\":[]}"),
+        { "result without an envelope", TOOL, 200, JSON,
+          BODY("{\"content\":[]}"),
           "RESULT {\"content\":[]}\n" },
         { "bare, with names of the envelope", PLAIN, 200, JSON,
           BODY("{\"method\":1,\"result\":2,\"id\":3}"),
@@ -63,7 +64,7 @@ TEST(test_json)
         { "twice", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":\"2.0\",\"result\":{},\"result\":{}}"),
           "FAULT OUTPUT the JSON has a member twice in one object\n" },
-        { "both", TOOL, 200, JSON,
+        { "both result and error", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":\"2.0\",\"result\":{},\"error\":" ERROR "}"),
           "FAULT OUTPUT the message must have exactly one of \"method\", "
           "\"result\" and \"error\"\n" },
@@ -79,10 +80,10 @@ TEST(test_json)
         { "notification", TOOL, 200, JSON, BODY(PROGRESS),
           "FAULT OUTPUT the message has a \"method\", so it is not a "
           "response\n" },
-        { "result of another type", TOOL, 200, JSON,
+        { "result that is not an object", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[]}"),
           "FAULT OUTPUT \"result\" is not an object\n" },
-        { "error of another type", TOOL, 200, JSON,
+        { "error that is not an object", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"no\"}"),
           "FAULT OUTPUT \"error\" is not an object with a number \"code\" and "
           "a string \"message\"\n" },
@@ -105,23 +106,23 @@ TEST(test_json)
 TEST(test_output)
 {
     static const answer_t  answers[] = {
-        { "an object", TOOL, 200, JSON,
+        { "structuredContent is an object", TOOL, 200, JSON,
           BODY("{\"content\":[],\"structuredContent\":{}}"),
           "RESULT {\"content\":[],\"structuredContent\":{}}\n" },
-        { "an array", TOOL, 200, JSON,
+        { "structuredContent is an array", TOOL, 200, JSON,
           BODY("{\"content\":[],\"structuredContent\":[]}"),
           "RESULT any output {\"content\":[],\"structuredContent\":[]}\n" },
-        { "null, in a response of a stream", TOOL, 200, LINES,
+        { "structuredContent is null, NDJSON", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":"
                "{\"structuredContent\":null}}\n"),
           "RESULT any output {\"structuredContent\":null}\n" },
-        { "deeper", TOOL, 200, JSON,
+        { "structuredContent in an item of content", TOOL, 200, JSON,
           BODY("{\"content\":[{\"structuredContent\":1}]}"),
           "RESULT {\"content\":[{\"structuredContent\":1}]}\n" },
-        { "of a prompt", PROMPT, 200, JSON,
+        { "structuredContent of a prompt", PROMPT, 200, JSON,
           BODY("{\"structuredContent\":1}"),
           "RESULT {\"structuredContent\":1}\n" },
-        { "an error", TOOL, 500, JSON,
+        { "HTTP 500 with structuredContent", TOOL, 500, JSON,
           BODY("{\"content\":[],\"structuredContent\":1}"),
           "RESULT any output {\"isError\":true,\"content\":[],"
           "\"structuredContent\":1}\n" },
@@ -181,19 +182,19 @@ TEST(test_input)
           BODY("{\"resultType\":\"input_required\",\"inputRequests\":{}}"),
           "FAULT OUTPUT the result asks for input, but has neither "
           "\"inputRequests\" nor a \"requestState\"\n" },
-        { "an array of requests", TOOL, 200, JSON,
+        { "an array as requests", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\",\"inputRequests\":[],"
                "\"requestState\":\"s\"}"),
           "FAULT OUTPUT \"inputRequests\" is not an object of requests\n" },
-        { "no method", TOOL, 200, JSON,
+        { "request without a method", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\","
                "\"inputRequests\":{\"a\":{}}}"),
           "FAULT OUTPUT \"inputRequests\" is not an object of requests\n" },
-        { "a request that is none", TOOL, 200, JSON,
+        { "a number as a request", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\","
                "\"inputRequests\":{\"a\":1}}"),
           "FAULT OUTPUT \"inputRequests\" is not an object of requests\n" },
-        { "state of another type", TOOL, 200, JSON,
+        { "state that is not a string", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\",\"requestState\":1}"),
           "FAULT OUTPUT \"requestState\" is not a string\n" },
     };
@@ -213,13 +214,13 @@ TEST(test_notification)
         { "no version", TOOL, 200, LINES,
           BODY("{\"method\":\"notifications/progress\"}\n"),
           "FAULT OUTPUT the message has no \"jsonrpc\"\n" },
-        { "method of another type", TOOL, 200, LINES,
+        { "method that is not a string", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"method\":1}\n"),
           "FAULT OUTPUT \"method\" is not a string, or empty\n" },
         { "empty method", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"method\":\"\"}\n"),
           "FAULT OUTPUT \"method\" is not a string, or empty\n" },
-        { "params of another type", TOOL, 200, LINES,
+        { "params that are not an object", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"params\":[]}\n"),
           "FAULT OUTPUT \"params\" is not an object\n" },
         { "log message", TOOL, 200, LINES,
@@ -238,7 +239,7 @@ TEST(test_notification)
           "\"notifications/resources/updated\","
           "\"params\":{\"uri\":\"a:b\"}}\n"
           "RESULT {}\n" },
-        { "any other", TOOL, 200, LINES,
+        { "any other method", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n{}\n"),
           "NOTIFICATION x {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n"
           "RESULT {}\n" },

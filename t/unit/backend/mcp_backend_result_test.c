@@ -15,7 +15,7 @@ TEST(test_tool)
         { "image", TOOL, 200, "Image/PNG", BODY("\x89PNG\n"),
           "RESULT {\"content\":[{\"type\":\"image\",\"data\":\"iVBORwo=\","
           "\"mimeType\":\"image/png\"}]}\n" },
-        { "no image", TOOL, 200, "image/png", BODY(""),
+        { "empty image", TOOL, 200, "image/png", BODY(""),
           "RESULT {\"content\":[]}\n" },
         { "audio", TOOL, 200, "audio/wav", BODY("RIFF"),
           "RESULT {\"content\":[{\"type\":\"audio\",\"data\":\"UklGRg==\","
@@ -62,7 +62,7 @@ TEST(test_resource)
         { "resource, image", RESOURCE, 200, "image/png", BODY("\x89PNG\n"),
           "RESULT {\"contents\":[{\"uri\":\"a:b\",\"mimeType\":\"image/png\","
           "\"blob\":\"iVBORwo=\"}]}\n", .uri = "a:b" },
-        { "resource, image to be read", RESOURCE, 200, "image/svg+xml",
+        { "resource, image as text", RESOURCE, 200, "image/svg+xml",
           BODY("<svg/>"),
           "RESULT {\"contents\":[{\"uri\":\"a:b\","
           "\"mimeType\":\"image/svg+xml\",\"text\":\"<svg/>\"}]}\n",
@@ -201,7 +201,7 @@ TEST(test_ill_formed)
                          "\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd|"
                          "\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd|"
                          "\xef\xbf\xbd") "\n" },
-        { "whole and cut", TOOL, 200, "text/plain",
+        { "a whole character and a cut one", TOOL, 200, "text/plain",
           BODY("\xf0\x9f\x98\x80\xf0\x9f\x98"),
           "RESULT " SAID("\xf0\x9f\x98\x80\xef\xbf\xbd") "\n" },
     };
@@ -213,19 +213,20 @@ TEST(test_ill_formed)
 TEST(test_cut)
 {
     static const answer_t  answers[] = {
-        { "larger than may be", TOOL, 500, "text/plain", BODY("hell\xc3\xb6"),
+        { "cut before a character that does not fit", TOOL, 500, "text/plain",
+          BODY("hell\xc3\xb6"),
           "RESULT " FAILED("hell") "\n", .max = 5 },
-        { "larger than may be, ill-formed", TOOL, 500, "text/plain",
+        { "cut, ill-formed", TOOL, 500, "text/plain",
           BODY("hel\x80\x80\x80\x80"),
           "RESULT " FAILED("hel\xef\xbf\xbd\xef\xbf\xbd") "\n", .max = 5 },
-        { "larger than may be, nothing but ends of characters", TOOL, 500,
+        { "cut, only continuation bytes", TOOL, 500,
           "text/plain", BODY("\x80\x80\x80\x80"),
           "RESULT " FAILED("\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd") "\n",
           .max = 3 },
-        { "larger than may be, whole character", TOOL, 500, "text/plain",
+        { "cut after a whole character", TOOL, 500, "text/plain",
           BODY("hel\xc3\xb6o"), "RESULT " FAILED("hel\xc3\xb6") "\n",
           .max = 5 },
-        { "larger than may be, latin1", TOOL, 500,
+        { "cut, latin1", TOOL, 500,
           "text/plain;charset=latin1", BODY("hel\xc3\xb6"),
           "RESULT " FAILED("hel\xc3\x83") "\n", .max = 4 },
     };

@@ -32,7 +32,7 @@ TEST(test_broke_off)
           MCP_FAULT_BACKEND_FAILED },
         { "error page", TOOL, 500, "text/plain", BODY("out of"),
           "FAULT TIMEOUT broke off\n", MCP_FAULT_BACKEND_TIMEOUT },
-        { "lines, nothing", TOOL, 500, LINES, BODY(""),
+        { "lines, empty", TOOL, 500, LINES, BODY(""),
           "FAULT TIMEOUT broke off\n", MCP_FAULT_BACKEND_TIMEOUT },
         { "lines, no last newline", TOOL, 200, LINES,
           BODY(PROGRESS "\n" RESULT),
@@ -55,7 +55,7 @@ TEST(test_broke_off)
 TEST(test_after_the_end)
 {
     static const answer_t  answers[] = {
-        { "what comes later is dropped", TOOL, 200, LINES,
+        { "lines after the response: dropped", TOOL, 200, LINES,
           BODY(RESULT "\n" PROGRESS "\n{\n"),
           "RESULT {\"a\":1}\n" },
     };
