@@ -12,9 +12,10 @@ export const phpFpm = ['/usr/sbin/php-fpm8.2', '/usr/sbin/php-fpm8.4',
     .find((name) => spawnSync(name, ['-v']).status === 0);
 
 // Writes a configuration into a directory; returns the arguments of the
-// program, and the socket at which its processes will listen.
+// program, and the socket at which its processes will listen. env: their
+// environment.
 
-export async function phpFpmPool(dir, processes) {
+export async function phpFpmPool(dir, processes, env = {}) {
     const file = `${dir}/php-fpm.conf`;
     const socket = `${dir}/php.sock`;
 
@@ -28,6 +29,8 @@ listen.mode = 0666
 ${process.getuid() === 0 ? 'user = root' : ''}
 pm = static
 pm.max_children = ${processes}
+${Object.entries(env).map(([name, value]) => `env[${name}] = ${value}`)
+        .join('\n')}
 `);
 
     return { socket, args: ['-F', '-R', '-n', '-y', file] };

@@ -63,7 +63,8 @@ function apacheName(name) {
  *                            upstream }, or
  *                            { http: socket or port, upstream, check, lists,
  *                            listen: values of mcp_upstream and of
- *                            mcp_upstream_..., if it is an MCP server }
+ *                            mcp_upstream_..., if it is an MCP server }; an
+ *                            MCP server also has `more`, as lines() takes it
  *   worker                   sets X-Worker to the process that answers
  *   sndbuf(bytes)            returns { listen, http }, which set the send
  *                            buffer of client sockets
@@ -103,13 +104,14 @@ const nginx = {
     },
 
     section(name, { fastcgi, http, keep, script, upstream, check = '1m',
-                    lists = 'public', listen = 'off' }) {
+                    lists = 'public', listen = 'off', more }) {
         if (upstream && fastcgi) {
             return {
                 server: `
                     location @${name} {
                         mcp_upstream ${upstream};
                         include ${root}/examples/mcp_upstream_fastcgi_params;
+                        ${lines(more, 'nginx')}
                         fastcgi_param SCRIPT_FILENAME ${script};
                         fastcgi_buffering off;
                         fastcgi_pass unix:${fastcgi};
@@ -126,6 +128,7 @@ const nginx = {
                         mcp_upstream_lists ${lists};
                         ${listen === 'on' ? 'mcp_upstream_listen on;' : ''}
                         include ${root}/examples/mcp_upstream_params;
+                        ${lines(more, 'nginx')}
                         rewrite ^ /mcp? break;
                         proxy_buffering off;
                         proxy_pass http://${typeof http === 'number'
@@ -190,13 +193,14 @@ const apache = {
             .map(([, name, n]) => [name, Number(n)])) }),
 
     section(name, { fastcgi, http, keep, script = '/', upstream,
-                    check = '1m', lists = 'public', listen = 'off' }) {
+                    check = '1m', lists = 'public', listen = 'off', more }) {
         if (upstream && fastcgi) {
             return {
                 server: `
                     <Location "/mcp-backend/${name}">
                         MCPUpstream ${upstream}
                         Include ${root}/examples/mcp_upstream.conf
+                        ${lines(more, 'apache')}
                         SetHandler "proxy:unix:${fastcgi}|fcgi://${name}${script}"
                     </Location>`,
             };
@@ -211,6 +215,7 @@ const apache = {
                         MCPUpstreamLists ${lists}
                         ${listen === 'on' ? 'MCPUpstreamListen on' : ''}
                         Include ${root}/examples/mcp_upstream.conf
+                        ${lines(more, 'apache')}
                         ProxyPass "http://127.0.0.1:${http}/mcp" retry=0
                     </Location>`,
             };
