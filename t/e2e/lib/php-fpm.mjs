@@ -2,8 +2,11 @@
 
 // PHP-FPM for tests.
 
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { promises as fs } from 'node:fs';
+import net from 'node:net';
+import { after } from 'node:test';
 
 // the program of Debian 12 or 13, or undefined
 
@@ -34,4 +37,41 @@ ${Object.entries(env).map(([name, value]) => `env[${name}] = ${value}`)
 `);
 
     return { socket, args: ['-F', '-R', '-n', '-y', file] };
+}
+
+// Starts such a pool for the tests of a file, and returns its socket when it
+// accepts connections.
+
+export async function usePhpFpm(dir, processes, env) {
+    const { socket, args } = await phpFpmPool(dir, processes, env);
+    const program = spawn(phpFpm, args, { stdio: 'ignore' });
+    const exited = once(program, 'exit');
+
+    after(async () => {
+        program.kill('SIGTERM');
+        await exited;
+    });
+
+    while (!await accepts(socket)) {
+        if (program.exitCode !== null) {
+            throw new Error(await fs.readFile(`${dir}/php.log`, 'utf8'));
+        }
+
+        await new Promise((resolve) => { setTimeout(resolve, 10); });
+    }
+
+    return socket;
+}
+
+async function accepts(path) {
+    const socket = net.connect({ path });
+
+    try {
+        await once(socket, 'connect');
+        return true;
+    } catch {
+        return false;
+    } finally {
+        socket.destroy();
+    }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What official clients of each era do with an MCP server through mcp_upstream:
-// lists, calls, prompts, resources, questions, and calls that are cut, cancelled
-// and outlive a reload. The server has the tools `add`, `count` and `ask`, a
-// prompt and a resource.
+// lists, calls, prompts, resources, questions, and calls that are cut or outlive
+// a reload. The server has the tools `add`, `count` and `ask`, a prompt and a
+// resource.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -14,10 +14,14 @@ import { Way } from './way.mjs';
 
 const asked = { 'elicitation/create': () => ({ action: 'accept',
                                                content: { value: 'yes' } }) };
-const all = [...clients.map((client) => [`${client.name}, with sessions`,
-                                         client]),
-             ...eras.filter((client) => client.modern)
-                 .map((client) => [client.name, client])];
+
+// pairs of a name and a client
+
+export const officialClients = [
+    ...clients.map((client) => [`${client.name}, with sessions`, client]),
+    ...eras.filter((client) => client.modern)
+        .map((client) => [client.name, client]),
+];
 let n = 0;
 
 // the directives that the cases need
@@ -29,18 +33,18 @@ export const location = { mcp_stream_after: '0', mcp_retry: '50ms',
 /*
  * Declares the cases of a server, which is the backend of a fixture:
  *
- *   open(name)     lets the call of `count` with this name continue
- *   begun(name)    resolves when the server executes this call
- *   asks(client)   whether the server can ask the user of a client
- *   reports        whether `count` reports its progress (true)
- *   more(use)      declares further cases: use() returns the client,
- *                  counting() and comes()
+ *   open(name)               lets the call of `count` with this name continue
+ *   begun(name)              resolves when the server executes this call
+ *   asks(official)           whether the server can ask the user of a client
+ *   reports                  whether `count` reports its progress (true)
+ *   more(official, client)   declares further cases; client() returns the
+ *                            connected client
  */
 
 export function clientCases(title, server, {
     open, begun, asks, reports = true, more = () => {} })
 {
-    for (const [name, official] of all) {
+    for (const [name, official] of officialClients) {
         describe(`${title}, ${name}`, () => {
             let client, way;
 
@@ -57,7 +61,7 @@ export function clientCases(title, server, {
             // starts a call of `count`; `reached` resolves when the client can
             // resume it, and has its first message
 
-            function counting(options) {
+            function counting() {
                 const call = { name: `gate ${process.pid} ${n++}`, seen: [] };
                 const resumable = way.passes(/^id: \S/m, call.name);
                 const reported = new Promise((resolve) => {
@@ -67,7 +71,6 @@ export function clientCases(title, server, {
                                 call.seen.push(progress);
                                 resolve();
                             },
-                            ...options,
                         });
                 });
 
@@ -148,7 +151,7 @@ export function clientCases(title, server, {
                 });
             }
 
-            more({ official, counting, comes, client: () => client });
+            more(official, () => client);
         });
     }
 }
