@@ -712,7 +712,8 @@ test('page in Chromium: finds the issuer, logs in, lists tools, calls one, resum
     const fixture = await use(guard);
     const browser = await Browser.use();
 
-    app.page = pageOf(fixture.url);
+    app.page = pageOf(fixture.url, { login: true, cut: 2,
+                                     count: { n: 5, interval_ms: 300 } });
     await browser.open(`${ORIGIN}/`);
 
     // the issuer's own pages: a login form, then a consent form

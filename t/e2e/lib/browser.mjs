@@ -16,12 +16,15 @@ const OPTIONS = ['--headless=new', '--no-sandbox', '--disable-gpu',
 
 
 export class Browser {
-    static async use() {
+    // options: further ones of Chromium
+
+    static async use(options = []) {
         const browser = new Browser();
 
         browser.profile = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-web-'));
         browser.process = spawn('chromium',
-            [...OPTIONS, `--user-data-dir=${browser.profile}`, 'about:blank'],
+            [...OPTIONS, ...options,
+             `--user-data-dir=${browser.profile}`, 'about:blank'],
             { stdio: ['ignore', 'ignore', 'pipe'] });
         browser.exited = new Promise((resolve) => {
             browser.process.on('exit', resolve);

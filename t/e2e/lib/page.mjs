@@ -2,9 +2,15 @@
 
 // A client in a page of its own origin, in plain JavaScript. It knows only the
 // URL of the endpoint and its client id at the issuer. window.result has its
-// result as JSON.
+// result as JSON, and window.dropped is true once it has dropped a stream.
+//
+//   login    logs in at the issuer first, and asks for the principal
+//   count    arguments of the tool `count`
+//   cut      number of progress notifications after which it drops the stream of
+//            that call
+//   modern   calls the tool `add` without a session, in revision 2026-07-28
 
-const client = async (endpoint) => {
+const client = async (endpoint, { login, count, cut, modern }) => {
     const result = {};
 
     const json = async (url) => (await fetch(url, {
@@ -113,35 +119,25 @@ const client = async (endpoint) => {
         }
     }
 
-    async function work() {
-        const bearer = { Authorization: `Bearer ${result.token}` };
-        const begun = await post(initialize, bearer);
-        const headers = { ...bearer,
-            'Mcp-Session-Id': begun.headers.get('Mcp-Session-Id'),
-            'MCP-Protocol-Version': '2025-11-25' };
+    // Returns the response of a JSON body or a stream.
 
-        await post({ method: 'notifications/initialized' }, headers);
+    async function responseOf(answer) {
+        return answer.headers.get('Content-Type') === 'application/json'
+            ? answer.json() : (await read(answer, () => false)).message;
+    }
 
-        const listed = await (await post({ id: 1, method: 'tools/list' },
-                                         headers)).json();
+    // Calls a tool, drops its stream, and resumes it.
 
-        result.tools = listed.result.tools.map(({ name }) => name);
-
-        const env = await (await post({ id: 2, method: 'tools/call', params: {
-            name: 'env', arguments: { prefix: 'MCP_PRINCIPAL' } } },
-                                      headers)).json();
-
-        result.principal = env.result.structuredContent.MCP_PRINCIPAL;
-
-        // the first half of the stream; then the connection is dropped
-
+    async function countTo(headers) {
         result.progress = [];
 
         let { id, message } = await read(await post({ id: 3,
             method: 'tools/call', params: {
-                name: 'count', arguments: { n: 5, interval_ms: 300 },
+                name: 'count', arguments: count,
                 _meta: { progressToken: 'p' } } }, headers),
-            () => result.progress.length === 2);
+            () => result.progress.length === cut);
+
+        window.dropped = true;
 
         while (!message?.result) {
             result.resumed = true;
@@ -153,16 +149,63 @@ const client = async (endpoint) => {
         result.text = message.result.content[0].text;
     }
 
+    async function work() {
+        const bearer = login ? { Authorization: `Bearer ${result.token}` } : {};
+        const begun = await post(initialize, bearer);
+        const headers = { ...bearer,
+            'Mcp-Session-Id': begun.headers.get('Mcp-Session-Id'),
+            'MCP-Protocol-Version': '2025-11-25' };
+
+        await post({ method: 'notifications/initialized' }, headers);
+
+        const listed = await responseOf(await post(
+            { id: 1, method: 'tools/list' }, headers));
+
+        result.tools = listed.result.tools.map(({ name }) => name);
+
+        if (login) {
+            const env = await responseOf(await post({ id: 2,
+                method: 'tools/call', params: {
+                    name: 'env', arguments: { prefix: 'MCP_PRINCIPAL' } } },
+                                                    headers));
+
+            result.principal = env.result.structuredContent.MCP_PRINCIPAL;
+        }
+
+        await countTo(headers);
+    }
+
+    async function workModern() {
+        const own = 'io.modelcontextprotocol/';
+        const called = await responseOf(await post({ id: 4,
+            method: 'tools/call', params: { name: 'add',
+                arguments: { a: 1, b: 2 }, _meta: {
+                    [`${own}protocolVersion`]: '2026-07-28',
+                    [`${own}clientInfo`]: { name: 'page', version: '1' },
+                    [`${own}clientCapabilities`]: {} } } },
+            { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'tools/call',
+              'Mcp-Name': 'add' }));
+
+        result.sum = called.result.content[0].text;
+    }
+
     try {
         const code = new URLSearchParams(location.search).get('code');
 
-        if (!code) {
+        if (login && !code) {
             await logIn();
             return;
         }
 
-        await redeem(code);
+        if (login) {
+            await redeem(code);
+        }
+
         await work();
+
+        if (modern) {
+            await workModern();
+        }
     } catch (error) {
         result.error = `${error} ${error.stack}`;
     }
@@ -170,7 +213,8 @@ const client = async (endpoint) => {
     window.result = JSON.stringify(result);
 };
 
-export function pageOf(endpoint) {
+export function pageOf(endpoint, options) {
     return `<!DOCTYPE html><title>client</title><script type="module">(${
-        client})(${JSON.stringify(endpoint)})</script>`;
+        client})(${JSON.stringify(endpoint)}, ${
+        JSON.stringify(options)})</script>`;
 }

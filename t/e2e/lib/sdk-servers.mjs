@@ -2,7 +2,8 @@
 
 // MCP servers of the official TypeScript SDK with the same items: a tool `add`,
 // a tool `count` that reports progress until its gate opens, a prompt, a
-// resource, and a tool that asks the user where the server can.
+// resource, and a tool that asks the user where the server can. Their guards
+// against DNS rebinding are switched on.
 
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -10,7 +11,8 @@ import http from 'node:http';
 import { after } from 'node:test';
 import { McpServer, acceptedContent, createMcpHandler, inputRequired }
     from '@modelcontextprotocol/server';
-import { toNodeHandler } from '@modelcontextprotocol/node';
+import { localhostHostValidation, localhostOriginValidation, toNodeHandler }
+    from '@modelcontextprotocol/node';
 import { McpServer as McpServer1 }
     from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport }
@@ -91,7 +93,14 @@ function modern() {
     return server;
 }
 
-// version 1 of the SDK, with its guards against DNS rebinding switched on
+function guarded(handle) {
+    const guards = [localhostHostValidation(), localhostOriginValidation()];
+
+    return (req, res) => guards.every((guard) => guard(req, res))
+        && handle(req, res);
+}
+
+// version 1 of the SDK
 
 function older() {
     const server = new McpServer1(INFO, { instructions: 'of the SDK' });
@@ -214,7 +223,7 @@ async function listen(handler) {
 export const sdkServers = {
     'TypeScript SDK 2.4.0': {
         upstream: 'modern', asks: () => true,
-        start: () => listen(toNodeHandler(createMcpHandler(modern))),
+        start: () => listen(guarded(toNodeHandler(createMcpHandler(modern)))),
     },
     'TypeScript SDK 1.32.2 without sessions': {
         upstream: 'stateless', asks: () => false,
