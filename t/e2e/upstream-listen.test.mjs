@@ -19,10 +19,10 @@ const FORM = { message: 'Continue?',
 const CHANGED = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
 
 const upstream = await withSessions();
-const options = (port, { backend, ...more } = {}) => ({
+const options = (port, { backend, location, ...more } = {}) => ({
     without: ['mcp_catalog', 'mcp_route', 'mcp_server'], workers: 1,
     location: { mcp_stream_after: '0', mcp_backend: 'sessions',
-                mcp_max_message: '64k' },
+                mcp_max_message: '64k', ...location },
     backends: { sessions: { http: port, upstream: 'session', listen: 'on',
                             ...backend } },
     ...more });
@@ -351,6 +351,63 @@ describe('life of the GET stream', () => {
         answer.close();
         await until(() => res.closed);
         assert.equal(steps('tools/call'), 0);
+    });
+});
+
+
+// A question on the stream of such a session might reach the wrong client.
+
+describe('session that several clients of a principal share', () => {
+    const location = { nginx: 'mcp_principal $http_x_user;',
+                       apache: 'MCPPrincipal "%{HTTP:X-User}"' };
+    const client = { capabilities: CAN, headers: { 'X-User': 'alice' } };
+    const sessionsOf = (method) => upstream.requests
+        .filter(({ body }) => body.method === method)
+        .map(({ headers }) => headers['mcp-session-id']);
+
+    test('mcp_upstream_session principal, two clients of 2025-11-25: no stream',
+         async () => {
+        const own = await Fixture.use(options(upstream.port, { location,
+            backend: { more: { mcp_upstream_session: 'principal' } } }));
+        const its = await Promise.all([own.session(client),
+                                       own.session(client)]);
+
+        answers(({ body }) => body.params.arguments.which);
+
+        for (const [which, it] of its.entries()) {
+            assert.equal(valueOf(await it.response('tools/call',
+                { name: 'add', arguments: { which } })), which);
+        }
+
+        const [one, other] = sessionsOf('tools/call');
+
+        assert.equal(one, other);
+        assert.equal(steps('GET'), 0);
+    });
+
+    test('clients of 2026-07-28 with a principal: no stream; one with a session '
+         + 'has a stream', async () => {
+        const own = await Fixture.use(options(upstream.port, { location }));
+        const its = [new Modern(own, client), new Modern(own, client)];
+
+        answers(({ body }) => body.params.arguments.which);
+
+        for (const [which, it] of its.entries()) {
+            assert.equal(valueOf(await it.response('tools/call',
+                { name: 'add', arguments: { which } })), which);
+        }
+
+        const [one, other] = sessionsOf('tools/call');
+
+        assert.equal(one, other);
+        assert.equal(steps('GET'), 0);
+
+        const it = await own.session(client);
+
+        assert.equal(valueOf(await it.response('tools/call',
+            { name: 'add', arguments: { which: 2 } })), 2);
+        assert.equal(steps('GET'), 1);
+        assert.ok(!sessionsOf('GET').includes(one));
     });
 });
 

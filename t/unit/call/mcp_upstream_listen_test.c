@@ -242,6 +242,92 @@ TEST(streams_without_a_message_nine_in_a_row_are_the_last)
 }
 
 
+TEST(server_sets_retry_to_1_ms_the_stream_is_opened_again_after_100_ms)
+{
+    size_t    i;
+    uint64_t  wait;
+
+    waits();
+    wait = 100;
+
+    for (i = 0; i < 3; i++) {
+        opened(get());
+        backend_send(&d, get(), "id: e\nretry: 1\ndata: \n\n");
+        backend_end(&d, get(), MCP_FAULT_NONE);
+        driver_wait(&d, wait - 1);
+        assert_int_equal(d.n_breqs, 1);
+        driver_wait(&d, 1);
+        assert_int_equal(d.n_breqs, 2);
+        wait *= 2;
+    }
+
+    responds(sent());
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(each_stream_has_a_message_the_time_between_two_stays_100_ms)
+{
+    size_t  i;
+
+    waits();
+
+    for (i = 0; i < 2 * MCP_UPSTREAM_LISTEN_TRIES; i++) {
+        opened(get());
+        backend_send(&d, get(), "retry: 1\n" EVENT(CHANGED));
+        backend_end(&d, get(), MCP_FAULT_NONE);
+        driver_wait(&d, 99);
+        assert_int_equal(d.n_breqs, 1);
+        driver_wait(&d, 1);
+        assert_int_equal(d.n_breqs, 2);
+    }
+
+    responds(sent());
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(server_sends_no_retry_or_0_the_stream_is_opened_again_after_1_s)
+{
+    size_t  i;
+
+    static const char *const  events[] = {
+        EVENT(CHANGED), "retry: 0\n" EVENT(CHANGED), "retry: x\n" EVENT(CHANGED)
+    };
+
+    waits();
+
+    for (i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+        opened(get());
+        backend_send(&d, get(), events[i]);
+        backend_end(&d, get(), MCP_FAULT_NONE);
+        driver_wait(&d, 999);
+        assert_int_equal(d.n_breqs, 1);
+        driver_wait(&d, 1);
+        assert_int_equal(d.n_breqs, 2);
+    }
+
+    responds(sent());
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(mcp_upstream_session_principal_the_request_is_sent_without_a_stream)
+{
+    target.session = MCP_UPSTREAM_OF_PRINCIPAL;
+    call_tool(&a);
+    open_session();
+    assert_int_equal(d.n_breqs, 1);
+    responds(sent());
+    end();
+    client_close(&d, &a);
+    quiet();
+}
+
+
 TEST(request_ends_before_the_stream_is_opened_again_it_is_not)
 {
     opened(waits());
