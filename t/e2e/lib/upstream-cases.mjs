@@ -54,7 +54,7 @@ export function clientCases(title, server, {
                                                 { requests: asked });
             });
             after(async () => {
-                await client.end?.();
+                await client?.end?.();
                 await way.close();
             });
 
