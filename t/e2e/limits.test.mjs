@@ -88,6 +88,31 @@ describe('ends of calls', async () => {
         assert.equal(textOf(response.result), 'counted to 1');
     });
 
+    // The response and the cancellation of a request may cross, and a client
+    // may use ids again.
+
+    test('request cancelled after its response: a new request with its id runs to its end',
+         async () => {
+        for (let i = 0; i < 12; i++) {
+            const tag = `cancelled late ${i}`;
+
+            await session.follow(await session.call('count', { n: 0 },
+                                                    { id: 4712 }));
+
+            const ack = await session.notify('notifications/cancelled',
+                { requestId: 4712 });
+            const answer = await session.call('count',
+                { n: 1, gate: tag, tag }, { id: 4712 });
+
+            assert.equal(ack.status, 202);
+            await session.open(tag);
+
+            const { response } = await session.follow(answer);
+
+            assert.equal(textOf(response.result), 'counted to 1');
+        }
+    });
+
     test('no client within mcp_max_wait: the backend is aborted',
         async () => {
             const tag = 'max wait';
