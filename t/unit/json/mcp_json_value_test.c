@@ -312,4 +312,32 @@ TEST(keys_that_are_alike_have_equal_hashes)
 }
 
 
+/* A tool may have 64 headers with arguments, and a body millions of keys: each
+ * key is compared only with the names that have the same last six bits of the
+ * hash. On average that is one of 64 names. */
+TEST(hashes_of_keys_and_64_names_have_few_last_six_bits_in_common)
+{
+    char       key[16], name[16];
+    unsigned   i, j, equal;
+    uint32_t   hash;
+    mcp_str_t  text;
+
+    equal = 0;
+
+    for (i = 0; i < 4096; i++) {
+        text.data = key;
+        text.len = (size_t) sprintf(key, "\"key%u\"", i);
+        hash = mcp_json_hash_key(text);
+
+        for (j = 0; j < 64; j++) {
+            text.data = name;
+            text.len = (size_t) sprintf(name, "name%u", j);
+            equal += hash % 64 == mcp_json_hash_name(text) % 64;
+        }
+    }
+
+    assert_in_range(equal, 0, 2 * 4096);
+}
+
+
 RUN_TESTS(init, done)
