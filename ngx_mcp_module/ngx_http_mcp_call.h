@@ -34,11 +34,11 @@ struct ngx_http_mcp_backend_request_s {
     ngx_http_connection_t        hc;       /* first member, because
                                               r->http_connection points here */
     ngx_http_mcp_snapshot_t     *snapshot;
-    mcp_backend_request_t       *breq;     /* NULL after the core considers it
-                                              ended */
-    mcp_call_t                  *call;     /* retained until the
-                                              connection's pool is freed,
-                                              because it owns the body */
+    mcp_backend_request_t       *breq;     /* NULL after the backend request
+                                              has ended for the core */
+    mcp_call_t                  *call;     /* retained until the connection's
+                                              pool is freed, because the call
+                                              owns the request's body */
     /* the core's backend request for variables and log lines, also after it
      * has ended; NULL when its call has been released */
     mcp_backend_request_t       *kept;
@@ -81,24 +81,26 @@ struct ngx_http_mcp_backend_request_s {
 
 
 /*
- * Carries out PREPARE: makes the snapshot of r for a backend request that
- * starts later. r is the client's request, or NULL if it has been freed.
+ * Carries out the action PREPARE: makes the snapshot of r for a backend
+ * request that starts later. r is the client's request, or NULL if the
+ * client's request has been freed.
  */
 void ngx_http_mcp_call_prepare(mcp_backend_request_t *breq,
     ngx_http_request_t *r);
 
 /*
- * Carries out INVOKE: starts a backend request.  The first backend request of
- * a call makes the snapshot of r; later ones find it by mcp_call_glue().  Keeps
- * no pointer into r.  If the backend request cannot start, reports its end to
- * the core.
+ * Carries out the action INVOKE: starts a backend request.  The call keeps the
+ * snapshot of the client's request r; if the call has none yet, makes it.
+ * Keeps no pointer into r.  If the backend request cannot start, reports its
+ * end to the core.
  */
 void ngx_http_mcp_call_invoke(mcp_backend_request_t *breq,
     ngx_http_request_t *r);
 
 /*
- * Carry out the actions ABORT, RESUME and FORGET; glue is the call's snapshot,
- * or NULL.
+ * Carry out the core's actions ABORT (ends the backend request), RESUME
+ * (passes the output that the core has not taken yet) and FORGET (drops the
+ * call's reference to its snapshot "glue", which may be NULL).
  */
 void ngx_http_mcp_call_abort(mcp_backend_request_t *breq);
 void ngx_http_mcp_call_resume(mcp_backend_request_t *breq);

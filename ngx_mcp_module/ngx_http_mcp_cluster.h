@@ -21,7 +21,8 @@ void ngx_http_mcp_cluster_start(ngx_http_mcp_zone_t *zone,
     ngx_http_mcp_main_conf_t *mmcf);
 void ngx_http_mcp_cluster_stop(ngx_http_mcp_zone_t *zone);
 
-/* Carries out an action CONNECT, WRITE or DISCONNECT. */
+/* Carries out an action of the core for a connection to Redis: CONNECT, WRITE
+ * or DISCONNECT. */
 void ngx_http_mcp_cluster_act(ngx_http_mcp_zone_t *zone,
     mcp_action_t *action);
 

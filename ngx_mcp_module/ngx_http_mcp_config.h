@@ -32,9 +32,9 @@ typedef struct {
                                           get as MCP_* */
     ngx_uint_t            has_documents;       /* 1 if a server has metadata
                                                   documents */
-    uint32_t              number;      /* random number of this
-                                          configuration, see
-                                          mcp_worker_begin() */
+    uint32_t              number;      /* random number, by which the core
+                                          distinguishes this configuration
+                                          from earlier ones */
 #if (MCP_CLUSTER)
     mcp_cluster_setup_t  *cluster;     /* defaults for all clusters; NULL if
                                           no directive outside of a zone's
@@ -79,8 +79,9 @@ typedef struct {
                                                   location as a backend */
     unsigned              has_inner:1; /* 1 if a location inside has a content
                                           handler of this module */
-    unsigned              guarded:1;   /* 1 if error responses get headers,
-                                          see ngx_http_mcp_error_headers.h */
+    unsigned              guarded:1;   /* 1 if error responses that do not
+                                          come from the core get CORS headers
+                                          or authentication challenges */
 
     ngx_http_core_srv_conf_t  *cscf;   /* server of the endpoint */
     ngx_str_t             name;        /* name of the location if it is in

@@ -21,9 +21,9 @@ ngx_connection_t *ngx_http_mcp_connection_create(ngx_pool_t *pool,
     ngx_log_t *log, ngx_http_mcp_snapshot_t *snapshot);
 
 /*
- * Creates a connection without a pool, for an object that needs the events of
- * a connection, or an entry among the cycle's connections.  Returns NULL on
- * failure.
+ * Takes one of the cycle's connections, for an object that needs the events of
+ * a connection, but no I/O.  The connection has no pool.  Returns NULL if no
+ * connection is free.
  */
 ngx_connection_t *ngx_http_mcp_connection_dummy(ngx_log_t *log);
 

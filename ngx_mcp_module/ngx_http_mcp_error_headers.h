@@ -13,7 +13,8 @@
 #include "ngx_http_mcp_config.h"
 
 
-/* Returns 1 if the endpoint of a location has headers for error responses. */
+/* Returns 1 if error responses at the location's endpoint need CORS headers or
+ * an authentication challenge. */
 ngx_uint_t ngx_http_mcp_error_headers_needed(ngx_http_mcp_loc_conf_t *mlcf);
 
 /*

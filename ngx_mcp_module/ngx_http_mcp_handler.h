@@ -19,7 +19,8 @@ typedef struct {
     mcp_exchange_t       *exchange;
     ngx_str_t             call;        /* see ngx_http_mcp_ctx_call() */
 
-    /* members below: for a stream, see ngx_http_mcp_stream.c */
+    /* members from buf to kept: output of a stream, see
+     * ngx_http_mcp_stream.c */
     u_char               *buf;         /* memory for the next bytes to send;
                                           NULL while there are none */
     size_t                size;        /* size of buf, or of the next buffer if
@@ -48,7 +49,8 @@ ngx_int_t ngx_http_mcp_publish_handler(ngx_http_request_t *r);
 
 /*
  * Returns the context of a client's or publisher's request, or NULL for other
- * requests.  Also finds it in the log phase and after internal redirects.
+ * requests.  Unlike ngx_http_get_module_ctx(), also finds the context after an
+ * internal redirect and in the log phase.
  */
 ngx_http_mcp_ctx_t *ngx_http_mcp_get_ctx(ngx_http_request_t *r);
 
@@ -66,7 +68,7 @@ ngx_int_t ngx_http_mcp_send_body(ngx_http_request_t *r, mcp_str_t body);
  */
 ngx_str_t *ngx_http_mcp_ctx_call(ngx_http_mcp_ctx_t *ctx);
 
-/* Carries out RESPOND: sends the exchange's response. */
+/* Carries out the core's action RESPOND: sends the exchange's response. */
 void ngx_http_mcp_respond(ngx_http_mcp_ctx_t *ctx);
 
 

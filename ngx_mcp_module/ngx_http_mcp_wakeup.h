@@ -15,9 +15,9 @@
 
 
 /*
- * Called in the master: creates the eventfds that all workers inherit; after a
- * reload only those that are missing.  A process without an eventfd checks its
- * zones every NGX_HTTP_MCP_WAKEUP_POLL ms.
+ * Called in the master: creates the eventfds that all workers inherit.  On a
+ * reload, creates only the missing ones.  A process without an eventfd checks
+ * its zones every NGX_HTTP_MCP_WAKEUP_POLL ms.
  */
 void ngx_http_mcp_wakeup_create(ngx_cycle_t *cycle);
 
@@ -27,9 +27,11 @@ void ngx_http_mcp_wakeup_create(ngx_cycle_t *cycle);
 ngx_uint_t ngx_http_mcp_wakeup_is_ours(void);
 
 /*
- * Returns the number of slots, from slot 0, in which processes are expected,
- * because nginx takes low slots first: four times the number of eventfds, at
- * least four times NGX_HTTP_MCP_WAKEUP_MIN, at most NGX_MAX_PROCESSES.
+ * Returns the number of slots that a check for dead processes inspects,
+ * beginning with slot 0.  nginx gives new processes the lowest free slots, so
+ * no process is expected in higher slots.  The number is four times the number
+ * of eventfds, at least four times NGX_HTTP_MCP_WAKEUP_MIN, and at most
+ * NGX_MAX_PROCESSES.
  */
 ngx_uint_t ngx_http_mcp_wakeup_slots(void);
 
@@ -37,10 +39,10 @@ ngx_uint_t ngx_http_mcp_wakeup_slots(void);
 void ngx_http_mcp_wakeup_send(ngx_uint_t slot, ngx_log_t *log);
 
 /*
- * Calls the handler when this process is woken, and, with c->close set to 1,
- * when the process starts to shut down. ev->data is the connection, whose data
- * is the cycle.  Without an eventfd the handler is called for the shutdown
- * only.
+ * Installs a handler that is called when this process is woken.  The handler
+ * is also called, with c->close set to 1, when the process starts to shut
+ * down. ev->data is the connection c, and c->data is the cycle.  In a process
+ * without an eventfd, the handler is called for the shutdown only.
  */
 ngx_int_t ngx_http_mcp_wakeup_listen(ngx_cycle_t *cycle,
     ngx_event_handler_pt handler);

@@ -11,9 +11,9 @@
 
 
 /*
- * Checks the event method.  Returns NGX_OK for epoll or kqueue, or if the
- * configuration does not set one or has not set it yet; NGX_ERROR after an
- * error in the log.
+ * Checks the event method of the configuration.  Returns NGX_OK for epoll and
+ * kqueue, and if no method is set at the time of the call.  Otherwise logs an
+ * error and returns NGX_ERROR.
  */
 ngx_int_t ngx_http_mcp_worker_check_events(ngx_cycle_t *cycle, ngx_log_t *log);
 

@@ -35,7 +35,8 @@ typedef struct {
     mcp_env_t           env;
     mcp_free_list_t     free_list;     /* free list in front of malloc(),
                                           for env.mem */
-    uint64_t            epoch;         /* ms, see mcp_zone_epoch() */
+    uint64_t            epoch;         /* the wall clock's time at which the
+                                          steady clock was 0, ms since 1970 */
     mcp_store_t         store;
     mcp_worker_t       *worker;
     ngx_connection_t    dummy;         /* connection for the events below,
