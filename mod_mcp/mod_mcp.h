@@ -40,7 +40,7 @@
  *   mod_mcp_status.c         the status page, and a line for mod_status
  *
  *   mod_mcp_backend_threads.c  the threads that run backend requests
- *   mod_mcp_snapshot.c         a copy of the client's request for them, pools
+ *   mod_mcp_snapshot.c         copies of clients' requests; reusable pools
  *   mod_mcp_fetch.c            the internal request to a backend
  *   mod_mcp_proxy.c            ending a backend request while it waits
  *   mod_mcp_tls.c              TLS of the client, as backends see it

@@ -37,9 +37,9 @@ typedef struct {
     int threaded;                       /* 0 for the prefork MPM */
     int async;                          /* 1 if the MPM can suspend
                                            connections */
-    mod_mcp_end_e end;                  /* written under mod_mcp_lock(),
-                                           atomically, because one reader reads
-                                           it without mod_mcp_lock() */
+    mod_mcp_end_e end;                  /* written under mod_mcp_lock(); atomic,
+                                           because a function reads it without
+                                           mod_mcp_lock() */
 } mod_mcp_child_t;
 
 extern mod_mcp_child_t mod_mcp_child;
@@ -47,7 +47,9 @@ extern mod_mcp_child_t mod_mcp_child;
 void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s);
 void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful);
 
-/* For the event loop: this process was woken. Called under mod_mcp_lock(). */
+/* Called by the event loop under mod_mcp_lock() after a wake-up of this
+ * process: records the wake-up for the worker, and ends the calls if SIGTERM
+ * has arrived during a graceful stop. */
 void mod_mcp_child_woken(void);
 
 /*

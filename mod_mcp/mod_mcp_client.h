@@ -17,15 +17,17 @@
  *   ATTENDED      the request's own thread
  *   HOLDING       none: the request's thread waits for work
  *   LENT          none: the request's thread runs a backend request
- *   EVENT_LOOPED  none, as LENT, but the event loop sends the output
+ *   EVENT_LOOPED  none: the request's thread runs a backend request, and the
+ *                 event loop sends the client's output
  *   SERVED        the event loop; or the request's thread, if "own" is set
  *   SUSPENDING    the request's thread, while it returns to the MPM
  *   SUSPENDED     none: the client has no thread
  *   LOGGING       the logger: the response has been sent
  *   CLOSING       the event loop: the request is logged, the connection is open
  *
- * Written under mod_mcp_lock(), by the thread of this table or, where there is
- * none, by any thread.  docs/internals/apache.md has a diagram.
+ * The state is written under mod_mcp_lock() by the thread that this table
+ * names, or by any thread if the table names none.  docs/internals/apache.md
+ * has a diagram of the states.
  */
 typedef enum {
     MOD_MCP_ATTENDED = 0,
@@ -105,7 +107,7 @@ struct mod_mcp_client_t {
                                            waits until the event loop stops
                                            serving the client */
     unsigned ahead:1;                   /* 1 if the snapshot was made before
-                                           the call */
+                                           the call that will use it */
 
     /* members below: used without mod_mcp_lock() by the thread that serves the
      * client, so none of their bits shares a word with the bits above */
@@ -116,13 +118,13 @@ struct mod_mcp_client_t {
     mod_mcp_backend_request_t *over;    /* a backend request of the client's
                                            thread, ended but not freed; or
                                            NULL */
-    mod_mcp_remains_t remains;          /* parts of its freed backend
-                                           request, to be released under
-                                           mod_mcp_lock() */
-    apr_off_t expected;                 /* announced length of the body,
+    mod_mcp_remains_t remains;          /* parts of the thread's previous
+                                           backend request, to be released
+                                           under mod_mcp_lock() */
+    apr_off_t expected;                 /* Content-Length of the request,
                                            bytes; -1 if unknown */
-    char *space;                        /* memory for the announced body, or
-                                           NULL */
+    char *space;                        /* memory for a request body of this
+                                           length, or NULL */
     char *buf;                          /* buffer of the stream; NULL while
                                            the stream is idle */
     apr_size_t size;                    /* size of buf, or of the next buffer
@@ -131,8 +133,9 @@ struct mod_mcp_client_t {
                                            0 while the client has a thread */
     const mod_mcp_event_t *part;        /* the MPM's data of the connection at
                                            the time of suspension */
-    apr_time_t held;                    /* mod_mcp_now() when its thread began
-                                           to wait for work; 0 after output */
+    apr_time_t held;                    /* mod_mcp_now() when the client's
+                                           thread began to wait for work; 0
+                                           after output */
     const char *rest;                   /* unsent rest of a response's body */
     apr_size_t left;                    /* bytes in rest */
     mod_mcp_output_e output;
@@ -185,7 +188,8 @@ static APR_INLINE int mod_mcp_client_finished(const mod_mcp_client_t *client)
 
 /* The functions below are called under mod_mcp_lock(). */
 
-/* Returns 1 if the client's own thread does nothing else than serving it. */
+/* Returns 1 if the client's own thread serves the client or waits for work,
+ * and so runs no backend request. */
 static APR_INLINE int mod_mcp_client_attended(const mod_mcp_client_t *client)
 {
     return client->state == MOD_MCP_ATTENDED

@@ -10,10 +10,10 @@
 extern const command_rec mod_mcp_directives[];
 
 /*
- * Returns the error message of a directive for a result of an mcp_setup_*()
- * function, or NULL for MCP_OK.  Error texts of the core are complete
- * sentences; only the one for MCP_SETUP_DUPLICATE follows the directive's
- * name.
+ * Converts the result rc of an mcp_setup_*() function, and its text "error",
+ * to the return value of a directive: an error message, or NULL for MCP_OK.
+ * The message begins with the directive's name.  The texts are complete
+ * sentences, except MCP_SETUP_DUPLICATE, which continues after the name.
  */
 const char *mod_mcp_directive_result(cmd_parms *cmd, int rc,
                                      const char *error);

@@ -10,9 +10,9 @@
 #include "mcp_backend_request.h"
 
 /*
- * The part of the reply that the backend has sent.  Changes forward only, by
- * the thread that runs the request; from PENDING and to ANSWERED under
- * mod_mcp_lock().
+ * How far the reply of the backend has got.  The thread that runs the backend
+ * request changes this value, and only to a later one.  All changes but that
+ * from SILENT to PENDING are made under mod_mcp_lock().
  */
 typedef enum {
     MOD_MCP_SILENT = 0,                 /* nothing */
@@ -44,12 +44,12 @@ struct mod_mcp_backend_request_t {
                                            none */
 
     /* members below: written under mod_mcp_lock() */
-    mcp_backend_request_t *breq;        /* NULL after the core considers it
-                                           ended */
-    mcp_backend_request_t *kept;        /* the backend request for log lines,
-                                           also after its end; its call is
-                                           retained */
-    const unsigned char *tenant;        /* tenant of its call, see
+    mcp_backend_request_t *breq;        /* NULL after the backend request has
+                                           ended for the core */
+    mcp_backend_request_t *kept;        /* the core's backend request for log
+                                           lines, valid also after its end,
+                                           because its call is retained */
+    const unsigned char *tenant;        /* tenant of the call, see
                                            mcp_backend_request_tenant(); or
                                            NULL */
     mod_mcp_backend_request_t *next;
@@ -126,8 +126,8 @@ mod_mcp_backend_request_t *mod_mcp_fetch_current(void);
 int mod_mcp_fetch_check_access(request_rec *r);
 
 /*
- * Hook error_log: after another module has logged a message during its backend
- * request, logs a line that names the call.
+ * Hook error_log: after another module has logged a message while it handles a
+ * backend request, logs a line that names the call.
  */
 void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line);
 
@@ -143,13 +143,14 @@ void mod_mcp_proxy_register(void);
  */
 void mod_mcp_proxy_abort(mod_mcp_backend_request_t *req);
 
-/* Returns 1 after mod_mcp_proxy_abort().  May be called by each thread. */
+/* Returns 1 if the core has ended the backend request by the action ABORT.
+ * Any thread may call this. */
 int mod_mcp_proxy_is_aborted(mod_mcp_backend_request_t *req);
 
 /*
  * Keeps mod_proxy from marking a balancer's member as broken, and from trying
- * the next one, because the server itself ends the internal request r.  To be
- * called by the thread that runs it.
+ * the next member, when the server itself ends the internal request r.  Called
+ * by the thread that runs r.
  */
 void mod_mcp_proxy_spare(request_rec *r);
 

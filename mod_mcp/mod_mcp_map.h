@@ -8,8 +8,9 @@
 #include "mod_mcp.h"
 
 /*
- * Hook translate_name: marks requests that no file answers.  It must run here,
- * because later hooks do not have the configuration of <Location>.
+ * Hook translate_name: marks requests that are not mapped to files.  In the
+ * hook map_to_storage, r->per_dir_config lacks the configuration of <Location>,
+ * which determines these requests.
  */
 int mod_mcp_map_find(request_rec *r);
 

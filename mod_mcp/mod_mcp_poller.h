@@ -10,7 +10,8 @@
 apr_status_t mod_mcp_poller_start(void);
 void mod_mcp_poller_stop(void);
 
-/* Returns the client's socket, or -1. */
+/* Returns the descriptor of the client's socket, or -1 if the client has
+ * none. */
 int mod_mcp_poller_fd(mod_mcp_client_t *client);
 
 /*
@@ -40,9 +41,9 @@ void mod_mcp_poller_forget(mod_mcp_client_t *client);
 void mod_mcp_poller_for(mod_mcp_client_t *client, apr_uint32_t events);
 
 /*
- * Polls a socket that does not belong to a client, until it is closed; its
- * events go to mod_mcp_cluster_event(). id > 0.  Returns 1, or 0 with errno
- * set.
+ * Polls the socket of a connection to Redis until the socket is closed.  Passes
+ * its events to mod_mcp_cluster_event() with the connection's id, which is
+ * greater than 0.  Returns 1, or 0 with errno set.
  */
 int mod_mcp_poller_socket(int fd, apr_uint32_t id);
 

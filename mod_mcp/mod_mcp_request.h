@@ -24,8 +24,8 @@ typedef struct {
                                            added its headers */
     unsigned verified:1;                /* 1 if the client has a verified
                                            certificate */
-    unsigned fileless:1;                /* 1 if no file answers it, see
-                                         * mod_mcp_map.c */
+    unsigned fileless:1;                /* 1 if the request is not mapped to a
+                                         * file, see mod_mcp_map.c */
     unsigned has_script:1;              /* 1 if the handler names the script of
                                          * a FastCGI program */
 } mod_mcp_request_t;

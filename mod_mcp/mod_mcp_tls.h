@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* TLS of the client, as backends see it. */
+/* Lets backends see whether the client uses TLS. */
 
 #ifndef MOD_MCP_TLS_H
 #define MOD_MCP_TLS_H

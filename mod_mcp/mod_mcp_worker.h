@@ -39,8 +39,8 @@ void mod_mcp_worker_exit(void);
 void mod_mcp_lock(void);
 
 /*
- * Like mod_mcp_lock(), and returns 1; or returns 0 without the lock if the
- * worker has ended.
+ * Takes the lock like mod_mcp_lock() and returns 1.  If the worker has ended,
+ * does not take the lock and returns 0.
  */
 int mod_mcp_lock_ready(void);
 

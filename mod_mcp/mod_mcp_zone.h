@@ -18,7 +18,8 @@ int mod_mcp_zone_exists(void);
 /* Returns the generated keys, for endpoints without configured keys. */
 const mcp_keys_t *mod_mcp_zone_keys(void);
 
-/* Returns the zone's epoch, see mcp_zone_epoch(). */
+/* Returns the zone's epoch: the wall clock's time at which the steady clock
+ * was 0, ms since 1970. */
 apr_uint64_t mod_mcp_zone_epoch(void);
 
 /*
@@ -34,8 +35,9 @@ void mod_mcp_zone_release(void);
  */
 int mod_mcp_zone_attach(mcp_store_t *store);
 
-/* Reclaims slots whose process has died, among some of the slots in each call.
- * Called periodically, under mod_mcp_lock(). */
+/* Reclaims slots whose process has died.  Each call inspects some of the slots,
+ * and the next call continues there.  Called periodically, under
+ * mod_mcp_lock(). */
 void mod_mcp_zone_patrol(void);
 
 #endif /* MOD_MCP_ZONE_H */
