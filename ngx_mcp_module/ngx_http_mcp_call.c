@@ -60,7 +60,8 @@ static u_char *ngx_http_mcp_call_log_variable(u_char *p, u_char *last,
 void
 ngx_http_mcp_call_prepare(mcp_backend_request_t *breq, ngx_http_request_t *r)
 {
-    /* on failure, the start of the backend request reports it */
+    /* ignore a failure: ngx_http_mcp_call_invoke() tries again, and reports a
+     * failure to the core */
 
     (void) ngx_http_mcp_call_snapshot(breq->call, r);
 }
@@ -167,7 +168,8 @@ ngx_http_mcp_call_connect(ngx_http_mcp_snapshot_t *snapshot,
     c->buffer = &req->header_in;
     pool->log = &req->log;
 
-    /* the log handlers need the connection */
+    /* set the connection for the log handlers, because it did not exist when
+     * the rest of the log context was set */
 
     req->log.connection = c->number;
     req->log_ctx.ctx.connection = c;
@@ -229,7 +231,8 @@ ngx_http_mcp_call_start(mcp_backend_request_t *breq, ngx_connection_t *c,
 
     if (r == NULL) {
 
-        /* if the clean-up was registered, it has ended the backend request */
+        /* if the connection has been destroyed, ngx_http_mcp_call_end() has
+         * run and has ended the backend request */
 
         if (!c->destroyed) {
             ngx_http_close_connection(c);
@@ -496,7 +499,8 @@ ngx_http_mcp_call_timed_out(ngx_http_mcp_backend_request_t *req)
         return 0;
     }
 
-    /* a timer of nginx may fire NGX_TIMER_LAZY_DELAY ms early */
+    /* add NGX_TIMER_LAZY_DELAY ms, because nginx's timer for reading may fire
+     * early by this time */
 
     silence = ngx_current_msec - req->last_read + NGX_TIMER_LAZY_DELAY;
 

@@ -136,7 +136,8 @@ ngx_http_mcp_capture_headers(ngx_http_request_t *r,
 }
 
 
-/* Returns the reason of a status 502 that nginx itself has generated. */
+/* Returns the reason why nginx itself has generated a status 502, as a text
+ * for the log. */
 static const char *
 ngx_http_mcp_capture_bad_gateway(ngx_http_upstream_t *u)
 {

@@ -594,7 +594,8 @@ ngx_http_mcp_cluster_open(ngx_http_mcp_zone_t *zone, mcp_link_t *link)
 static void
 ngx_http_mcp_cluster_dummy_handler(ngx_event_t *ev)
 {
-    /* nothing to do: events during the TLS handshake have handlers of nginx */
+    /* does nothing: nginx's TLS handshake replaces this handler, and so does
+     * ngx_http_mcp_cluster_opened() */
 }
 
 
@@ -752,8 +753,8 @@ ngx_http_mcp_cluster_act(ngx_http_mcp_zone_t *zone, mcp_action_t *action)
 
 
 /*
- * Prepares a log without errors of connections, because the core logs them and
- * limits how often.
+ * Prepares the log of connections to Redis, in which nginx cannot log errors
+ * of a connection.  The core logs these errors instead, and limits how often.
  */
 static void
 ngx_http_mcp_cluster_log(ngx_http_mcp_zone_t *zone)

@@ -505,9 +505,10 @@ ngx_http_mcp_cluster_finish_zone(ngx_conf_t *cf,
 
 
 /*
- * Rejects an endpoint with the same identity as an earlier one, because other
- * nodes could not distinguish them.  "if" and "limit_except" blocks are
- * excepted: they have the file and line of the location that contains them.
+ * Rejects endpoint n if an earlier endpoint of the zone has the same identity,
+ * because other nodes could not distinguish the two.  An "if" or
+ * "limit_except" block may have the identity of its location; such a block is
+ * recognized by its file and line, which are those of the location.
  */
 static ngx_int_t
 ngx_http_mcp_cluster_is_unique(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf,

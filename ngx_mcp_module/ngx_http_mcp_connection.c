@@ -69,7 +69,7 @@ ngx_http_mcp_connection_dummy(ngx_log_t *log)
 
     c = ngx_get_connection(ngx_http_mcp_connection_socket, log);
 
-    /* shared: nginx does not close the descriptor */
+    /* nginx does not close the descriptor of a connection with "shared" set */
 
     if (c) {
         c->shared = 1;
@@ -140,8 +140,8 @@ ngx_http_mcp_connection_init_events(ngx_connection_t *c)
     c->write->log = c->log;
     c->write->handler = ngx_http_mcp_connection_handler;
 
-    /* active: nginx does not register the events; eof: nginx does not linger
-     * when it closes the connection */
+    /* set "active", so that nginx does not register the events, and "eof", so
+     * that nginx does not linger when it closes the connection */
 
     c->read->active = 1;
     c->read->eof = 1;
@@ -214,7 +214,8 @@ ngx_http_mcp_connection_send(ngx_connection_t *c, u_char *buf, size_t size)
 }
 
 
-/* Only interim responses such as early hints reach this function. */
+/* Only interim responses such as early hints are sent by this function: the
+ * filters of this module capture final responses. */
 ngx_chain_t *
 ngx_http_mcp_connection_send_chain(ngx_connection_t *c, ngx_chain_t *in,
     off_t limit)

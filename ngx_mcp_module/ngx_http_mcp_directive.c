@@ -440,8 +440,8 @@ ngx_http_mcp_directive_route(ngx_conf_t *cf, mcp_setup_t *setup,
 
 
 /*
- * Compiles a value with variables, for ngx_http_mcp_head_evaluate().  Returns
- * NULL on error.
+ * Compiles a directive's value that contains variables, for evaluation at each
+ * request.  Returns NULL on error.
  */
 static ngx_http_complex_value_t *
 ngx_http_mcp_directive_value(ngx_conf_t *cf, ngx_str_t *text)
