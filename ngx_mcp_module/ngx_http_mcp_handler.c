@@ -86,9 +86,9 @@ ngx_http_mcp_leave(ngx_http_request_t *r)
         return;
     }
 
-    /* the event is posted, because frames of this request may be pending; it
-     * is marked as ready, because otherwise the handler that nginx sets after
-     * the last stream does not check c->close */
+    /* post the read event instead of calling its handler, because frames of
+     * this request may be pending; set "ready", because the handler that nginx
+     * sets after the last stream checks c->close only for a ready event */
 
     c->close = 1;
     c->read->ready = 1;
@@ -467,8 +467,9 @@ ngx_http_mcp_stream_handler(ngx_http_request_t *r)
 
 
 /*
- * Waits for an action of the core.  Until then the only event of the request
- * is a disconnection, which may have happened while the body was read.
+ * Makes the request wait for an action of the core.  Until the action, only a
+ * disconnection of the client is an event for the request.  The client may
+ * already have disconnected while its body was read.
  */
 static ngx_int_t
 ngx_http_mcp_wait(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)

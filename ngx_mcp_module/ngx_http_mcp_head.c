@@ -114,8 +114,8 @@ ngx_http_mcp_head_connection(ngx_connection_t *c, mcp_head_t *head)
     head->secure = (c->ssl != NULL);
 #endif
 
-    /* calls getsockname(), once per connection, if "listen" has a wildcard
-     * address */
+    /* nginx calls getsockname() here, once per connection, if "listen" has a
+     * wildcard address */
 
     if (ngx_connection_local_sockaddr(c, NULL, 0) != NGX_OK) {
         return NGX_ERROR;

@@ -32,9 +32,9 @@ static ngx_int_t ngx_http_mcp_request_add_header(ngx_http_request_t *r,
 
 
 /*
- * Header lines that this module sets, in front of the client's: those of the
- * core's list mcp_forward_headers, then Host, whose value varies.  Host is the
- * final one, because it is omitted if the client's host is unknown.
+ * The header lines that this module sets; the client's lines follow them.
+ * First come the lines of the core's list mcp_forward_headers.  Host is the
+ * last one, because it is left out if the client's host is unknown.
  */
 static ngx_table_elt_t  ngx_http_mcp_request_headers[] = {
     { .lowcase_key = (u_char *) "content-type" },
@@ -195,9 +195,10 @@ ngx_http_mcp_request_init_line(ngx_http_request_t *r,
 
 
 /*
- * Sets the request's body.  The request may use the body after the end of its
- * backend request.  So the body is in the memory of the call, which is
- * retained; a body that was rebuilt for this backend request is copied.
+ * Sets the request's body, which nginx may use after the backend request has
+ * ended for the core.  The body is usually in the memory of the call, which is
+ * retained.  A body that the core has rebuilt for this backend request is
+ * copied.
  */
 static ngx_int_t
 ngx_http_mcp_request_init_body(ngx_http_request_t *r,

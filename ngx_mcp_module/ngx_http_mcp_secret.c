@@ -144,8 +144,9 @@ ngx_http_mcp_secret_handler(ngx_http_request_t *r)
     rc = ngx_http_mcp_secret_keep(r);
 
     /*
-     * HTTP/1: r->args and r->unparsed_uri are parts of the request line,
-     * unless "rewrite" has replaced the arguments
+     * overwrite each of the three: r->args and r->unparsed_uri point into the
+     * request line only with HTTP/1, and r->args only if "rewrite" has not
+     * replaced the arguments
      */
 
     ngx_http_mcp_secret_mask(&mlcf->endpoint, &r->request_line);

@@ -84,9 +84,9 @@ static ngx_uint_t ngx_http_mcp_snapshot_is_assigned(ngx_http_request_t *r,
 
 /*
  * Variables that depend on the client's connection, or on a header that is not
- * forwarded.  An asterisk at the end matches any rest.  Variables that depend
- * on the addresses only are not listed, because the internal connection has
- * the same addresses.
+ * forwarded.  An asterisk at the end matches any rest of a name.  Variables
+ * that depend on the client's address only are not listed, because the internal
+ * connection has the same addresses.
  */
 static ngx_str_t  ngx_http_mcp_connection_variables[] = {
     ngx_string("https"),
@@ -106,8 +106,8 @@ static ngx_str_t  ngx_http_mcp_connection_variables[] = {
 };
 
 
-/* Those of ngx_http_mcp_connection_variables that depend on the local address
- * only. */
+/* The variables in ngx_http_mcp_connection_variables whose values depend on
+ * the local address only. */
 static ngx_str_t  ngx_http_mcp_local_variables[] = {
     ngx_string("server_addr"),
     ngx_string("server_port"),
@@ -143,7 +143,8 @@ ngx_http_mcp_snapshot_create(ngx_http_request_t *r)
     snapshot->nlines = 0;
     snapshot->nfrozen = 0;
 
-    /* after the structure, first the parts that need alignment */
+    /* the parts that need alignment follow the structure directly, and texts
+     * follow these parts */
 
     p = (u_char *) snapshot + sizeof(ngx_http_mcp_snapshot_t);
 
@@ -545,9 +546,9 @@ ngx_http_mcp_snapshot_is_one(ngx_str_t *name, ngx_str_t *known)
 
 
 /*
- * Discards cached values if they are for another local address than the
- * client's connection has.  Most clients connect to the same address, so its
- * text is made only once.
+ * Discards the cached values of variables if they are for another local address
+ * than that of the client's connection.  The values are cached because most
+ * clients connect to the same address.
  */
 static void
 ngx_http_mcp_snapshot_know(ngx_http_mcp_source_t *source)
