@@ -6,10 +6,10 @@
  * costs one buffer, and an idle client none.
  *
  * A body filter may keep a buffer after its call has returned, and may set
- * bits of r->buffered and c->buffered during the whole response.  Neither
- * means that the socket is full: such a filter usually waits for more bytes.
- * Therefore each buffer owns its memory until the filters have consumed it,
- * and the stream continues in another buffer.
+ * bits of r->buffered and c->buffered during the whole response.  This does
+ * not mean that the socket is full: such a filter usually waits for more
+ * bytes.  So the stream then continues in another buffer.  Each buffer owns its
+ * memory until the filters have consumed the buffer.
  */
 
 
@@ -181,8 +181,8 @@ ngx_http_mcp_stream_update(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
     ngx_chain_update_chains(r->pool, &ctx->free, &ctx->busy, &out,
                             (ngx_buf_tag_t) &ngx_http_mcp_module);
 
-    /* in ctx->free, buffers without memory follow those that have just become
-     * free */
+    /* ctx->free begins with the buffers that have just become free; after them
+     * are the earlier ones, which have no memory any more */
 
     for (cl = ctx->free; cl && cl->buf->start; cl = cl->next) {
         p = cl->buf->start;
@@ -215,7 +215,8 @@ ngx_http_mcp_stream_pull(ngx_http_mcp_ctx_t *ctx)
         ngx_http_mcp_stream_update(ctx->request, ctx, NULL);
     }
 
-    /* if the stream is blocked, the write handler continues it */
+    /* if the stream is blocked, the handler of the next write event continues
+     * the stream */
 
     if (!ngx_http_mcp_stream_blocked(ctx->request, ctx)) {
         ngx_http_mcp_stream_run(ctx);
@@ -406,8 +407,8 @@ ngx_http_mcp_stream_head_flush(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
         return NGX_ERROR;
     }
 
-    /* a filter may have dropped the flush, because its buffer has no bytes:
-     * send the head without it */
+    /* if the head is still held back, a filter has dropped the buffer with the
+     * flush, because that buffer has no bytes: send the head without a flush */
 
     if (r->out == NULL || ngx_http_mcp_stream_blocked(r, ctx)) {
         return NGX_OK;

@@ -91,7 +91,8 @@ ngx_http_mcp_variable_arguments(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
-    /* in JSON text all control characters but DEL are white space */
+    /* replace control characters by spaces: in JSON text they are white space,
+     * except DEL, which is replaced by a question mark */
 
     for (i = 0; i < text.len; i++) {
         p[i] = (u_char) text.data[i];

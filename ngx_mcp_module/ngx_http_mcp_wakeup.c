@@ -12,15 +12,14 @@
 
 
 /*
- * minimum number of eventfds: enough for the processes of old and new
- * generations; a process without an eventfd polls instead
+ * minimum number of eventfds, enough for the processes of old and new
+ * configurations together; a process without an eventfd polls its zones
  */
 #define NGX_HTTP_MCP_WAKEUP_MIN  64
 
 /*
- * fraction of the master's file descriptors that eventfds may take: 1/4,
- * because nginx needs two descriptors for each worker, and others for
- * listening sockets and files
+ * eventfds may take 1/4 of the master's file descriptors, because nginx needs
+ * two descriptors for each worker, and others for listening sockets and files
  */
 #define NGX_HTTP_MCP_WAKEUP_PART  4
 
@@ -65,9 +64,8 @@ ngx_http_mcp_wakeup_wanted(ngx_cycle_t *cycle)
     struct rlimit     rlmt;
     ngx_core_conf_t  *ccf;
 
-    /* four slots for each worker: a slot becomes free when its process ends,
-     * but during a reload the processes of the new generation have slots of
-     * their own */
+    /* four slots for each worker: after a reload the old processes keep their
+     * slots until they end, and the new processes need further slots */
 
     ccf = (ngx_core_conf_t *) ngx_get_conf(cycle->conf_ctx, ngx_core_module);
     workers = ccf->worker_processes;
@@ -157,9 +155,9 @@ ngx_http_mcp_wakeup_listen(ngx_cycle_t *cycle, ngx_event_handler_pt handler)
     c->read->log = cycle->log;
     c->write->log = cycle->log;
 
-    /* channel: nginx reports no leak of the connection when the process ends;
-     * idle: nginx calls the handler, with c->close set to 1, when the process
-     * starts to shut down */
+    /* set "channel", so that nginx reports no leak of the connection when the
+     * process ends, and "idle", so that nginx calls the handler, with c->close
+     * set to 1, when the process starts to shut down */
 
     c->read->channel = 1;
     c->write->channel = 1;

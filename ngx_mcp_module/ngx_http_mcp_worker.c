@@ -56,8 +56,8 @@ static void ngx_http_mcp_worker_run_queue_handler(ngx_event_t *ev);
 /* --- event methods --- */
 
 /*
- * Returns 1 for an event method that does not touch events marked as "active",
- * because internal connections need such a method.
+ * Returns 1 for an event method that nginx can use with internal connections:
+ * one that does not register or remove events marked as "active".
  */
 static ngx_uint_t
 ngx_http_mcp_worker_suits(u_char *method)
@@ -530,9 +530,9 @@ ngx_http_mcp_worker_is_dead(uint64_t pid)
 
 
 /*
- * Checks for processes that have died, because no new process takes the slot
- * of one that died while it was shutting down.  Also handles wake-ups that
- * were lost.
+ * Checks for processes that have died.  nginx replaces a worker that has died,
+ * and the new process reclaims the slot; but it does not replace a worker that
+ * died while it was shutting down.  Also does the work of lost wake-ups.
  */
 static void
 ngx_http_mcp_worker_patrol_handler(ngx_event_t *ev)
