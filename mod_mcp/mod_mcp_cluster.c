@@ -39,8 +39,8 @@
 #define NAMES  4                        /* maximum number of threads that
                                            resolve names */
 
-/* The result of resolving a host name.  Its users are a thread and a
- * connection; whichever releases it last frees it. */
+/* The lookup of a host name.  A thread writes the result and a connection reads
+ * the result; the one that releases the lookup last frees it. */
 typedef struct {
     char *host;
     char port[8];
@@ -48,9 +48,9 @@ typedef struct {
     struct addrinfo *found;
     int ready;                          /* 1 when complete; atomic, written
                                            after the other fields */
-    int users;                          /* number of users: 2 for thread and
-                                           connection, 1 after thread or
-                                           connection has released it */
+    int users;                          /* number of users: 2 while both thread
+                                           and connection use the lookup, 1
+                                           after one has released it */
 } lookup_t;
 
 typedef enum {
@@ -205,8 +205,8 @@ static void remove_connection(connection_t *c)
 }
 
 /*
- * Reports to the core that the connection could not be made or is lost, and
- * frees the connection.
+ * Reports to the core that a connection to Redis could not be made or is lost,
+ * and frees the connection. "why" is the reason, for the log.
  */
 static void failed(connection_t *c, const char *why)
 {
@@ -321,8 +321,9 @@ static int pass_to_core(connection_t *c, const char *data, size_t len)
 }
 
 /*
- * Copies the link's pending bytes to buf, because DISCONNECT may free them
- * while they are written.  Returns their number.
+ * Copies at most BYTES pending bytes of the link to buf, because the core may
+ * free them by DISCONNECT while they are being written.  Returns the number of
+ * copied bytes.
  */
 static size_t fetch(connection_t *c, char *buf)
 {
@@ -356,17 +357,18 @@ static void written(connection_t *c, size_t len)
 }
 
 /*
- * Marks a connection again that has used up its ROUNDS, because more data may
- * be pending.
+ * Marks a connection for another turn after ROUNDS reads or writes, because
+ * more data may be pending.
  */
-static void lookup_again(connection_t *c)
+static void mark_again(connection_t *c)
 {
     mod_mcp_lock();
     c->todo = 1;
     mod_mcp_unlock();
 }
 
-/* write_output() and read_input() return 0 if the connection has been freed. */
+/* write_output() and read_input() read or write until the socket blocks, or
+ * ROUNDS times.  They return 0 if the connection has been freed, else 1. */
 
 static int write_output(connection_t *c)
 {
@@ -396,7 +398,7 @@ static int write_output(connection_t *c)
         written(c, (size_t)n);
     }
 
-    lookup_again(c);
+    mark_again(c);
     return 1;
 }
 
@@ -429,7 +431,7 @@ static int read_input(connection_t *c)
         }
     }
 
-    lookup_again(c);
+    mark_again(c);
     return 1;
 }
 
@@ -665,7 +667,7 @@ static void run_naming(connection_t *c)
     connect_found(c, lookup->found);
 }
 
-static void start_name(connection_t *c)
+static void start_naming(connection_t *c)
 {
     struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
                               .ai_socktype = SOCK_STREAM };
@@ -684,8 +686,8 @@ static void start_name(connection_t *c)
 
     c->state = NAMING;
 
-    /* the limit counts threads that still run although the core has abandoned
-     * their connections */
+    /* a thread that resolves a name cannot be stopped, so "lookups" includes
+     * threads whose connections the core has abandoned */
 
     if (__atomic_load_n(&lookups, __ATOMIC_ACQUIRE) >= NAMES) {
         failed(c, "too many earlier DNS lookups are still running: check the "
@@ -701,7 +703,7 @@ static void connect_to_server(connection_t *c)
     struct sockaddr_un address = { .sun_family = AF_UNIX };
 
     if (c->host) {
-        start_name(c);
+        start_naming(c);
         return;
     }
 
@@ -711,7 +713,8 @@ static void connect_to_server(connection_t *c)
 
 /* --- work on a connection --- */
 
-static void req(connection_t *c)
+/* Does the next step of a marked connection, according to its state. */
+static void run_step(connection_t *c)
 {
     switch (c->state) {
     case STARTING:
@@ -733,8 +736,8 @@ static void req(connection_t *c)
 }
 
 /*
- * Returns the next marked connection, or NULL.  Frees connections whose link
- * has sent DISCONNECT.
+ * Unmarks a marked connection and returns it.  Returns NULL if none is marked.
+ * Frees connections for which the core has sent DISCONNECT.
  */
 static connection_t *next_todo(void)
 {
@@ -771,7 +774,7 @@ void mod_mcp_cluster_work(void)
             break;
         }
 
-        req(c);
+        run_step(c);
     }
 }
 

@@ -53,7 +53,7 @@ static int names_script(const char *handler)
     return url && url[1] != '\0';
 }
 
-static int is_mreq(const char *handler)
+static int is_own_handler(const char *handler)
 {
     return strcmp(handler, MOD_MCP_HANDLER) == 0
            || strcmp(handler, MOD_MCP_PUBLISH_HANDLER) == 0
@@ -91,7 +91,7 @@ static void mark(request_rec *r)
         mreq->fileless = strncmp(handler, PROXY, strlen(PROXY)) == 0;
         mreq->has_script = mreq->fileless && names_script(handler);
     }
-    else if (is_mreq(handler)) {
+    else if (is_own_handler(handler)) {
         mreq = mod_mcp_request(r);
         mreq->fileless = 1;
     }
