@@ -407,7 +407,8 @@ void mod_mcp_backend_threads_stop(void)
     mod_mcp_lock();
 
     /*
-     * a call that waits for client input has no thread yet, but will need one
+     * wait for all calls, not only for running backend requests: a call that
+     * waits for client input will need a thread later
      */
 
     while (is_winding_up() && mcp_worker_calls(mod_mcp_child.worker) > 0) {
@@ -497,9 +498,10 @@ static void dequeue(mod_mcp_backend_request_t *req)
 }
 
 /*
- * Returns the snapshot of the call of a backend request; creates it for the
- * first backend request of the call.  Returns NULL if memory is out, or if the
- * client cannot be used.
+ * Returns the snapshot of the call to which a backend request belongs.  If the
+ * call has none yet, uses the one that suspend() has made, or makes one.
+ * Returns NULL if memory is out, or if the client's request cannot be copied
+ * now.
  */
 static mod_mcp_snapshot_t *get_snapshot(mcp_backend_request_t *breq,
                                         mod_mcp_client_t *client)
@@ -587,8 +589,9 @@ static int count_runs(const mod_mcp_backend_request_t *req,
 }
 
 /*
- * Returns 1 if a new call would give its tenant more than half of the threads
- * that calls of other tenants leave.  Each tenant may have one call.
+ * Returns 1 if the call of a backend request has to be rejected, because its
+ * tenant would then have more than half of the threads that calls of other
+ * tenants do not need.  Each tenant may always have one call.
  */
 static int exceeds_share(const mcp_backend_request_t *breq)
 {
@@ -618,7 +621,8 @@ static int count_streams(const mod_mcp_backend_request_t *req)
     return n;
 }
 
-/* Returns the reason why a stream cannot have a thread, or NULL. */
+/* Returns the reason why a backend request that is a stream of an MCP server
+ * cannot have a thread; NULL if it can, or is not a stream. */
 static const char *exceeds_streams(const mcp_backend_request_t *breq)
 {
     if (breq->kind != MCP_BACKEND_REQUEST_LISTEN) {
@@ -638,7 +642,8 @@ static const char *exceeds_streams(const mcp_backend_request_t *breq)
 void mod_mcp_backend_threads_prepare(mcp_backend_request_t *breq,
     mod_mcp_client_t *client)
 {
-    /* on failure, the start of the backend request reports it */
+    /* ignore a failure: mod_mcp_backend_threads_invoke() reports it to the
+     * core, if it cannot make the snapshot either */
 
     (void) get_snapshot(breq, client);
 }

@@ -11,12 +11,13 @@
 #include "mod_mcp_config.h"
 #include "mod_mcp_worker.h"
 
-/* data of a bucket is copied if it is shorter than this, bytes */
+/* data of a bucket that is shorter than this, bytes, is copied, so that the
+ * bucket can be freed */
 #define SCRAP  256
 
 /*
- * bodies up to this length, bytes, get their memory before they are read; only
- * these, because a client that does not send its body occupies the memory
+ * a body gets memory before it is read only if its Content-Length is at most
+ * this, bytes, because a client may announce a long body and never send it
  */
 #define SMALL  16384
 
@@ -79,8 +80,8 @@ static void add_scrap(reader_t *reader, const char *data, apr_size_t len)
 }
 
 /*
- * Continues reading with a brigade, because the body does not fit into
- * reader->space, or there is no such memory.
+ * Continues reading into a brigade instead of reader->space, because the body
+ * does not fit there, or because reader->space is NULL.
  */
 static void collect_body(reader_t *reader)
 {

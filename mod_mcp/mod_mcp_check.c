@@ -16,8 +16,8 @@
 
 #include "apr_fnmatch.h"
 
-/* a warning is logged below these values: number of connections that a child
- * of the event MPM accepts while calls run, ThreadsPerChild */
+/* a warning is logged if a child of the event MPM accepts fewer connections
+ * than BUSY_MIN while calls run, or if ThreadsPerChild is below THREADS_MIN */
 #define BUSY_MIN     256
 #define THREADS_MIN  8
 
@@ -133,10 +133,11 @@ static int allows_override(const ap_directive_t *d)
 
 /*
  * Returns 1 if another section with a handler of this module may inherit from
- * <Location path>, whose own handlers are "kinds".  That is possible for a
- * <Location> above or below the path, for a <Location> with a pattern, and for
- * any section of another kind.  "location" is the path of the <Location> that
- * contains the directives d, or NULL.
+ * <Location path>.  "kinds" are the handlers of <Location path> itself.  A
+ * <Location> can inherit if its path is above or below "path", or is a pattern;
+ * a section that is not a <Location> can always inherit.  "location" is the
+ * path of the <Location> that contains the directives d, or NULL if these are
+ * in none or in one with a pattern.
  */
 static int is_outer(apr_pool_t *p, const ap_directive_t *d,
                     const char *location, const char *path, unsigned kinds)
@@ -267,8 +268,8 @@ static int add_document(server_rec *s, const char *path, mod_mcp_dir_t *dir)
     return 1;
 }
 
-/* Returns 1 if a path of MCPBackend or MCPRoute is that of the section, or is
- * below. */
+/* Returns 1 if MCPBackend or MCPRoute names the path of the section, or a path
+ * below it. */
 static int has_backend(const char *path)
 {
     const char **backends;

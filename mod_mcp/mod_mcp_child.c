@@ -77,11 +77,11 @@ static void on_term(int sig, siginfo_t *info, void *context)
 }
 
 /*
- * Installs a handler of SIGTERM for a graceful stop.  During that, an MPM with
- * threads ignores its parent, including the SIGTERM that the parent sends to
- * children of all generations when it stops or restarts immediately.  Without
- * this handler, running calls would delay the stop until the parent kills the
- * child.
+ * Installs a handler of SIGTERM for a graceful stop.  If the parent stops or
+ * restarts immediately meanwhile, it sends SIGTERM to children of all
+ * generations.  But a child of an MPM with threads ignores its parent during
+ * its graceful stop.  Without this handler, running calls would delay the stop
+ * until the parent kills the child.
  */
 static void watch_term(void)
 {

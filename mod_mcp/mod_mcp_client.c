@@ -12,9 +12,9 @@
 #include "mod_mcp_worker.h"
 
 /*
- * time for which the client's own thread, while it runs a backend request,
- * leaves a response unsent in order to send it afterwards itself; later the
- * event loop sends it
+ * A response may become available while the client's own thread still runs the
+ * backend request.  If the backend request ends within this time, the thread
+ * itself sends the response; otherwise the event loop sends it.
  */
 #define PATIENCE  apr_time_from_msec(50)
 
@@ -305,7 +305,8 @@ void mod_mcp_client_take(mod_mcp_client_t *client)
     mod_mcp_poller_rest(client);
     mod_mcp_event_loop_timer(client, -1);
 
-    /* the event loop does not wait for the socket any more */
+    /* the event loop no longer polls the socket, so let the client's thread
+     * try to write */
 
     if (client->blocked) {
         client->blocked = 0;

@@ -52,13 +52,14 @@ mcp_str_t mod_mcp_config_version(void)
     return mod_mcp_str(version);
 }
 
-/* --- memory: from malloc(), because requests add sections --- */
+/* --- the memory of sections, from malloc(), because requests add some --- */
 
 static apr_status_t free_sections(void *data)
 {
     section_t *section, *next;
 
-    /* sections refer to each other: use none after the first is freed */
+    /* use no section after the first has been freed, because sections refer to
+     * each other */
 
     for (section = current.sections; section; section = next) {
         next = section->next;
@@ -74,10 +75,10 @@ static apr_status_t free_sections(void *data)
 }
 
 /*
- * Begins a new configuration, unless one has begun: loading the module creates
- * the main server's configuration before pre_config runs.  The clean-up is
- * registered after that of the module's DSO, so it runs before the module is
- * unloaded.
+ * Begins a new configuration, unless it has begun already: when httpd loads the
+ * module, it creates the main server's configuration before pre_config runs.
+ * The clean-up of the pool runs before the module is unloaded, because httpd
+ * has registered the unloading earlier.
  */
 static void begin_configuration(apr_pool_t *p)
 {
@@ -164,9 +165,10 @@ static mod_mcp_dir_t *make_dir(void)
 }
 
 /*
- * Returns NULL for .htaccess files: httpd reads them into the pool of a
- * request, and creates a section even for a directive that it rejects there.
- * check() and httpd's merging accept NULL.
+ * Returns NULL for an .htaccess file, in which no directive of this module is
+ * allowed.  httpd reads the file into the pool of a request, and creates a
+ * section even if it then rejects the directive.  check() and httpd's merging
+ * accept NULL.
  */
 void *mod_mcp_config_create_dir(apr_pool_t *p, char *dir)
 {
@@ -239,8 +241,8 @@ static mod_mcp_dir_t *merge(mod_mcp_dir_t *base, mod_mcp_dir_t *add)
 
 /*
  * httpd calls this function for nearly every request, on many threads at once.
- * Earlier results of merging are found without a lock, because new results are
- * only added to the heads of their lists.
+ * The search for an earlier result of merging needs no lock, because a result
+ * is only ever added at the head of a list, and never removed.
  */
 void *mod_mcp_config_merge_dir(apr_pool_t *p, void *base, void *add)
 {
