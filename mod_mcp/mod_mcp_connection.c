@@ -48,7 +48,7 @@ int mod_mcp_connection_can_suspend(mod_mcp_client_t *client)
 {
     conn_rec *c = client->c;
 
-    /* an internal redirect does not support SUSPENDED; neither does httpd's
+    /* httpd does not support SUSPENDED after an internal redirect, nor in its
      * loop over the requests of a connection with clogging filters */
 
     return mod_mcp_child.async && c->cs && !c->master && !client->r->prev
@@ -70,8 +70,9 @@ void mod_mcp_connection_announce_close(mod_mcp_client_t *client)
 }
 
 /*
- * Frees the buffer into which a request without a body was read: an empty
- * bucket of the input filter keeps it until the next read.
+ * Frees the buffer into which the head of a request was read.  If the request
+ * has no body, an empty bucket in httpd's input filter keeps this buffer until
+ * the next read, so this function reads.
  */
 static void drop_input(mod_mcp_client_t *client)
 {
@@ -83,9 +84,10 @@ static void drop_input(mod_mcp_client_t *client)
 /*
  * Returns free memory of the connection's pool to the system, because a stream
  * may be idle for hours.  The free memory is mainly the buffers into which the
- * request was read and the head was written.  APR does not report their
- * number, so BUFFERS buffers are allocated and freed; this also works if fewer
- * are free, because the pages of new ones are not touched.
+ * request was read and the head was written.  APR does not report the number
+ * of free buffers, so this function allocates BUFFERS buffers and frees them.
+ * If fewer were free, the new ones cost little, because their pages are not
+ * touched.
  */
 static void trim(conn_rec *c)
 {
@@ -135,8 +137,8 @@ void mod_mcp_connection_suspended(conn_rec *c, request_rec *r)
 
 static void suspend(mod_mcp_client_t *client)
 {
-    /* the snapshot is made now, because a later call of this request would
-     * need it while the event loop owns the request */
+    /* make the snapshot of the request now: a call that begins later needs the
+     * snapshot, but the event loop owns the request then */
 
     if (client->exchange && !client->ahead
         && mcp_exchange_is_open(client->exchange)) {
@@ -184,8 +186,9 @@ static void hold(mod_mcp_client_t *client)
 
     ap_mpm_query(AP_MPMQ_MPM_STATE, &state);
 
-    /* if the process is stopping, stop the worker here: worker and prefork run
-     * the hook child_stopping only when no thread is left */
+    /* if the process is stopping, stop the core's worker here, because the MPMs
+     * worker and prefork run the hook child_stopping only when no thread is
+     * left */
 
     if (state == AP_MPMQ_STOPPING) {
         mcp_worker_stop(mod_mcp_child.worker, 0);
@@ -285,8 +288,8 @@ static void start_call(mod_mcp_client_t *client)
     mod_mcp_client_set_state(client, MOD_MCP_LENT);
     mod_mcp_poller_add(client);
 
-    /* a response was ready before the client was LENT: no event has reported
-     * it since */
+    /* if work for the client was added before its state was LENT, notify again:
+     * mod_mcp_client_notify() only recorded the work then */
 
     if (client->todo) {
         mod_mcp_client_notify(client, client->todo);

@@ -38,15 +38,17 @@
                                            events */
 
 /*
- * interval at which the event loop checks whether a thread of the MPM has
- * finished with a connection that the thread has suspended; nearly always the
- * first check succeeds
+ * The event loop must not destroy a suspended connection while the MPM's thread
+ * that has suspended it still uses the connection.  If the thread does, the
+ * event loop checks again after this time.  Nearly always the thread has
+ * finished at the first check.
  */
 #define SETTLE   apr_time_from_msec(10)
 
 /*
- * time for which the event loop waits, after a response is complete, for the
- * client's thread to end its backend request, before it closes the connection
+ * A backend request on the client's thread may continue after the response is
+ * complete.  If it does not end within this time, the event loop shuts the
+ * connection down.
  */
 #define PATIENCE  apr_time_from_msec(500)
 
@@ -309,9 +311,9 @@ static void end_request(mod_mcp_client_t *client)
 
     unblock(client);
 
-    /* the client may have been queued again since its turn began: unqueue it,
-     * because the queues of event loop and logger both use client->next, and a
-     * client in state LOGGING is never queued */
+    /* unqueue the client, which may have been queued again since its turn
+     * began: the event loop's queue and the logger's queue both use
+     * client->next, so a client must be in one of them only */
 
     mod_mcp_lock();
     mod_mcp_event_loop_unqueue(client);
@@ -371,8 +373,9 @@ static apr_status_t transfer(mod_mcp_client_t *client, unsigned todo)
 
     if ((todo & MOD_MCP_RESPOND) && client->output == MOD_MCP_UNANSWERED) {
 
-        /* the client's thread may return too late for the next request, and
-         * the connection is closed then, see end_response() */
+        /* announce the end of the connection: the client's thread may still run
+         * a backend request when the client sends its next request, and
+         * end_response() then shuts the connection down */
 
         if (!client->suspended) {
             mod_mcp_connection_announce_close(client);
@@ -501,7 +504,8 @@ void mod_mcp_event_loop_own(mod_mcp_client_t *client)
 
     client->own = 0;
 
-    /* more work was added while the client was served, or some is left */
+    /* leave to the event loop the work that was added while the client was
+     * served, and the work that is left */
 
     if (client->state == MOD_MCP_EVENT_LOOPED && client->todo) {
         mod_mcp_event_loop_queue(client);

@@ -43,9 +43,10 @@ typedef struct {
 static int epoll_fd = -1;
 
 /*
- * The table of entries, under mod_mcp_lock().  Data of an epoll event: index
- * and generation of an entry.  With index 0: the wake-up, or in place of the
- * generation the id of a socket that belongs to no client.
+ * The table of entries, under mod_mcp_lock().  The data of an epoll event are
+ * the index and the generation of an entry.  The index 0 is used for sockets
+ * that belong to no client: in place of the generation, the event has the id of
+ * a connection to Redis, or 0 for the eventfd by which this process is woken.
  */
 static entry_t *table;
 static apr_uint32_t table_size, table_free;
@@ -157,7 +158,7 @@ void mod_mcp_poller_add(mod_mcp_client_t *client)
         return;
     }
 
-    /* makes epoll report the recorded disconnection again */
+    /* make epoll report again the disconnection that was only recorded */
 
     if (entry->resting && entry->left) {
         control(client, EPOLL_CTL_MOD, 0);
@@ -303,8 +304,9 @@ static entry_t *find_entry(const struct epoll_event *event)
  * request. */
 static void interrupt(mod_mcp_client_t *client)
 {
-    /* free the exchange now, because otherwise the core would consider a
-     * response that arrives before the event loop serves the client as sent */
+    /* if the client has disconnected, free its exchange at once: otherwise the
+     * core would count a response as sent that arrives before the event loop
+     * serves the client */
 
     if (client->todo & MOD_MCP_GONE) {
         mod_mcp_client_part(client);
@@ -325,8 +327,8 @@ static void take_event(const struct epoll_event *event)
         return;
     }
 
-    /* the connection is between two calls: its thread uses the client without
-     * mod_mcp_lock() */
+    /* only record the event if the connection is between two calls, because its
+     * thread then uses the client without mod_mcp_lock() */
 
     if (entry->resting) {
         entry->left |= (unsigned)left;

@@ -24,8 +24,8 @@
 /* --- a metadata bucket without meaning --- */
 
 /*
- * A metadata bucket makes the TLS filter send the data that it holds.  Unlike
- * a flush bucket, it does not make filters wait for the socket.
+ * Any metadata bucket makes the TLS filter send the data that the filter holds.
+ * This one, unlike a flush bucket, does not make filters wait for the socket.
  */
 
 static apr_status_t nudge_read(apr_bucket *b, const char **str,
@@ -92,8 +92,8 @@ void mod_mcp_stream_bye(mod_mcp_client_t *client)
 {
     conn_rec *c = client->c;
 
-    /* nothing can block: all earlier data has been sent, so the socket has
-     * room */
+    /* the filters cannot block: all earlier data has been sent, so the socket
+     * has room */
 
     APR_BRIGADE_INSERT_TAIL(client->bb, ap_bucket_eoc_create(c->bucket_alloc));
     ap_pass_brigade(c->output_filters, client->bb);
@@ -147,9 +147,9 @@ void mod_mcp_stream_head(mod_mcp_client_t *client)
     ends_first = mcp_exchange_ends_first(client->exchange);
     mod_mcp_unlock();
 
-    /* the connection will be suspended, or its thread still runs the backend
-     * request when the response ends: no thread will read its next request, so
-     * announce that the server closes it */
+    /* announce that the server closes the connection, if no thread will read
+     * the next request: because the connection will be suspended, or because
+     * its thread will still run the backend request when the response ends */
 
     if (ends_first || (lasts && mod_mcp_connection_can_suspend(client))) {
         mod_mcp_connection_announce_close(client);

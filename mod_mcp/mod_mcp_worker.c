@@ -98,8 +98,8 @@ static mcp_log_level_e env_log_level(server_rec *s)
 /* --- start and end --- */
 
 /*
- * Callback of the worker: actions are available.  Does nothing, because
- * mod_mcp_unlock() carries out all actions.
+ * Callback of the core for new actions in the worker's queue.  Does nothing,
+ * because mod_mcp_unlock() carries out all actions.
  */
 static void ready(void *ctx)
 {
@@ -176,8 +176,8 @@ void mod_mcp_worker_exit(void)
     mcp_store_detach(&mod_mcp_child.store);
     mcp_free_list_clear(&mod_mcp_child.free_list);
 
-    /* the worker is not destroyed, because calls refer to it that wait for
-     * client input or for published messages; they end with the process */
+    /* the worker is not destroyed, because calls that wait for client input or
+     * for published messages refer to the worker; they end with the process */
 
     pthread_mutex_unlock(&lock);
 
@@ -192,8 +192,8 @@ static void act(const mcp_action_t *action)
 
     client = action->exchange ? mcp_exchange_glue(action->exchange) : NULL;
 
-    /* an action for an earlier exchange of the connection: the client may
-     * already serve the next request */
+    /* do not use the client for an action of an earlier exchange of the
+     * connection: the client may already serve the next request */
 
     if (client && client->exchange != action->exchange) {
         client = NULL;
@@ -269,8 +269,8 @@ int mod_mcp_drain(void)
         }
     }
 
-    /* let the event loop wake at the next deadline; at once if a wake-up is
-     * pending */
+    /* make the event loop run at the core's next deadline, or at once if a
+     * wake-up of this process is still pending */
 
     mod_mcp_event_loop_before(woken ? 0
                                     : mcp_worker_deadline(child->worker, NULL));
@@ -330,8 +330,8 @@ static void wait_until(mod_mcp_cond_t *cond, apr_time_t when)
 
 void mod_mcp_wait(mod_mcp_cond_t *cond, apr_interval_time_t timeout)
 {
-    /* return at once if actions were carried out: the caller may be waiting
-     * for an effect of these actions */
+    /* do not wait if actions were carried out: the caller may be waiting for an
+     * effect of these actions, which has occurred already */
 
     if (mod_mcp_drain()) {
         return;
