@@ -18,9 +18,9 @@
 #include "mcp_zone.h"
 
 /*
- * Contexts of directives: anywhere but in .htaccess files, whose configuration
- * ends with the request.  If AllowOverrideList permits a directive there,
- * mod_mcp_config_create_dir() returns no section.
+ * The contexts of directives: all but .htaccess files, whose configuration is
+ * freed with the request.  AllowOverrideList can permit a directive there
+ * nevertheless; check() then rejects the directive.
  */
 #define SECTIONS  (RSRC_CONF|ACCESS_CONF)
 
@@ -28,8 +28,8 @@
 #define THREADS_MAX    1024
 
 /*
- * Returns an error message if the directive is in an .htaccess file, else
- * NULL.
+ * Returns an error message if the directive is in an .htaccess file, where dir
+ * is NULL; otherwise returns NULL.
  */
 static const char *check(cmd_parms *cmd, mod_mcp_dir_t *dir)
 {
@@ -258,9 +258,10 @@ static const char *set_hold(cmd_parms *cmd, void *dir, const char *arg)
 /* --- sections --- */
 
 /*
- * Returns an error message if a directive of MCP servers is not in a <Location>
- * with a plain path; or if another <Location> with the same path has another
- * value of MCPUpstream; else NULL.
+ * Checks the section that contains MCPUpstream or a related directive.  Returns
+ * an error message if the section is not a <Location> with a plain path, or if
+ * another <Location> with the same path has another value of MCPUpstream.
+ * Otherwise returns NULL.
  */
 static const char *check_upstream(cmd_parms *cmd, mod_mcp_dir_t *dir)
 {

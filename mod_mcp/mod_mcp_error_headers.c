@@ -104,8 +104,9 @@ static int collect_value(void *data, const char *name, const char *value)
 }
 
 /*
- * Writes the header lines WWW-Authenticate: "values" with "other" in place of
- * the value number "which", or after all if "which" is their number.
+ * Sets the header lines WWW-Authenticate to the list "values", in which "other"
+ * replaces the value with the index "which".  If "which" is the length of the
+ * list, adds "other" at the end.
  */
 static void replace(request_rec *r, const apr_array_header_t *values,
                     size_t which, const char *other)

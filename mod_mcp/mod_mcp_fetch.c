@@ -31,13 +31,14 @@
 #include "util_filter.h"
 
 /*
- * environment variable that, set in a backend's section, enables access log
- * lines for its requests; the value "arguments" adds the arguments of the call
+ * If the section of a backend sets this environment variable, calls of the
+ * backend get access log lines.  The value "arguments" adds the arguments of
+ * the call.
  */
 #define LOG_VARIABLE  "mcp-log"
 
-/* maximum size of pending output, bytes: more than most responses have, little
- * enough to copy */
+/* maximum size of output that put_pending() copies and keeps, bytes; most
+ * responses are smaller */
 #define PENDING_OUT   4096
 
 /* size of the memory for mod_logio, bytes: more than mod_logio stores for a
@@ -390,8 +391,9 @@ static int capture_bucket(mod_mcp_backend_request_t *req, apr_bucket *b)
         }
     }
 
-    /* mod_proxy_http flushes the head of a stream that has no event yet.  The
-     * core has no use for the head of another response without its body. */
+    /* mod_proxy_http sends a flush after the head of a stream that has no event
+     * yet: pass the head of the stream to the core.  The head of any other
+     * response is passed together with the body. */
 
     else if (APR_BUCKET_IS_FLUSH(b) && req->phase == MOD_MCP_SILENT
              && req->kind == MCP_BACKEND_REQUEST_LISTEN) {
@@ -598,9 +600,9 @@ static request_rec *make_internal_request(mod_mcp_backend_request_t *req,
 /* --- the outcome --- */
 
 /*
- * Passes an error response of the server itself to the core as the call's
- * response.  The text of the call's response is the status line, because error
- * pages are meant for people.
+ * Passes an error that httpd itself has generated, with the status rc, to the
+ * core as the backend's response.  The body is the status line instead of the
+ * error page, because error pages are meant for people.
  */
 static mcp_fault_e feed_own(mod_mcp_backend_request_t *req, int rc)
 {
@@ -757,8 +759,8 @@ mcp_fault_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail)
 
     rc = ap_process_request_internal(r);
 
-    /* the call may have been cancelled while it waited: for a thread or, with
-     * prefork, for the end of another call */
+    /* the call may have been cancelled while the backend request waited for a
+     * thread or, with prefork, for the end of another backend request */
 
     if (rc == OK && mod_mcp_proxy_is_aborted(req)) {
         current = NULL;

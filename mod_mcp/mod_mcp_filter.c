@@ -11,15 +11,16 @@
 #include "util_filter.h"
 
 /*
- * maximum of mod_mcp_filter_piece(), bytes; minimum that FlushMaxThreshold / 2
- * must allow, otherwise filters count as blocking
+ * Pieces that are passed to filters have at most PIECE bytes.  If half of
+ * FlushMaxThreshold is less than PIECE_MIN bytes, filters count as blocking.
  */
 #define PIECE      32768
 #define PIECE_MIN  2048
 
 /*
- * Filters of httpd that wait only for the socket, and only if a flush requests
- * it, and that hold no data back after a metadata bucket.
+ * Filters of httpd that do not block: they wait for nothing but the socket, and
+ * only because of a flush bucket.  After a metadata bucket they hold no data
+ * back.
  */
 static const char *const prompt_names[] = {
     "BYTERANGE", "CONTENT_LENGTH", "HTTP_HEADER", "HTTP_OUTERROR", "CHUNK",

@@ -159,7 +159,7 @@ static int handle_client(request_rec *r, int publish)
         return HTTP_SERVICE_UNAVAILABLE;
     }
 
-    /* requests for byte ranges do not apply to responses of calls */
+    /* ignore the header Range, which has no meaning for responses of calls */
 
     ap_remove_output_filter_byhandle(r->output_filters, "byterange");
 

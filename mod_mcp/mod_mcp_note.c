@@ -22,9 +22,9 @@
 static char names[MCP_VARIABLE_COUNT][NAME_SIZE];
 
 /*
- * The type of apr_table_setn() and apr_table_addn().  Setting compares names
- * that share their first four bytes; adding skips the comparison, for notes
- * that are not there yet.
+ * The type of apr_table_setn() and apr_table_addn().  Notes that are not in the
+ * table yet are added, because apr_table_setn() would compare each name with
+ * all names that share its first four bytes.
  */
 typedef void put_t(apr_table_t *table, const char *name, const char *value);
 

@@ -30,8 +30,9 @@ static apr_socket_t *take_socket(mod_mcp_backend_request_t *req)
 }
 
 /*
- * Shuts down the socket to the backend, if the caller is the first to take it:
- * either ABORT, or the thread that runs the backend request.
+ * Takes the socket to the backend and shuts it down.  Both the action ABORT and
+ * the thread that runs the backend request take the socket; the later one finds
+ * none, and does nothing.
  */
 static void shut(mod_mcp_backend_request_t *req)
 {
@@ -61,10 +62,10 @@ void mod_mcp_proxy_spare(request_rec *r)
 }
 
 /*
- * Makes the socket available to ABORT, without mod_mcp_lock(): either ABORT
- * finds the socket, or this function detects that ABORT was carried out, and
- * shuts the socket down.  Returns the backend request of the current thread,
- * or NULL.
+ * Makes the socket available to the action ABORT, without mod_mcp_lock().  If
+ * ABORT was carried out earlier and so did not find the socket, this function
+ * shuts the socket down.  Returns the backend request that the current thread
+ * runs, or NULL.
  */
 static mod_mcp_backend_request_t *enter(conn_rec *c)
 {
@@ -83,8 +84,8 @@ static mod_mcp_backend_request_t *enter(conn_rec *c)
 }
 
 /*
- * Silences the log of the internal request, because the handler would log the
- * end of its connection as an error of the backend.
+ * Silences the log of the internal request, because mod_proxy would log the
+ * end of its connection to the backend as an error of the backend.
  */
 static void silence(request_rec *r)
 {

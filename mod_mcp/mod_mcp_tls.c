@@ -137,9 +137,9 @@ static authz_status require_verified(request_rec *r, const char *line,
 
 /*
  * Replaces mod_ssl's authorization providers.  Called in pre_config, when
- * mod_ssl is loaded and no Require directive has been read.  If a replacement
- * is still registered, leaves it alone; otherwise it would call itself without
- * end.
+ * mod_ssl is loaded and no Require directive has been read.  A replacement that
+ * is registered already is not replaced again, because it would then call
+ * itself without end.
  */
 void mod_mcp_tls_init(apr_pool_t *pconf)
 {
