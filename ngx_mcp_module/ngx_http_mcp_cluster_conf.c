@@ -506,9 +506,9 @@ ngx_http_mcp_cluster_finish_zone(ngx_conf_t *cf,
 
 /*
  * Rejects endpoint n if an earlier endpoint of the zone has the same identity,
- * because other nodes could not distinguish the two.  An "if" or
- * "limit_except" block may have the identity of its location; such a block is
- * recognized by its file and line, which are those of the location.
+ * because other nodes could not distinguish these endpoints.  An "if" or
+ * "limit_except" block may have the identity of its location: the block and the
+ * location have the same file and line.
  */
 static ngx_int_t
 ngx_http_mcp_cluster_is_unique(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf,

@@ -351,8 +351,8 @@ ngx_http_mcp_error_headers_too_large(ngx_http_request_t *r)
     clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
     h = r->headers_in.content_length;
 
-    /* use the header: content_length_n is the number of bytes left to
-     * discard */
+    /* use the header Content-Length, because content_length_n is only the
+     * number of bytes that nginx still has to discard */
 
     len = h ? ngx_atoof(h->value.data, h->value.len) : NGX_ERROR;
     max = clcf->client_max_body_size;

@@ -17,9 +17,9 @@ void ngx_http_mcp_request_init_process(void);
  * Creates a request for a backend on its connection c. end() is the handler of
  * the request's clean-up; its argument is req.
  *
- * Returns NULL if memory is out, or if nginx rejects a header line.  Then
- * c->destroyed is 1 if the connection has been closed and the clean-up has
- * run; otherwise the caller closes the connection and ends the backend
+ * Returns NULL if memory is out, or if nginx rejects a header line.  If
+ * c->destroyed is 1 after this, the connection has been closed and end() has
+ * run.  Otherwise the caller must close the connection and end the backend
  * request.
  */
 ngx_http_request_t *ngx_http_mcp_request_create(ngx_connection_t *c,

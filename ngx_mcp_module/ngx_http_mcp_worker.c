@@ -56,8 +56,8 @@ static void ngx_http_mcp_worker_run_queue_handler(ngx_event_t *ev);
 /* --- event methods --- */
 
 /*
- * Returns 1 for an event method that nginx can use with internal connections:
- * one that does not register or remove events marked as "active".
+ * Returns 1 for an event method that nginx can use with internal connections,
+ * because the method neither registers nor removes events marked as "active".
  */
 static ngx_uint_t
 ngx_http_mcp_worker_suits(u_char *method)
