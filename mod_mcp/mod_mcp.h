@@ -2,8 +2,9 @@
 
 /*
  * Declarations for all files of the Apache glue.  The protocol itself is in
- * shared/; the glue connects it to httpd.  Each file has a header of its own
- * name, but smaller ones share the header of their subject:
+ * shared/; the glue connects the protocol to httpd.  Most files have a header
+ * of the same name; the functions of some small files are declared in the
+ * header of a related file:
  *
  *   mod_mcp.c             hooks
  *

@@ -10,10 +10,10 @@
  * run backend requests: they are reserved for requests without a backend,
  * because clients need them to resume their streams.
  *
- * A stream of an MCP server (MCP_BACKEND_REQUEST_LISTEN) needs a thread as long
- * as calls that may get requests on it.  So such streams have at most half of
- * the module's threads, and responses to these requests
- * (MCP_BACKEND_REQUEST_RESPONSE) are the first ones in the queue.
+ * An MCP server may send requests for a running call on a separate stream
+ * (MCP_BACKEND_REQUEST_LISTEN), which needs a thread during the call.  Such
+ * streams have at most half of the module's threads.  The responses to these
+ * requests (MCP_BACKEND_REQUEST_RESPONSE) go to the front of the queue.
  */
 
 #include "mod_mcp_backend_threads.h"
@@ -30,7 +30,7 @@
 
 #include <unistd.h>
 
-/* time that backend requests may continue after an immediate stop */
+/* time for which an immediate stop waits for the end of backend requests */
 #define MERCY  apr_time_from_sec(1)
 
 /* all variables below: under mod_mcp_lock() */

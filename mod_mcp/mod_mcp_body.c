@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reads a request's body completely into memory of the core: directly, if the
- * Content-Length is small; otherwise by way of a brigade.
+ * Reads a request's body completely into memory of the core.  A body with a
+ * small Content-Length is read there directly; any other body is collected in a
+ * brigade and then copied.
  */
 
 #include "mod_mcp_connection.h"

@@ -55,14 +55,14 @@ static void on_term(int sig, siginfo_t *info, void *context)
     uint64_t one = 1;
     int before = errno;
 
-    /* a signal from this process is ignored: by it the MPM wakes its own
+    /* ignore a signal from this process itself, with which the MPM wakes its
      * threads */
 
     if (info->si_pid != getpid()) {
         __atomic_store_n(&termed, 1, __ATOMIC_RELEASE);
 
         if (write(mod_mcp_child.wakeup_fd, &one, sizeof(one)) == -1) {
-            /* the counter of the eventfd is full: a wake-up is pending */
+            /* ignore a full counter of the eventfd: a wake-up is pending then */
         }
     }
 
@@ -190,7 +190,8 @@ void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful)
         return;
     }
 
-    /* prefork ends a process in a signal handler, see child_exit() */
+    /* prefork runs this hook in a signal handler: if the interrupted function
+     * holds the lock of mod_mcp_lock(), end the process without clean-up */
 
     if (!mod_mcp_child.threaded && !mod_mcp_can_lock()) {
         _exit(0);

@@ -5,10 +5,11 @@
  *
  * A call's backend request runs on the thread of the client's request, like
  * any proxied request.  That thread is occupied until the backend has
- * finished.  Output that cannot wait is sent by the event loop, or by the
- * thread itself when it has just received it.  When no backend request is left
- * and the stream continues, the connection is suspended.  Where that is
- * impossible (other MPMs, HTTP/2), the thread waits.
+ * finished.  Meanwhile the thread sends the output that it has just received
+ * from the backend, and the event loop sends other output that cannot wait.
+ * When no backend request is left and the stream continues, the connection is
+ * suspended.  If it cannot be suspended (other MPMs than event, HTTP/2), the
+ * thread waits.
  */
 
 #include "mod_mcp_connection.h"

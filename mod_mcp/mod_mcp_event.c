@@ -39,16 +39,16 @@ struct mod_mcp_event_t {
     int suspended;
 };
 
-/* time after which a thread counts as finished with a connection that it has
- * suspended, if the layout of the MPM's data is unknown; in practice long
- * enough */
+/* If the layout of the MPM's data is unknown, a connection counts as released
+ * by the thread that has suspended it when this time has passed.  In practice
+ * threads need much less. */
 #define SETTLE  apr_time_from_sec(1)
 
 /*
- * Bytes of the data that internal connections have for the MPM.  With every
- * request, also after internal redirects, the MPM stores a pointer there
- * (event_post_read_request(): cs->sc).  An event_conn_state_t has 136 bytes in
- * 2.4.63, and that member is its sixth word.
+ * Size of the memory that an internal connection has for the MPM's data, bytes.
+ * With every request, also after internal redirects, the MPM stores a pointer
+ * in this memory (event_post_read_request(): cs->sc).  In 2.4.63 the pointer
+ * is the sixth word of an event_conn_state_t, which has 136 bytes.
  */
 #define PART  1024
 

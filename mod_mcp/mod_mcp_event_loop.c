@@ -312,8 +312,8 @@ static void end_request(mod_mcp_client_t *client)
     unblock(client);
 
     /* unqueue the client, which may have been queued again since its turn
-     * began: the event loop's queue and the logger's queue both use
-     * client->next, so a client must be in one of them only */
+     * began: a client must be in one queue only, because the queues of the
+     * event loop and of the logger both use client->next */
 
     mod_mcp_lock();
     mod_mcp_event_loop_unqueue(client);

@@ -29,9 +29,10 @@ void mod_mcp_event_loop_timer(mod_mcp_client_t *client,
     apr_interval_time_t after);
 
 /*
- * For the client's own thread, after its backend request has received data:
- * carries out the core's actions and sends the resulting output itself, which
- * saves waking the event loop.  Calls mod_mcp_unlock() while it sends.
+ * Called by the client's own thread when its backend request has received data:
+ * carries out the core's actions and sends the resulting output on this thread,
+ * which saves waking the event loop.  Releases the lock of mod_mcp_lock() while
+ * sending.
  */
 void mod_mcp_event_loop_own(mod_mcp_client_t *client);
 

@@ -16,7 +16,8 @@ int mod_mcp_map_find(request_rec *r);
 
 /*
  * Hook map_to_storage: applies <Directory> and <Files> sections to a request
- * that mod_mcp_map_find() has marked, by its name only.
+ * that mod_mcp_map_find() has marked, by its file name and without access to
+ * the file system.
  */
 int mod_mcp_map(request_rec *r);
 

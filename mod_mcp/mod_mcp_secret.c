@@ -55,8 +55,8 @@ int mod_mcp_secret_hide(request_rec *r)
 
     mod_mcp_request(r)->target = apr_pstrdup(r->pool, r->unparsed_uri);
 
-    /* mask all, because after an internal redirect logs contain the first
-     * request */
+    /* mask all requests of a chain of internal redirects, because logs contain
+     * the first one */
 
     for (prev = r; prev; prev = prev->prev) {
         mask_request(endpoint, prev);

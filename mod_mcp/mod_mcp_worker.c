@@ -330,8 +330,8 @@ static void wait_until(mod_mcp_cond_t *cond, apr_time_t when)
 
 void mod_mcp_wait(mod_mcp_cond_t *cond, apr_interval_time_t timeout)
 {
-    /* do not wait if actions were carried out: the caller may be waiting for an
-     * effect of these actions, which has occurred already */
+    /* do not wait if actions were carried out: the effect that the caller waits
+     * for may have occurred already */
 
     if (mod_mcp_drain()) {
         return;
