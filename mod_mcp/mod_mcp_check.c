@@ -16,8 +16,9 @@
 
 #include "apr_fnmatch.h"
 
-/* a warning is logged if a child of the event MPM accepts fewer connections
- * than BUSY_MIN while calls run, or if ThreadsPerChild is below THREADS_MIN */
+/* mod_mcp_check_mpm() logs a warning if a child of the event MPM accepts fewer
+ * than BUSY_MIN connections while calls run, or if ThreadsPerChild is below
+ * THREADS_MIN */
 #define BUSY_MIN     256
 #define THREADS_MIN  8
 

@@ -62,7 +62,7 @@ static void on_term(int sig, siginfo_t *info, void *context)
         __atomic_store_n(&termed, 1, __ATOMIC_RELEASE);
 
         if (write(mod_mcp_child.wakeup_fd, &one, sizeof(one)) == -1) {
-            /* ignore a full counter of the eventfd: a wake-up is pending then */
+            /* the counter of the eventfd is full, so a wake-up is pending */
         }
     }
 

@@ -49,7 +49,7 @@ static int is_push(const apr_bucket *b)
 
 /*
  * Returns 1 if a brigade contains only the head of a response.  httpd passes
- * the head in a brigade of its own before the data; this filter holds the head
+ * the head in a separate brigade before the data; this filter holds the head
  * back, so that head and data share a packet.  Transient data, for example from
  * TLS, is not a head, because it does not live until the next brigade.
  */

@@ -353,8 +353,8 @@ ngx_http_mcp_worker_exit_process(ngx_cycle_t *cycle)
 
         zones[i]->ready = 0;
 
-        /* nothing uses the worker after this: requests that a fast shutdown
-         * leaves behind never run again */
+        /* destroy the worker, which nothing uses after this: requests that a
+         * fast shutdown leaves behind never run again */
 
 #if (MCP_CLUSTER)
         if (zones[i]->cluster) {
