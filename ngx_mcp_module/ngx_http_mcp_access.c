@@ -47,8 +47,8 @@ ngx_http_mcp_access_is_on(ngx_command_t *cmd, void *conf)
         return *flag == 1;
     }
 
-    /* "auth_request" has its own setter, and its structure begins with the
-     * URI */
+    /* for "auth_request", which has its own setter, the URI is the first member
+     * of its module's structure; "off" leaves the URI empty */
 
     if (ngx_strcmp(cmd->name.data, "auth_request") == 0) {
         text = conf;

@@ -340,7 +340,7 @@ ngx_http_mcp_call_resume(mcp_backend_request_t *breq)
 
     } else {
 
-        /* the upstream module continues to read the response, or ends the
+        /* let the upstream module continue to read the response, or end the
          * request */
 
         r->write_event_handler(r);

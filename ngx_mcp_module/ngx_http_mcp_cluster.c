@@ -327,7 +327,7 @@ ngx_http_mcp_cluster_connected(ngx_http_mcp_cluster_link_t *own)
 }
 
 
-/* Event handler: the attempt to connect has succeeded or failed. */
+/* Event handler: checks whether the attempt to connect has succeeded. */
 static void
 ngx_http_mcp_cluster_connect_handler(ngx_event_t *ev)
 {
@@ -443,8 +443,9 @@ ngx_http_mcp_cluster_resolve(ngx_http_mcp_cluster_link_t *own,
 
 
 /*
- * Handler of the resolver.  If it runs before ngx_resolve_name() returns,
- * ngx_resolve_name() returns NGX_OK.
+ * Handler of the resolver: connects to one of the addresses, chosen at random.
+ * If the handler runs before ngx_resolve_name() returns, that function returns
+ * NGX_OK.
  */
 static void
 ngx_http_mcp_cluster_resolved(ngx_resolver_ctx_t *ctx)
