@@ -709,8 +709,9 @@ static void cut(mod_mcp_backend_request_t *req, const char *detail)
         return;
     }
 
-    /* a thread runs the backend request, which ends at the next output of the
-     * backend, when its socket is shut down, or at a timeout */
+    /* make the thread that runs the backend request end it: the thread does so
+     * when the socket is shut down, at the next output of the backend, or at a
+     * timeout */
 
     mod_mcp_proxy_abort(req);
 

@@ -22,7 +22,7 @@
  */
 #define SMALL  16384
 
-/* more than any limit of a body's length, bytes */
+/* a length that exceeds every limit of a body's length, bytes */
 #define HUGE_BODY  ((apr_off_t)1 << 48)
 
 /* size of the pieces in which data shorter than SCRAP is collected, bytes */
@@ -251,8 +251,8 @@ static int flatten(mod_mcp_client_t *client, reader_t *reader)
 }
 
 /*
- * If an input filter changes the body, it may be shorter or longer than the
- * Content-Length.
+ * Accepts a body that is shorter or longer than the Content-Length, because
+ * input filters may have changed the body.
  */
 int mod_mcp_body_read(mod_mcp_client_t *client, mod_mcp_dir_t *dir,
                       apr_size_t *length)

@@ -62,8 +62,11 @@ static int is_location(apr_pool_t *p, const ap_directive_t *d,
     return strcmp(strcmp(args, "~") ? args : argument(p, d, 1), path) == 0;
 }
 
-/* Returns the bit of the kind of section (mcp_setup_section_e) that a
- * directive makes by SetHandler, or 0. */
+/*
+ * If a directive is SetHandler with a handler of this module, returns the kind
+ * of section (mcp_setup_section_e) that this handler makes, as a bit.
+ * Otherwise returns 0.
+ */
 static unsigned kind_of(apr_pool_t *p, const ap_directive_t *d)
 {
     const char *handler;
@@ -88,8 +91,8 @@ static unsigned kind_of(apr_pool_t *p, const ap_directive_t *d)
 }
 
 /*
- * Returns the kinds of sections that <Location path> is, as bits.  This
- * searches the configuration tree, because httpd turns the argument of
+ * Returns the kinds of section that the handlers in <Location path> make, as
+ * bits.  Searches the configuration tree, because httpd turns the argument of
  * SetHandler into an expression, which can be evaluated only for a request.
  */
 static unsigned kinds_of(apr_pool_t *p, const ap_directive_t *d,
@@ -134,7 +137,7 @@ static int allows_override(const ap_directive_t *d)
 
 /*
  * Returns 1 if another section with a handler of this module may inherit from
- * <Location path>.  "kinds" are the handlers of <Location path> itself.  A
+ * <Location path>, whose own handlers make the kinds of section in "kinds".  A
  * <Location> can inherit if its path is above or below "path", or is a pattern;
  * a section that is not a <Location> can always inherit.  "location" is the
  * path of the <Location> that contains the directives d, or NULL if these are
@@ -287,8 +290,10 @@ static int has_backend(const char *path)
     return 0;
 }
 
-/* Warns about directives without effect in a <Location> that has the handlers
- * of "kinds", but not that of an endpoint. */
+/*
+ * Warns about directives without effect in a <Location> that is not an
+ * endpoint. "kinds" are the kinds of section that its handlers make, as bits.
+ */
 static void check_other(apr_pool_t *p, server_rec *s,
                         const core_dir_config *core, const mod_mcp_dir_t *dir,
                         unsigned kinds)

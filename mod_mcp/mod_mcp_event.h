@@ -20,7 +20,7 @@ const mod_mcp_event_t *mod_mcp_event_part(conn_rec *c, request_rec *r);
 
 /*
  * Returns 1 if the thread that suspended the connection at time "since"
- * (mod_mcp_now()) has finished with it.
+ * (mod_mcp_now()) does not use the connection any more.
  */
 int mod_mcp_event_has_left(const conn_rec *c, const mod_mcp_event_t *part,
                            apr_time_t since);

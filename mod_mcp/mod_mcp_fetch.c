@@ -696,8 +696,8 @@ static mcp_fault_e refused(mod_mcp_backend_request_t *req, int rc,
 
 /*
  * Returns 1 if a FastCGI backend has ended the request without a response, as
- * an overloaded one does.  mod_proxy_fcgi treats that as success.  Only
- * handlers that send CGI variables set GATEWAY_INTERFACE.
+ * an overloaded backend does.  mod_proxy_fcgi treats this as success.  The
+ * variable GATEWAY_INTERFACE shows that the handler has sent CGI variables.
  */
 static int is_mute(const mod_mcp_backend_request_t *req, const request_rec *r)
 {

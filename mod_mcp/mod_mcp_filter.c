@@ -77,8 +77,8 @@ static apr_size_t flush_threshold(const conn_rec *c)
     return core->flush_max_threshold;
 }
 
-/* At most half of FlushMaxThreshold, because filters write a piece at once,
- * together with the bytes that they add. */
+/* A piece has at most half the size of FlushMaxThreshold, because filters write
+ * it at once, together with the bytes that they add. */
 apr_size_t mod_mcp_filter_piece(const conn_rec *c)
 {
     apr_size_t piece = flush_threshold(c) / 2;

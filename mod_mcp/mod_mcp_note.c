@@ -154,8 +154,9 @@ int mod_mcp_note_early(request_rec *r)
 }
 
 /*
- * Sets the notes of a stream again at its end, because some variables get their
- * values only then.  The notes of other responses are complete already.
+ * Sets the notes of a request again if its response was a stream, because some
+ * variables get their values only at the end of a stream.  The notes of
+ * requests with other responses are already complete.
  */
 int mod_mcp_note_log(request_rec *r)
 {

@@ -27,8 +27,8 @@ int mod_mcp_path_is_pattern(const core_dir_config *core);
 const char *mod_mcp_path_add_backend(cmd_parms *cmd, const char *target);
 
 /*
- * Returns the paths of all backends, and their number in *n.  They contain no
- * escapes, dot segments or doubled slashes.
+ * Returns the paths of all backends, and their number in *n.  The paths contain
+ * no escapes, dot segments or doubled slashes.
  */
 const char **mod_mcp_path_backends(int *n);
 
