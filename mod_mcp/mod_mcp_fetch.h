@@ -143,8 +143,8 @@ void mod_mcp_proxy_register(void);
  */
 void mod_mcp_proxy_abort(mod_mcp_backend_request_t *req);
 
-/* Returns 1 if the core has ended the backend request by the action ABORT.
- * Any thread may call this. */
+/* Returns 1 if mod_mcp_proxy_abort() was called for the backend request.  Any
+ * thread may call this. */
 int mod_mcp_proxy_is_aborted(mod_mcp_backend_request_t *req);
 
 /*

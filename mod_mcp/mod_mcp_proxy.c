@@ -140,8 +140,8 @@ static apr_status_t output(ap_filter_t *f, apr_bucket_brigade *bb)
 
 /*
  * Hook pre_connection.  Adds the filters to each connection to a backend,
- * because mod_proxy keeps connections, and a call may get one that another
- * request has opened.
+ * because mod_proxy reuses connections, and a call may get a connection that
+ * another request has opened.
  */
 static int add_filters(conn_rec *c, void *csd)
 {
@@ -155,7 +155,8 @@ static int add_filters(conn_rec *c, void *csd)
 
 void mod_mcp_proxy_register(void)
 {
-    /* outside of mod_ssl's filters, so that TLS handshakes are included */
+    /* register the filters outside of mod_ssl's filters, so that ABORT can also
+     * end TLS handshakes */
 
     input_filter = ap_register_input_filter("MCP_PROXY_INPUT", input, NULL,
                                             AP_FTYPE_CONNECTION);
