@@ -70,9 +70,9 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_quick_handler(mod_mcp_document_find, NULL, NULL,
                           APR_HOOK_REALLY_FIRST);
 
-    /* mod_mcp_fetch_check_access() runs in both hooks, because httpd does not
-     * always run access_checker: neither with "Satisfy Any", nor after an
-     * internal redirect within one section */
+    /* mod_mcp_fetch_check_access() runs in both hooks, because httpd skips
+     * access_checker with "Satisfy Any", and after an internal redirect within
+     * one section */
 
     ap_hook_access_checker(mod_mcp_fetch_check_access, NULL, NULL,
                            APR_HOOK_FIRST);

@@ -12,8 +12,8 @@
 #include "mod_mcp_config.h"
 #include "mod_mcp_worker.h"
 
-/* data of a bucket that is shorter than this, bytes, is copied, so that the
- * bucket can be freed */
+/* data of a bucket that is shorter than this, bytes, is copied, because many
+ * short buckets would take far more memory than their data */
 #define SCRAP  256
 
 /*

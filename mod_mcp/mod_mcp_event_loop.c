@@ -313,7 +313,8 @@ static void end_request(mod_mcp_client_t *client)
 
     /* unqueue the client, which may have been queued again since its turn
      * began: a client must be in one queue only, because the queues of the
-     * event loop and of the logger both use client->next */
+     * event loop and of the logger both use client->next.  In state LOGGING, a
+     * client is not queued again. */
 
     mod_mcp_lock();
     mod_mcp_event_loop_unqueue(client);
