@@ -541,7 +541,8 @@ static mod_mcp_backend_request_t *prepare_request(mcp_backend_request_t *breq,
 
     if (snapshot && breq->target >= mcp_setup_targets(snapshot->dir->setup)) {
         mcp_backend_request_end(breq, MCP_FAULT_NO_BACKEND,
-                                "the location has no such backend");
+                                "the configuration of the location "
+                                "lacks this backend");
         return NULL;
     }
 
@@ -630,13 +631,14 @@ static const char *exceeds_streams(const mcp_backend_request_t *breq)
     }
 
     if (single) {
-        return "the MPM has no threads";
+        return "a GET stream needs a thread, which this MPM lacks: use the "
+               "event or the worker MPM";
     }
 
     return count_streams(running) + count_streams(queue_head)
            < thread_limit() / 2
-           ? NULL : "such streams have half of the threads of a process: raise "
-                    "MCPThreads";
+           ? NULL : "GET streams of MCP servers use half of the threads of "
+                    "this process: raise MCPThreads";
 }
 
 void mod_mcp_backend_threads_prepare(mcp_backend_request_t *breq,
@@ -664,10 +666,10 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
 
     if (exceeds_share(breq)) {
         mcp_backend_request_refuse(breq,
-                                   "the caller already uses half of the "
-                                   "threads that other callers do not use: "
-                                   "raise MCPThreads, or set MCPQuotaStreams "
-                                   "to a number or \"off\"");
+                                   "the calls of this caller use their share "
+                                   "of the threads, half of those that other "
+                                   "callers leave: raise MCPThreads, or set "
+                                   "MCPQuotaStreams to a number or \"off\"");
         return;
     }
 
@@ -694,7 +696,8 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
     if (thread_start() != APR_SUCCESS) {
         dequeue(req);
         request_end(req, MCP_FAULT_BACKEND_FAILED,
-                    "cannot start a thread for the backend call");
+                    "cannot start a thread for the backend call: raise the "
+                    "system's limit of threads");
         request_free(req);
     }
 }

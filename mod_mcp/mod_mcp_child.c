@@ -117,7 +117,9 @@ void mod_mcp_child_woken(void)
     if (read(child->wakeup_fd, &count, sizeof(count)) == -1 && errno != EAGAIN)
     {
         ap_log_error(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
-                     child->server, "mod_mcp: read() from the eventfd failed");
+                     child->server,
+                     "mod_mcp: read() from the eventfd that wakes this "
+                     "process failed");
     }
 
     mod_mcp_worker_woken();
@@ -263,8 +265,8 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s)
 
     if (rv != APR_SUCCESS) {
         ap_log_error(APLOG_MARK, APLOG_ERR, rv, s,
-                     "mod_mcp: cannot initialize this process: its endpoints "
-                     "answer 503");
+                     "mod_mcp: cannot initialize this process, so its "
+                     "endpoints answer 503");
         return;
     }
 

@@ -241,7 +241,8 @@ static void log_change(const conn_rec *c, const char *now, const char *was)
 {
     if (now != was) {
         ap_log_cerror(APLOG_MARK, APLOG_TRACE1, 0, c,
-                      "mcp: connection %ld: now %s, was %s", c->id, now, was);
+                      "mcp: state of connection %ld: now %s, was %s", c->id,
+                      now, was);
     }
 }
 

@@ -615,7 +615,7 @@ static const char *set_max_body(cmd_parms *cmd, void *conf, const char *arg)
 static const char *reject_renamed(cmd_parms *cmd, void *config,
     const char *args)
 {
-    return apr_psprintf(cmd->pool, "%s is now %s", cmd->cmd->name,
+    return apr_psprintf(cmd->pool, "%s was renamed: write %s", cmd->cmd->name,
                         (const char *)cmd->info);
 }
 

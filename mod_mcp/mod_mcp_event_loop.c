@@ -80,8 +80,8 @@ static void wake_up(void)
         && errno != EAGAIN) {
         ap_log_error(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
                      mod_mcp_child.server,
-                     "mod_mcp: write() to the eventfd of the event loop "
-                     "failed");
+                     "mod_mcp: write() to the eventfd that wakes the event "
+                     "loop failed");
     }
 }
 

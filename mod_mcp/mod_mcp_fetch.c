@@ -752,7 +752,8 @@ mcp_fault_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail)
     int rc;
 
     ap_log_rerror(APLOG_MARK, APLOG_DEBUG, 0, r,
-                  "mcp: backend call %s, %" APR_SIZE_T_FMT " bytes",
+                  "mcp: calls the backend %s with a body of %" APR_SIZE_T_FMT
+                  " bytes",
                   req->target, req->length);
 
     current = req;

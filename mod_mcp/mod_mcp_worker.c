@@ -120,7 +120,8 @@ static int attach(void)
 
     if (child->worker == NULL) {
         ap_log_error(APLOG_MARK, APLOG_ERR, 0, child->server,
-                     "mod_mcp: cannot attach to MCPStore");
+                     "mod_mcp: this process cannot attach to MCPStore, so its "
+                     "endpoints answer 503");
     }
 
     return child->worker != NULL;

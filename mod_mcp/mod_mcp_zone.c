@@ -70,15 +70,15 @@ static int format_region(server_rec *s)
 
     case MCP_ERR_CONFIG:
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "MCPStore: the store cannot have %" APR_SIZE_T_FMT
-                     " bytes: it is too small or too large",
+                     "MCPStore: %" APR_SIZE_T_FMT " bytes are too few or too "
+                     "many: set another size",
                      retained->size);
         break;
 
     default:
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "MCPStore: a lock for shared memory could not be "
-                     "created, or OpenSSL returned no random bytes");
+                     "MCPStore: the system lacks a lock for shared memory, or "
+                     "OpenSSL returned no random bytes");
         break;
     }
 
@@ -98,8 +98,8 @@ static int make_region(server_rec *s, apr_size_t size)
     rv = apr_shm_create(&shm, 64 + head + size, NULL, s->process->pool);
     if (rv != APR_SUCCESS) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, rv, s,
-                     "MCPStore: cannot get %" APR_SIZE_T_FMT " bytes of "
-                     "shared memory", size);
+                     "MCPStore: the system has no %" APR_SIZE_T_FMT " bytes of "
+                     "shared memory: set a smaller size", size);
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 
@@ -130,8 +130,9 @@ static int have_region(server_rec *s, apr_size_t size)
 
     if (retained->size != size) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "MCPStore keeps its %" APR_SIZE_T_FMT " bytes until the "
-                     "server is stopped and started anew", retained->size);
+                     "MCPStore was resized, but keeps its %" APR_SIZE_T_FMT
+                     " bytes until the next start: stop and start the server",
+                     retained->size);
     }
 
     return OK;
@@ -159,7 +160,7 @@ static int make_wakeup_fds(server_rec *s)
         fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
         if (fd == -1) {
             ap_log_error(APLOG_MARK, APLOG_EMERG, APR_FROM_OS_ERROR(errno), s,
-                         "mod_mcp: eventfd() failed");
+                         "mod_mcp: cannot create an eventfd for each process");
             return HTTP_INTERNAL_SERVER_ERROR;
         }
 
@@ -253,7 +254,8 @@ static void wake_process(void *ctx, unsigned other)
         && errno != EAGAIN) {
         ap_log_error(APLOG_MARK, APLOG_ERR, APR_FROM_OS_ERROR(errno),
                      mod_mcp_child.server,
-                     "mod_mcp: write() to the eventfd of slot %u failed",
+                     "mod_mcp: write() to the eventfd of slot %u failed: "
+                     "another process was not woken",
                      other);
     }
 }

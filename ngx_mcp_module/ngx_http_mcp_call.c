@@ -91,7 +91,8 @@ ngx_http_mcp_call_invoke(mcp_backend_request_t *breq, ngx_http_request_t *r)
 
     if (breq->target >= mcp_setup_targets(mlcf->setup)) {
         mcp_backend_request_end(breq, MCP_FAULT_NO_BACKEND,
-                                "the location has no such backend");
+                                "the configuration of the location "
+                                "lacks this backend");
         return;
     }
 
@@ -244,7 +245,8 @@ ngx_http_mcp_call_start(mcp_backend_request_t *breq, ngx_connection_t *c,
     }
 
     ngx_log_debug4(NGX_LOG_DEBUG_HTTP, c->log, 0,
-                   "mcp call %V: invoke \"%V\", %uz bytes, connection %uA",
+                   "mcp call %V: calls \"%V\" with a body of %uz bytes, "
+                   "connection %uA",
                    &req->id, target, breq->body.len, c->number);
 
     ngx_http_named_location(r, target);
@@ -289,8 +291,8 @@ ngx_http_mcp_call_abort(mcp_backend_request_t *breq)
 
     ngx_http_set_log_request(c->log, r);
 
-    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0, "mcp call %V: abort",
-                   &req->id);
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0,
+                   "mcp call %V: aborts the backend request", &req->id);
 
     req->fault = MCP_FAULT_BACKEND_FAILED;
     req->detail = "aborted";
@@ -325,8 +327,8 @@ ngx_http_mcp_call_resume(mcp_backend_request_t *breq)
 
     ngx_http_set_log_request(c->log, r);
 
-    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0, "mcp call %V: resume",
-                   &req->id);
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0,
+                   "mcp call %V: reads from the backend again", &req->id);
 
     rc = ngx_http_mcp_capture_unpark(req);
 
@@ -383,8 +385,8 @@ ngx_http_mcp_call_done_handler(ngx_event_t *ev)
     ngx_http_set_log_request(c->log, req->request);
 
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0,
-                   "mcp call %V: answered, the backend request "
-                   "continues", &req->id);
+                   "mcp call %V: has its response, but the backend has not "
+                   "ended yet", &req->id);
 
     ngx_http_mcp_call_end(req);
 }
@@ -411,7 +413,8 @@ ngx_http_mcp_call_end(void *data)
     ngx_http_mcp_call_judge(req);
 
     ngx_log_debug3(NGX_LOG_DEBUG_HTTP, req->request->connection->log, 0,
-                   "mcp call %V: end, fault %d, %s", &req->id, req->fault,
+                   "mcp call %V: backend request ended, fault %d, %s",
+                   &req->id, req->fault,
                    req->detail ? req->detail : "complete");
 
     req->breq = NULL;

@@ -336,8 +336,8 @@ ngx_http_mcp_capture_park(ngx_http_request_t *r,
     c = r->connection;
     u = r->upstream;
 
-    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0, "mcp call %V: park",
-                   &req->id);
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0,
+                   "mcp call %V: stops reading from the backend", &req->id);
 
     req->parked = 1;
     c->buffered |= NGX_HTTP_WRITE_BUFFERED;

@@ -423,7 +423,8 @@ ngx_http_mcp_cluster_resolve(ngx_http_mcp_cluster_link_t *own,
     ctx = ngx_resolve_start(resolver, NULL);
 
     if (ctx == NULL || ctx == NGX_NO_RESOLVER) {
-        ngx_http_mcp_cluster_closed(own, "nginx cannot begin a DNS lookup");
+        ngx_http_mcp_cluster_closed(own, "cannot begin the DNS lookup: check "
+                                         "\"resolver\"");
         return;
     }
 
@@ -619,7 +620,7 @@ ngx_http_mcp_cluster_why(ngx_http_mcp_cluster_link_t *own)
     }
 #endif
 
-    return own->why[0] ? (const char *) own->why : "the connection is broken";
+    return own->why[0] ? (const char *) own->why : "the connection was lost";
 }
 
 
@@ -641,8 +642,8 @@ ngx_http_mcp_cluster_read_handler(ngx_event_t *rev)
 
         if (n == NGX_AGAIN) {
             if (ngx_handle_read_event(rev, 0) != NGX_OK) {
-                ngx_http_mcp_cluster_closed(own, "nginx cannot watch the "
-                                                 "connection");
+                ngx_http_mcp_cluster_closed(own, "cannot add the connection "
+                                                 "to the event loop");
                 return;
             }
 
@@ -688,8 +689,8 @@ ngx_http_mcp_cluster_write(ngx_http_mcp_cluster_link_t *own)
 
         if (n == NGX_AGAIN) {
             if (ngx_handle_write_event(c->write, 0) != NGX_OK) {
-                ngx_http_mcp_cluster_closed(own, "nginx cannot watch the "
-                                                 "connection");
+                ngx_http_mcp_cluster_closed(own, "cannot add the connection "
+                                                 "to the event loop");
             }
 
             return;
@@ -806,12 +807,11 @@ ngx_http_mcp_cluster_start(ngx_http_mcp_zone_t *zone,
     }
 
     ngx_log_error(NGX_LOG_EMERG, zone->log, 0,
-                  "this process cannot take part in the cluster of zone "
-                  "\"%V\"%s",
+                  "this process is not in the cluster of zone \"%V\"%s",
                   &zone->name,
                   rc == MCP_ERR_LIMIT ? ": its endpoints have too many "
                                         "different keys: set one \"mcp_key\" "
-                                        "for all" : "");
+                                        "for all" : ": no memory");
 
     mcp_cluster_destroy(cluster);
     zone->cluster->cluster = NULL;

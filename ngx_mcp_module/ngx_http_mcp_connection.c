@@ -167,7 +167,8 @@ ngx_http_mcp_connection_handler(ngx_event_t *ev)
     ngx_http_set_log_request(c->log, r);
 
     ngx_log_debug2(NGX_LOG_DEBUG_HTTP, c->log, 0,
-                   "mcp connection event: \"%V?%V\"", &r->uri, &r->args);
+                   "mcp: event on the client connection of \"%V?%V\"",
+                   &r->uri, &r->args);
 
     if (c->close) {
         r->main->count++;

@@ -565,7 +565,7 @@ ngx_http_mcp_directive_words(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 char *
 ngx_http_mcp_directive_renamed(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" is now \"%s\"",
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" was renamed: write \"%s\"",
                        &cmd->name, cmd->post);
 
     return NGX_CONF_ERROR;

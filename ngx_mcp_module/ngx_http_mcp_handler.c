@@ -123,7 +123,7 @@ ngx_http_mcp_cleanup(void *data)
 
     if (ctx->exchange) {
         ngx_log_debug1(NGX_LOG_DEBUG_HTTP, ctx->request->connection->log, 0,
-                       "mcp call %V: exchange freed",
+                       "mcp call %V: the HTTP request is freed",
                        ngx_http_mcp_ctx_call(ctx));
 
         if (ngx_http_mcp_is_sent(ctx->request)) {
@@ -263,7 +263,8 @@ ngx_http_mcp_create_ctx(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
     }
 
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
-                   "mcp exchange created, %s", publish ? "publish" : "client");
+                   "mcp request of a %s begins",
+                   publish ? "publisher" : "client");
 
     cln->handler = ngx_http_mcp_cleanup;
 
@@ -478,7 +479,8 @@ ngx_http_mcp_wait(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 
     c = r->connection;
 
-    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0, "mcp call %V: wait",
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0,
+                   "mcp call %V: the client waits for the response",
                    ngx_http_mcp_ctx_call(ctx));
 
     ctx->waiting = 1;
@@ -589,7 +591,7 @@ ngx_http_mcp_send_response(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
     response = mcp_exchange_response(ctx->exchange);
 
     ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
-                   "mcp call %V: respond %d, %uz bytes",
+                   "mcp call %V: responds with HTTP status %d, %uz bytes",
                    ngx_http_mcp_ctx_call(ctx), response->status,
                    response->body.len);
 

@@ -48,7 +48,8 @@ ngx_http_mcp_stream_start(ngx_http_mcp_ctx_t *ctx)
     ctx->waiting = 0;
 
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
-                   "mcp call %V: stream", ngx_http_mcp_ctx_call(ctx));
+                   "mcp call %V: begins the event stream",
+                   ngx_http_mcp_ctx_call(ctx));
 
     rc = ngx_http_mcp_stream_head(r, ctx);
 
@@ -361,8 +362,9 @@ ngx_http_mcp_stream_step(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
     rc = mcp_exchange_pull(ctx->exchange, (char *) ctx->buf, ctx->size, &len);
 
     ngx_log_debug3(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
-                   "mcp call %V: pull %uz bytes%s", ngx_http_mcp_ctx_call(ctx),
-                   len, rc == MCP_DONE ? ", the last" : "");
+                   "mcp call %V: sends %uz bytes of the event stream%s",
+                   ngx_http_mcp_ctx_call(ctx), len,
+                   rc == MCP_DONE ? ", the last bytes" : "");
 
     switch (rc) {
 

@@ -276,7 +276,7 @@ ngx_http_mcp_variables_check(ngx_conf_t *cf)
                                v[i].name.len) == 0)
             {
                 ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                              "the variable \"$%V\" is now \"$%V\"",
+                              "the variable \"$%V\" was renamed: write \"$%V\"",
                               &renamed[n][0], &renamed[n][1]);
                 return NGX_ERROR;
             }

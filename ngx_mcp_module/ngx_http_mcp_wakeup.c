@@ -128,7 +128,8 @@ ngx_http_mcp_wakeup_send(ngx_uint_t slot, ngx_log_t *log)
         && ngx_errno != NGX_EAGAIN)
     {
         ngx_log_error(NGX_LOG_ALERT, log, ngx_errno,
-                      "write() to the eventfd of process slot %ui failed",
+                      "write() to the eventfd of process slot %ui failed: "
+                      "another process was not woken",
                       slot);
     }
 }

@@ -75,7 +75,7 @@ describe('rejected settings', { concurrency: 2 }, () => {
             Fixture.start({ server: endpoint('old', { [old]: 'off' }) }),
             (error) => {
                 assert.ok(error.message.includes(
-                    `${quote}${directive(old)}${quote} is now ${
+                    `${quote}${directive(old)}${quote} was renamed: write ${
                         quote}${directive(name)}${quote}`));
                 assert.match(error.message, /\.conf:\d+|on line \d+ of/);
                 return true;
@@ -86,7 +86,7 @@ describe('rejected settings', { concurrency: 2 }, () => {
         { skip: !NGINX && 'notes of Apache are not declared' },
         () => assert.rejects(
             Fixture.start({ http: 'log_format old "$mcp_sent_name";' }),
-            /the variable "\$mcp_sent_name" is now "\$mcp_header_name"/));
+            /the variable "\$mcp_sent_name" was renamed: write "\$mcp_header_name"/));
 
     for (const [name, settings, why] of [
         ['mcp_allow_origin with a slash',
