@@ -242,7 +242,8 @@ mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
     {
         if (!stream) {
             mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                              "the response belongs to another request");
+                              "the \"id\" of the response is not that of the "
+                              "request");
             return MCP_OK;
         }
 

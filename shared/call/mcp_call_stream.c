@@ -330,7 +330,8 @@ mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_outcome_e how)
 
     if (rc != MCP_OK) {
         mcp_call_log(call, MCP_LOG_DEBUG, "answered",
-                     "the response is not stored");
+                     "the response could not be stored, so no later request "
+                     "can get it");
     }
 }
 
@@ -347,7 +348,7 @@ mcp_call_refuse(mcp_call_t *call, int rc)
     case MCP_ERR_LIMIT:
         mcp_call_log(call, MCP_LOG_WARN, "gets no stream",
                      "its caller has too many streams, or too many bytes in "
-                     "them: see mcp_quota_streams and mcp_quota_bytes");
+                     "them: raise mcp_quota_streams or mcp_quota_bytes");
         mcp_store_count(call->worker->store, MCP_COUNT_REJECTED_LIMIT, 1);
         mcp_call_abandon(call, begun ? MCP_FAULT_CALL_LIMIT
                                      : MCP_FAULT_TOO_MANY_STREAMS);
@@ -645,9 +646,9 @@ mcp_call_join_answer(mcp_request_t *req, mcp_outcome_e how)
     rc = mcp_call_answer_stored(req, req->response, how);
 
     if (rc != MCP_OK) {
-        mcp_call_log(call, MCP_LOG_WARN, "cannot be joined any more",
-                     "the zone, or the quota of the caller "
-                     "(mcp_quota_bytes), has no room for the response");
+        mcp_call_log(call, MCP_LOG_WARN, "can no longer be joined",
+                     "the response has no room: enlarge the zone, or raise "
+                     "mcp_quota_bytes");
         mcp_store_free(call->worker->store, &call->ref);
     }
 

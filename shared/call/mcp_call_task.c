@@ -37,7 +37,7 @@ mcp_call_promote(mcp_call_t *call)
     if (rc == MCP_OK) {
         call->task = 1;
         call->task_created = now;
-        mcp_call_trace(call, "it is a task");
+        mcp_call_trace(call, "it is now a task");
 
         if (call->phase != MCP_CALL_OVER) {
             mcp_call_set_timer(call);

@@ -628,7 +628,8 @@ mcp_upstream_listen_message(mcp_upstream_listen_t *listen,
     default:
         mcp_upstream_listen_fail(listen, MCP_LOG_WARN,
                                  msg->detail ? msg->detail
-                                             : "it has sent a response");
+                                             : "the server sent a response "
+                                               "on it");
         return MCP_OK;
     }
 }
@@ -729,8 +730,8 @@ mcp_upstream_listen_head(mcp_backend_request_t *breq, int status,
 
         if (listen->busy_tries == MCP_UPSTREAM_LISTEN_BUSY) {
             mcp_call_log(breq->call, MCP_LOG_INFO,
-                         "does not wait for the GET stream of its MCP server",
-                         "another process may have it (HTTP 409)");
+                         "no longer waits for the GET stream of its MCP server",
+                         "HTTP 409, so another process may have opened it");
             mcp_upstream_listen_release(listen);
         }
 
@@ -739,18 +740,18 @@ mcp_upstream_listen_head(mcp_backend_request_t *breq, int status,
 
     if (status == 405) {
         mcp_upstream_listen_remember(mcp_upstream_listen_opener(listen));
-        mcp_upstream_listen_fail(listen, MCP_LOG_INFO, "HTTP 405: the server "
-                                                       "has none");
+        mcp_upstream_listen_fail(listen, MCP_LOG_INFO,
+                                 "HTTP 405: the server does not offer it");
         return;
     }
 
     if (status == 200) {
         mcp_upstream_listen_fail(listen, MCP_LOG_WARN, "the Content-Type of "
-                                 "its response is not text/event-stream");
+                                 "the response is not text/event-stream");
         return;
     }
 
-    snprintf(why, sizeof(why), "it responded with HTTP %d", status);
+    snprintf(why, sizeof(why), "the server responded with HTTP %d", status);
     mcp_upstream_listen_fail(listen, MCP_LOG_WARN, why);
 }
 
@@ -822,7 +823,7 @@ mcp_upstream_listen_closed(mcp_upstream_listen_t *listen, const char *detail)
     }
 
     if (detail == NULL) {
-        detail = "it has closed the stream";
+        detail = "the server closed the stream";
     }
 
     if (listen->tries == MCP_UPSTREAM_LISTEN_TRIES) {
@@ -956,7 +957,7 @@ mcp_upstream_listen_handle(mcp_upstream_listen_t *listen)
     case MCP_UPSTREAM_LISTEN_OPENING:
         if (listen->busy_tries <= MCP_UPSTREAM_LISTEN_BUSY) {
             mcp_call_log(listen->breq.call, MCP_LOG_INFO,
-                         "does not wait for the GET stream of its MCP server",
+                         "no longer waits for the GET stream of its MCP server",
                          "the server has not responded within 2 s");
         }
 

@@ -317,7 +317,8 @@ mcp_upstream_param_response(mcp_request_t *req, mcp_backend_msg_t *msg)
         return 0;
 
     default:
-        mcp_upstream_param_fail(req, "its response is not a list", msg);
+        mcp_upstream_param_fail(req, "the response to tools/list is not a list",
+                                msg);
         return 0;
     }
 }
@@ -330,7 +331,8 @@ mcp_upstream_param_timeout(mcp_request_t *req, mcp_backend_msg_t *msg)
         return 0;
     }
 
-    mcp_upstream_param_fail(req, "it sent no response in time", msg);
+    mcp_upstream_param_fail(req, "the server did not respond to tools/list in "
+                                 "time", msg);
 
     return 1;
 }

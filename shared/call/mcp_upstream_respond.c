@@ -133,7 +133,8 @@ mcp_upstream_post(mcp_request_t *req, mcp_str_t id, mcp_str_t key,
     if (post == NULL) {
         mcp_call_log(req->call, MCP_LOG_WARN,
                      "did not respond to a request of its MCP server",
-                     "too many responses are on their way, or no memory");
+                     "too many earlier responses are unconfirmed, or no "
+                     "memory");
         return;
     }
 
@@ -222,7 +223,8 @@ mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     }
 
     if (post->status / 100 != 2 && call->phase != MCP_CALL_OVER) {
-        snprintf(why, sizeof(why), "it responded with HTTP %d", post->status);
+        snprintf(why, sizeof(why), "the server responded with HTTP %d",
+                 post->status);
         mcp_call_log(call, MCP_LOG_WARN,
                      "got no confirmation for a response to its MCP server",
                      post->status || fault == MCP_FAULT_NONE ? why : detail);

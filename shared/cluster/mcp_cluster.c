@@ -211,7 +211,7 @@ mcp_cluster_set_state(mcp_cluster_t *cluster, mcp_cluster_state_e state)
     static const char *const  names[] = { "apart", "registering", "member" };
 
     mcp_worker_log(cluster->worker, MCP_LOG_DEBUG,
-                   "cluster: now %s, was %s",
+                   "cluster: this node is now %s, was %s",
                    names[state], names[cluster->state]);
 
     if (cluster->state == MCP_CLUSTER_MEMBER) {

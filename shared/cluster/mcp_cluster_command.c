@@ -280,7 +280,8 @@ mcp_cluster_unexpected_reply(mcp_cluster_t *cluster, const char *script,
                           (int) (text.len < 100 ? text.len : 100), text.data);
 
     } else {
-        mcp_cluster_error(cluster, "%s%s: unexpected reply", kind, script);
+        mcp_cluster_error(cluster, "%s%s: Redis sent an unexpected reply",
+                          kind, script);
     }
 }
 

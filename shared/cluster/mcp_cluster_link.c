@@ -30,8 +30,8 @@ static void
 mcp_link_set_state(mcp_link_t *link, mcp_link_state_e state)
 {
     mcp_worker_log(link->cluster->worker, MCP_LOG_DEBUG,
-                   "cluster link: now %s, was %s", mcp_link_states[state],
-                   mcp_link_states[link->state]);
+                   "cluster: link to Redis is now %s, was %s",
+                   mcp_link_states[state], mcp_link_states[link->state]);
 
     link->state = state;
 }
@@ -325,7 +325,7 @@ mcp_link_redirect(mcp_link_t *link, mcp_str_t host, mcp_str_t port)
 
     if (++link->redirects > MCP_LINK_REDIRECTS) {
         link->redirects = 0;
-        mcp_link_fail(link, "two servers redirect to each other");
+        mcp_link_fail(link, "two Redis servers redirect to each other");
         return;
     }
 

@@ -435,8 +435,8 @@ mcp_login_master(void *data, const mcp_reply_t *reply)
     }
 
     if (reply->type == MCP_REPLY_NIL) {
-        mcp_link_fail(link, "Sentinel has no master with the name of "
-                            "sentinel=");
+        mcp_link_fail(link, "Sentinel has no master with this name: "
+                            "correct sentinel=");
 
     } else if (mcp_reply_item(reply, 0)->type != MCP_REPLY_TEXT
                || mcp_reply_item(reply, 1)->type != MCP_REPLY_TEXT)

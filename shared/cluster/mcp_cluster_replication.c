@@ -33,8 +33,9 @@ mcp_replication_log_change(const mcp_replication_t *repl, const char *state,
 
     if (mcp_worker_logs(worker, MCP_LOG_DEBUG)) {
         mcp_stream_id_short(id, repl->ref.id);
-        mcp_worker_log(worker, MCP_LOG_DEBUG, "stream %s: %s now %s, was %s",
-                       id, state, now, before);
+        mcp_worker_log(worker, MCP_LOG_DEBUG,
+                       "stream %s: %s is now \"%s\", was \"%s\"", id, state,
+                       now, before);
     }
 }
 

@@ -197,8 +197,8 @@ mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec)
 
     if (update == NULL) {
         mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
-                       "cluster: no memory to record in Redis to which call a "
-                       "resume token belongs");
+                       "cluster: cannot record in Redis to which call a resume "
+                       "token belongs: no memory, or too many are waiting");
         return;
     }
 

@@ -149,8 +149,8 @@ mcp_catalog_check_path(mcp_catalog_walk_t *w,
 
     return rc == MCP_OK ? MCP_OK
            : mcp_catalog_error(w->reader, header->at,
-                               "duplicate key: \"x-mcp-header\", or a key on "
-                               "the path to it");
+                               "\"x-mcp-header\", or a key on the path to it, "
+                               "occurs twice");
 }
 
 
@@ -222,8 +222,8 @@ mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
 
     if (w->astray > 0 || w->depth == 0) {
         return mcp_catalog_error(r, value->raw.data,
-                                 "only nested \"properties\" may lead to a "
-                                 "property with \"x-mcp-header\"");
+                                 "a property with \"x-mcp-header\" may be "
+                                 "nested only in \"properties\"");
     }
 
     if (value->type != MCP_JSON_STRING) {

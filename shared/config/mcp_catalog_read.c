@@ -300,7 +300,7 @@ mcp_catalog_check_extensions(mcp_catalog_reader_t *r,
         if (!mcp_catalog_is_extension(key)) {
             return mcp_catalog_error_key(r, raw.data,
                                          "an extension's identifier must be "
-                                         "like com.example/name, unlike", key);
+                                         "like com.example/name, not", key);
         }
 
         if (mcp_str_eq(key, mcp_str(MCP_CLIENT_TASKS_NAME))) {

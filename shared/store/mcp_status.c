@@ -96,7 +96,7 @@ static const mcp_status_row_t  mcp_status_rows[] = {
                        "unsupported_version",
                        "Requests with a revision that is not supported"),
     mcp_status_refusal(MCP_COUNT_STATES, "states_refused", "request_state",
-                       "Request states that were refused"),
+                       "Values of requestState that were refused"),
     mcp_status_counter(MCP_COUNT_JOINED, "calls_joined",
                        "Calls that joined an equal call"),
 

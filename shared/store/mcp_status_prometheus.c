@@ -374,11 +374,12 @@ mcp_status_prometheus_upstreams(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_status_upstreams(status, mcp_status_prometheus_up, buf);
 
     mcp_status_metric(buf, "mcp_upstream_sessions",
-                      "Sessions at an MCP server that are kept", "gauge");
+                      "Sessions at an MCP server that this server keeps",
+                      "gauge");
     mcp_status_upstreams(status, mcp_status_prometheus_sessions, buf);
 
     mcp_status_metric(buf, "mcp_upstream_initializations_total",
-                      "Requests initialize to an MCP server, by result",
+                      "initialize requests to an MCP server, by result",
                       "counter");
     mcp_status_upstreams(status, mcp_status_prometheus_initializations, buf);
 }

@@ -11,11 +11,11 @@ static const char *const  mcp_exchange_states[] = {
     [MCP_EXCHANGE_WAIT] = "waits for its call",
     [MCP_EXCHANGE_RESPONSE] = "has its answer",
     [MCP_EXCHANGE_STREAM] = "reads a stream",
-    [MCP_EXCHANGE_ENDED] = "has left its stream"
+    [MCP_EXCHANGE_ENDED] = "no longer reads its stream"
 };
 
 static const char *const  mcp_consumer_states[] = {
-    [MCP_CONSUMER_PRIMING] = "is to begin",
+    [MCP_CONSUMER_PRIMING] = "has written nothing yet",
     [MCP_CONSUMER_READING] = "reads",
     [MCP_CONSUMER_LAST] = "writes its last bytes",
     [MCP_CONSUMER_DONE] = "has written all"

@@ -188,7 +188,7 @@ TEST(test_sentinel)
     assert_command(&p, "SENTINEL get-master-addr-by-name main");
     process_receive(&p, "*-1\r\n");
     assert_string_equal(p.te.info, "cluster: /run/sentinel: Sentinel has no "
-                                   "master with the name of sentinel=");
+                                   "master with this name: correct sentinel=");
 
     process_wait(&p, 201);
     process_open(&p);

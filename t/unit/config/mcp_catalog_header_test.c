@@ -127,14 +127,14 @@ TEST(taken)
 
 
 #define ELSEWHERE                                                             \
-    "line 3: only nested \"properties\" may lead to a property with "         \
-    "\"x-mcp-header\""
+    "line 3: a property with \"x-mcp-header\" may be nested only in "          \
+    "\"properties\""
 #define TYPE                                                                  \
     "line 3: \"x-mcp-header\" is allowed only for properties of the type string, integer " \
     "or boolean"
 #define TOKEN  "line 3: \"x-mcp-header\" must be a token (RFC 9110, 5.6.2)"
 #define TWICE                                                                 \
-    "line 3: duplicate key: \"x-mcp-header\", or a key on the path to it"
+    "line 3: \"x-mcp-header\", or a key on the path to it, occurs twice"
 #define DUPLICATE                                                             \
     "two properties of the tool have, apart from case, the same "             \
     "\"x-mcp-header\""

@@ -433,7 +433,7 @@ TEST(mistakes_are_named)
                                             error, sizeof(error)),
                          MCP_ERR_CONFIG);
         assert_ptr_equal(strstr(error, "line 2: an extension's identifier must "
-                                       "be like com.example/name, unlike \""),
+                                       "be like com.example/name, not \""),
                          error);
     }
 }

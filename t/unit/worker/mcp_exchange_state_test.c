@@ -48,7 +48,7 @@ TEST(test_stream)
         "reads a stream, call ", "now durable, was transient",
         "consumer of the exchange", "reads", "request 0: over",
         "now over, was durable", "writes its last bytes", "has written all",
-        "has left its stream", NULL
+        "no longer reads its stream", NULL
     };
 
     mcp_backend_request_t  *breq;
