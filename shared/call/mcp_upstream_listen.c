@@ -628,8 +628,7 @@ mcp_upstream_listen_message(mcp_upstream_listen_t *listen,
     default:
         mcp_upstream_listen_fail(listen, MCP_LOG_WARN,
                                  msg->detail ? msg->detail
-                                             : "the server sent a response "
-                                               "on it");
+                                             : "the server sent a response");
         return MCP_OK;
     }
 }
