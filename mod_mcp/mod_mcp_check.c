@@ -628,7 +628,7 @@ void mod_mcp_check_mpm(server_rec *s)
     else {
         ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s,
                      "mod_mcp: with this MPM an idle MCP stream holds a %s for "
-                     "up to MCPHold; use the event MPM to hold none",
+                     "up to MCPHold: use the event MPM, which holds none",
                      threaded ? "thread" : "process");
     }
 }

@@ -292,8 +292,9 @@ int mod_mcp_zone_claim(int *wakeup_fd)
 
     if (slot == -1) {
         ap_log_error(APLOG_MARK, APLOG_ERR, 0, mod_mcp_child.server,
-                     "mod_mcp: more processes than slots (%u): raise "
-                     "ServerLimit, then stop and start the server",
+                     "mod_mcp: this process has no slot in MCPStore, because "
+                     "more than %u processes run: raise ServerLimit, then stop "
+                     "and start the server",
                      retained->slots);
         return 0;
     }

@@ -447,7 +447,8 @@ ngx_http_mcp_config_headers(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
     ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                   "%s is removed by nginx from requests to \"mcp\" in "
                   "%V:%ui: rename the header, or set "
-                  "\"underscores_in_headers\" or \"ignore_invalid_headers\"",
+                  "\"underscores_in_headers on\" or "
+                  "\"ignore_invalid_headers off\"",
                   error, &mlcf->file, mlcf->line);
 
     return NGX_CONF_ERROR;

@@ -49,7 +49,7 @@ ngx_http_mcp_redirect_refuse(ngx_http_request_t *r,
 {
     ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
                   "X-Accel-Redirect to \"%V\" leaves the locations of MCP "
-                  "backends: it may name only such a location",
+                  "backends: name the location of an MCP backend",
                   &r->upstream->headers_in.x_accel_redirect->value);
 
     req->fault = MCP_FAULT_BACKEND_FAILED;

@@ -106,7 +106,7 @@ static const mcp_status_row_t  mcp_status_rows[] = {
     mcp_status_gauge(stats.listeners, "listeners",
                      "Streams of listening sessions"),
     mcp_status_gauge(stats.values, "values",
-                     "Values kept, such as ended sessions and log levels"),
+                     "Stored values, such as ended sessions and log levels"),
     mcp_status_gauge(stats.subscriptions, "subscriptions",
                      "Subscriptions to resources"),
 

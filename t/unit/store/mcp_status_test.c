@@ -82,7 +82,7 @@ TEST(test_summary)
              "Backend calls running now: 3, "
              "Event stream connections open now: 0, Size of the zone: %llu, "
              "Bytes of the zone in use: %llu, Streams kept: 0, "
-             "Streams of listening sessions: 0, Values kept, such as ended "
+             "Streams of listening sessions: 0, Stored values, such as ended "
              "sessions and log levels: 0, Subscriptions to resources: 0",
              (unsigned long long) stats.size, (unsigned long long) stats.used);
     assert_str_is(((mcp_str_t) { buf.data, buf.len }), expected);
