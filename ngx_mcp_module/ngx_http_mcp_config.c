@@ -393,10 +393,10 @@ ngx_http_mcp_config_set_catalog_key(ngx_conf_t *cf,
 
     if (n > 1 && !ngx_http_mcp_config_is_block(clcf)) {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                      "\"mcp\" in %V:%ui has the path \"%V\" of another "
-                      "endpoint, and its server the same \"server_name\" "
+                      "\"mcp\" in %V:%ui has the same path \"%V\" as an "
+                      "endpoint of another server with the \"server_name\" "
                       "\"%V\": a reload may mix up the counters of the two "
-                      "endpoints; name the servers differently",
+                      "endpoints: name the servers differently",
                       &mlcf->file, mlcf->line, &clcf->name,
                       &cscf->server_name);
     }

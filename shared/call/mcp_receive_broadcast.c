@@ -100,6 +100,6 @@ mcp_receive_broadcast(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
                        rc == MCP_ERR_FULL
                        ? "the zone has no room: enlarge the zone"
                        : "its session has too many subscriptions, or its "
-                         "caller uses too much of the zone (mcp_quota_bytes)");
+                         "caller exceeds mcp_quota_bytes");
     }
 }

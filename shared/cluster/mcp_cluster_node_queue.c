@@ -258,8 +258,8 @@ mcp_node_queue_input_stored(mcp_cluster_t *cluster,
                        "is lost: %s", id,
                        rc == MCP_ERR_FULL
                        ? "the zone has no room: enlarge the zone"
-                       : "too many answers wait for the call "
-                         "(mcp_stream_buffer)");
+                       : "too many answers wait for the call: "
+                         "raise mcp_stream_buffer");
         mcp_store_node_count(cluster->worker->store, MCP_NODE_DROPPED);
     }
 }

@@ -174,8 +174,9 @@ mcp_status_html_cluster(const mcp_status_t *status, mcp_buf_t *buf)
 
     n = snprintf(text, sizeof(text),
                  "<p>Cluster: node %016llx, %.*s, %u of %u processes "
-                 "connected to Redis, nodes: %u, mirrors: %llu, events that "
-                 "Redis does not have yet: %llu",
+                 "connected to Redis, nodes: %u, streams of other nodes that "
+                 "are read here: %llu, events that Redis does not have yet: "
+                 "%llu",
                  (unsigned long long) node->id, (int) state.len, state.data,
                  node->up, node->processes, node->view.n_members,
                  (unsigned long long) node->mirrors,
@@ -183,7 +184,7 @@ mcp_status_html_cluster(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_buf_add(buf, text, (size_t) n);
 
     if (status->standalone) {
-        mcp_buf_lit(buf, "<br>Refused: ");
+        mcp_buf_lit(buf, "<br>Refused by the cluster: ");
         mcp_status_html_text(buf, mcp_status_text(node->standalone));
     }
 

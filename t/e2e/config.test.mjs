@@ -355,7 +355,7 @@ test('directives without effect: a warning for each', async (t) => {
         ...['mcp_auth_scopes', 'mcp_auth_server'].map((d) =>
             idle(d, 'there is no')),
         ...NGINX ? [['endpoints with one path in two servers with one name',
-            /has the path "\/same" of another endpoint.*server_name" "a"/],
+            /has the same path "\/same" as an endpoint of another server.*server_name" "a"/],
         ['zone that no location uses', /zone "unused" in .* has no effect/],
         ['quotas beyond worker_connections',
             /let one caller hold 120000 connections, but the "worker_connections"/]]
