@@ -148,8 +148,8 @@ static int make_wakeup_fds(server_rec *s)
     if (daemons > MCP_STORE_SLOTS) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: ServerLimit %d exceeds the %d processes that "
-                     "MCPStore supports: further processes answer 503", daemons,
-                     MCP_STORE_SLOTS);
+                     "MCPStore supports, so further processes answer 503: "
+                     "lower ServerLimit", daemons, MCP_STORE_SLOTS);
     }
 
     n = daemons > 0 ? 2 * (unsigned)daemons : 0;

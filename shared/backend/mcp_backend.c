@@ -266,7 +266,7 @@ mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail)
 
         if (fault == MCP_FAULT_NONE) {
             fault = MCP_FAULT_BACKEND_FAILED;
-            detail = "no answer";
+            detail = "the backend ended without a response";
         }
 
         mcp_backend_fail(b, fault, detail);

@@ -178,10 +178,10 @@ mcp_replicator_displaced(mcp_replication_t *repl, const mcp_reply_t *error)
     }
 
     mcp_stream_id_short(id, repl->ref.id);
-    mcp_worker_log(cluster->worker, MCP_LOG_ERROR, "cluster: stream %s is "
-                                                   "abandoned: the key of "
-                                                   "the stream in Redis has "
-                                                   "the wrong type", id);
+    mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
+                   "cluster: stream %s is abandoned, because its key in Redis "
+                   "has the wrong type: if another program uses the key, set "
+                   "another prefix=", id);
     mcp_store_revoke(cluster->worker->store, &repl->ref);
 
     return 1;

@@ -123,8 +123,8 @@ mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
 
     if (repl == NULL) {
         mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
-                       "cluster: the zone has no room for a stream of a dead "
-                       "node: trying again; enlarge the zone");
+                       "cluster: cannot take over a stream of a dead node yet, "
+                       "because the zone has no room: enlarge the zone");
         return;
     }
 

@@ -12,7 +12,8 @@ TEST(test_no_head)
     static const answer_t  answers[] = {
         { "no head", TOOL, 0, NULL, BODY("hello"),
           "RESULT " SAID("hello") "\n" },
-        { "no answer", TOOL, 0, NULL, BODY(""), "FAULT FAILED no answer\n" },
+        { "no answer", TOOL, 0, NULL, BODY(""),
+          "FAULT FAILED the backend ended without a response\n" },
         { "refused", TOOL, 0, NULL, BODY(""), "FAULT TIMEOUT broke off\n",
           MCP_FAULT_BACKEND_TIMEOUT },
     };

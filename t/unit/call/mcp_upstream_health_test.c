@@ -179,7 +179,8 @@ TEST(initialize_fails_it_is_counted)
         mcp_reason_e        reason;
         const char         *detail;
     } cases[] = {
-        { 0, MCP_UPSTREAM_DOWN, MCP_REASON_BACKEND_FAILED, "no answer" },
+        { 0, MCP_UPSTREAM_DOWN, MCP_REASON_BACKEND_FAILED,
+          "the backend ended without a response" },
         { 401, MCP_UPSTREAM_UP, MCP_REASON_UPSTREAM_AUTH,
           "the MCP server refused the credentials of this server" },
         { 404, MCP_UPSTREAM_DOWN, MCP_REASON_STATUS, "HTTP 404" },
