@@ -48,8 +48,8 @@ ngx_http_mcp_redirect_refuse(ngx_http_request_t *r,
     ngx_http_mcp_backend_request_t *req)
 {
     ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                  "X-Accel-Redirect to \"%V\" leaves the locations of MCP "
-                  "backends: name the location of an MCP backend",
+                  "X-Accel-Redirect to \"%V\" is refused, because it is not "
+                  "the location of an MCP backend: name such a location",
                   &r->upstream->headers_in.x_accel_redirect->value);
 
     req->fault = MCP_FAULT_BACKEND_FAILED;

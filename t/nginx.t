@@ -181,13 +181,13 @@ $client->body =~ /"text":"fallback"/ or die $client->in;
 --- no_error_log eval
 qr/\[(?:crit|alert|emerg)\]/
 --- grep_error_log eval
-qr/X-Accel-Redirect to "\S+" leaves the locations of MCP backends/
+qr/X-Accel-Redirect to "\S+" is refused, because it is not the location of an MCP backend/
 --- grep_error_log_out
-X-Accel-Redirect to "/secret" leaves the locations of MCP backends
-X-Accel-Redirect to "/missing" leaves the locations of MCP backends
-X-Accel-Redirect to "@secret" leaves the locations of MCP backends
-X-Accel-Redirect to "@fallback" leaves the locations of MCP backends
-X-Accel-Redirect to "/mcp" leaves the locations of MCP backends
+X-Accel-Redirect to "/secret" is refused, because it is not the location of an MCP backend
+X-Accel-Redirect to "/missing" is refused, because it is not the location of an MCP backend
+X-Accel-Redirect to "@secret" is refused, because it is not the location of an MCP backend
+X-Accel-Redirect to "@fallback" is refused, because it is not the location of an MCP backend
+X-Accel-Redirect to "/mcp" is refused, because it is not the location of an MCP backend
 
 
 
