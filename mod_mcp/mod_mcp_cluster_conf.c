@@ -354,9 +354,9 @@ int mod_mcp_cluster_add_endpoint(apr_pool_t *pconf, server_rec *s,
 
         if (mcp_str_eq(other->identity, identity)) {
             ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                         "mod_mcp: the endpoints %s of %s and %s of %s are "
-                         "both \"%.*s\" in the cluster: give each its own "
-                         "name by MCPClusterEndpoint", other->path,
+                         "mod_mcp: the endpoints %s of %s and %s of %s have "
+                         "the same name \"%.*s\" in the cluster: give each "
+                         "its own name by MCPClusterEndpoint", other->path,
                          other->server->server_hostname, path,
                          s->server_hostname, (int)identity.len, identity.data);
             return 0;

@@ -534,9 +534,10 @@ ngx_http_mcp_cluster_is_unique(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf,
 
         identity = ngx_http_mcp_text(b->endpoint.identity);
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                      "the endpoints in %V:%ui and %V:%ui of server \"%V\" are "
-                      "both \"%V\" in the cluster of zone \"%V\": give each "
-                      "its own name by \"mcp_cluster_endpoint\"",
+                      "the endpoints in %V:%ui and %V:%ui of server \"%V\" "
+                      "have the same name \"%V\" in the cluster of zone "
+                      "\"%V\": give each its own name by "
+                      "\"mcp_cluster_endpoint\"",
                       &a->file, a->line, &b->file, b->line,
                       &b->cscf->server_name, &identity, &b->zone->name);
         return NGX_ERROR;

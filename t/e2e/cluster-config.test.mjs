@@ -166,8 +166,8 @@ const both = (...names) => ({
 test('two endpoints with one path in a cluster: rejected, the error names both', () =>
     assert.rejects(Fixture.start({ http: both(), server: KEY }),
         SERVER === 'nginx'
-            ? /in \S+:\d+ and \S+:\d+ of server "\S*" are both "\/mcp"/
-            : /\/mcp of \S+ and \/mcp of \S+ are both "\/mcp"/));
+            ? /in \S+:\d+ and \S+:\d+ of server "\S*" have the same name "\/mcp"/
+            : /\/mcp of \S+ and \/mcp of \S+ have the same name "\/mcp"/));
 
 test('mcp_cluster_endpoint for one of two endpoints with one path: accepted',
      async () => {
