@@ -475,11 +475,11 @@ describe('notifications on the GET stream', () => {
 describe('server without a usable GET stream', () => {
     const stream = (text) => (one) => { opens(one, text); };
     const cases = [
-        ['HTTP 500', /it responded with HTTP 500/,
+        ['HTTP 500', /the server responded with HTTP 500/,
          () => ({ status: 500, type: 'text/plain', text: 'no' })],
-        ['a redirect', /it responded with HTTP 302/,
+        ['a redirect', /the server responded with HTTP 302/,
          ({ res }) => { res.writeHead(302, { Location: '/other' }).end(); }],
-        ['another Content-Type', /Content-Type of its response is not text\/event/,
+        ['another Content-Type', /Content-Type of the response is not text\/event/,
          () => ({ type: 'text/html', text: '<p>' })],
         ['the end of its connection',
          /HTTP 502|no response|closed|failed/, ({ res }) => { res.destroy(); }],
