@@ -574,7 +574,7 @@ describe('server without a usable GET stream', () => {
 
         await Promise.all(its.map((it) => call(it)));
         assert.equal(steps('GET'), 1);
-        assert.match(await own.log(), /half of the threads of a process/);
+        assert.match(await own.log(), /half of the threads of this process/);
     });
 });
 
