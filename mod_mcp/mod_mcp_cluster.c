@@ -565,7 +565,7 @@ static void tcp_connected(connection_t *c)
 
     if (c->ssl == NULL || !expect(c->ssl, conf->conf, c->host)
         || SSL_set_fd(c->ssl, c->fd) != 1) {
-        failed(c, "cannot set up TLS for the connection");
+        failed(c, "OpenSSL cannot begin TLS with this Redis server");
         return;
     }
 

@@ -272,7 +272,8 @@ ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone,
         != MCP_OK)
     {
         ngx_log_error(NGX_LOG_ALERT, zone->log, 0,
-                      "cannot attach to MCP zone \"%V\"", &zone->name);
+                      "MCP zone \"%V\" has no slot for this process, or is "
+                      "damaged", &zone->name);
         return NGX_ERROR;
     }
 

@@ -169,7 +169,7 @@ static const char *const  mcp_setup_reasons[MCP_SETUP_HAS_EFFECT][2] = {
         "or MCPRoute names" },
     [MCP_SETUP_NO_UPSTREAM] =
       { "\"mcp_upstream\" is off",
-        "MCPUpstream is off in this section: set it here" },
+        "MCPUpstream is off in this section" },
     [MCP_SETUP_NO_UPSTREAM_SESSION] =
       { "\"mcp_upstream\" is neither \"session\" nor \"auto\"",
         "MCPUpstream is neither \"session\" nor \"auto\"" },
