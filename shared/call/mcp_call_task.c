@@ -4,7 +4,8 @@
  * Calls that are tasks. No client reads the stream of a task; clients poll the
  * task. Until the task ends, progress notifications of its backend set its
  * status message, and all other notifications are ignored. mcp_resume_as_task.c
- * decides when a call becomes a task.
+ * decides after which time a call becomes a task, and mcp_call_detached()
+ * whether a call does whose backend responds with HTTP 202.
  */
 
 #include "call/mcp_call_internal.h"
