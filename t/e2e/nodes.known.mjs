@@ -45,6 +45,15 @@ export const known = [
         ],
     },
     {
+        file: 'limits',
+        why: 'a cancellation at another node also cancels a newer request with '
+            + 'the same id',
+        sometimes: true,
+        cases: [
+            'request cancelled after its response: a new request with its id runs to its end',
+        ],
+    },
+    {
         file: 'tasks',
         why: 'other nodes detect the end of mcp_task_ttl a moment later',
         sometimes: true,
