@@ -18,9 +18,8 @@ void ngx_http_mcp_request_init_process(void);
  * the request's clean-up; its argument is req.
  *
  * Returns NULL if memory is out, or if nginx rejects a header line.  If
- * c->destroyed is 1 after this, the connection has been closed and end() has
- * run.  Otherwise the caller must close the connection and end the backend
- * request.
+ * c->destroyed is then 1, the connection has been closed and end() has run; if
+ * it is 0, the caller must close the connection and end the backend request.
  */
 ngx_http_request_t *ngx_http_mcp_request_create(ngx_connection_t *c,
     ngx_http_mcp_backend_request_t *req, ngx_http_cleanup_pt end);

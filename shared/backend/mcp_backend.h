@@ -120,8 +120,9 @@ void mcp_backend_set_server(mcp_backend_t *b);
 void mcp_backend_set_asks(mcp_backend_t *b);
 
 /*
- * Keeps the ids of events, beginning with the id "last", which may be empty: a
- * stream that ends without a response can be resumed. If id is not empty, it is
+ * Makes the decoder remember the id of the last event, so that a stream that
+ * ends without a response can be resumed. Before the first event it is "last",
+ * which may be empty. If id is not empty, it is
  * the raw JSON-RPC id of the request, and other responses are ignored; the
  * decoder keeps the reference. To be called after mcp_backend_set_server().
  *

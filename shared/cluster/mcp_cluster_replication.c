@@ -18,7 +18,7 @@
 /* Maximum number of arguments of a script, without the events' arguments. */
 #define MCP_REPLICATION_ARGS  20
 
-/* Interval of reports about the replication lag to the status, ms. */
+/* Interval between two updates of the replication lag in the status, ms. */
 #define MCP_LAG_TIME  1000
 
 

@@ -20,7 +20,7 @@
  * response. If the server fails, the last description is used for
  * mcp_upstream_stale; after that, the client gets 503.
  *
- * Returns the value of respond(), which is one of mcp_exchange_body(); or
+ * respond() returns the values of mcp_exchange_body(). Returns its value, or
  *   MCP_AGAIN       a description is requested; respond() is called later
  *   MCP_ERR_MEMORY
  */

@@ -31,7 +31,8 @@ mcp_http_is_scheme(mcp_str_t s)
 }
 
 
-/* Reads a name, an IPv4 address, or an IPv6 address in brackets. */
+/* Returns 1 if s is a host name, an IPv4 address, or an IPv6 address in
+ * brackets. */
 static int
 mcp_http_is_host(mcp_str_t s)
 {

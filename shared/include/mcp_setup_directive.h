@@ -197,8 +197,9 @@ void mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent);
  */
 int mcp_setup_auth(mcp_setup_t *setup, const mcp_auth_t **auth, char *error);
 
-/* Creates the endpoint, which borrows from setup. keys, name and version are
- * used if the setup has none. Returns MCP_OK or MCP_ERR_MEMORY. */
+/* Creates the endpoint, which borrows memory of setup. The arguments keys, name
+ * and version are the defaults for values that setup lacks. Returns MCP_OK or
+ * MCP_ERR_MEMORY. */
 int mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys,
     mcp_str_t name, mcp_str_t version, mcp_endpoint_t *endpoint);
 

@@ -32,7 +32,7 @@
  */
 #define MCP_DIGEST_LONG      4096
 
-/* maximum length of a number's text in addition to its digits, bytes */
+/* maximum length of the sign, the point and the exponent of a number, bytes */
 #define MCP_DIGEST_NUMBER    32
 
 #define MCP_DIGEST_PIECE  8            /* bytes in a piece */

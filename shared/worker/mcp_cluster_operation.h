@@ -206,8 +206,9 @@ typedef enum {
      */
     MCP_OPERATION_STREAM,
 
-    /* Looks a stream up without reading it. Restarts the stream's time without
-     * a consumer, and confirms the event stream.after. With the result MCP_OK,
+    /* Looks a stream up without reading it. Begins the time anew for
+     * which the stream may be without a consumer, and records in Redis that the
+     * client has received the event stream.after. With the result MCP_OK,
      * "found" has the state of the stream in the cluster, if the stream
      * exists.
      *   MCP_ERR_AHEAD      the cluster does not have the event stream.after
@@ -428,7 +429,7 @@ int mcp_operation_follow(mcp_exchange_t *x,
  * input for a call of this node. If x has no entry function, does not wait for
  * the result. Returns the values of mcp_operation(), or
  *   MCP_ERR_LIMIT      there is no room for the input
- *   MCP_ERR_NOT_FOUND  there is no such call, or only this node has it
+ *   MCP_ERR_NOT_FOUND  no other node has the call
  */
 int mcp_operation_client_input(mcp_exchange_t *x,
     const mcp_operation_client_input_t *input);

@@ -185,7 +185,7 @@ mcp_upstream_tools_read(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     mcp_json_iter_t   iter;
     mcp_json_value_t  list, item;
 
-    /* most servers have no such tools */
+    /* most servers have no tools with "x-mcp-header" */
 
     if (worker->tools == NULL
         && !mcp_upstream_tools_has(result, mcp_upstream_tools_mark))

@@ -231,7 +231,7 @@ describe('clients of each resumption method', { concurrency: true }, () => {
         assert.equal((await caller.running('aborted')).aborted, 1);
     });
 
-    test('resume with a wrong token or session at another node: 400, 404 or an error',
+    test('resume with a wrong token or session at another node: HTTP 400 or 404, or a JSON-RPC error',
          async (resumption) => {
         const caller = await client(resumption, count(3));
 

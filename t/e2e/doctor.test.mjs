@@ -763,7 +763,8 @@ describe('remedies', () => {
         assert.deepEqual(names.toSorted(), Object.keys(remedies).toSorted());
     });
 
-    test('faults of mcp-doctor: each has a test or is rare', async () => {
+    test('each fault that mcp-doctor can report: has a test, or is in the list of rare ones',
+         async () => {
         const text = await fs.readFile(new URL(import.meta.url), 'utf8');
         const rare = ['plain-http', 'server-error', 'forbidden',
                       'protocol', 'quota', 'upstream', 'backend-timeout',

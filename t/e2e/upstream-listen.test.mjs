@@ -365,7 +365,7 @@ describe('session that several clients of a principal share', () => {
         .filter(({ body }) => body.method === method)
         .map(({ headers }) => headers['mcp-session-id']);
 
-    test('mcp_upstream_session principal, two clients of 2025-11-25: no stream',
+    test('mcp_upstream_session principal, two clients of 2025-11-25: the server gets no GET',
          async () => {
         const own = await Fixture.use(options(upstream.port, { location,
             backend: { more: { mcp_upstream_session: 'principal' } } }));
@@ -385,8 +385,8 @@ describe('session that several clients of a principal share', () => {
         assert.equal(steps('GET'), 0);
     });
 
-    test('clients of 2026-07-28 with a principal: no stream; one with a session '
-         + 'has a stream', async () => {
+    test('two clients of 2026-07-28 with one principal: no GET, then a client of '
+         + '2025-11-25: one GET', async () => {
         const own = await Fixture.use(options(upstream.port, { location }));
         const its = [new Modern(own, client), new Modern(own, client)];
 

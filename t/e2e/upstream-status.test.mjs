@@ -134,7 +134,7 @@ const early = SERVER === 'nginx';
 
 
 describe('server with sessions', () => {
-    test('status of an MCP server without a request: up is null, its metric is absent',
+    test('MCP server that has had no request yet: up is null in the status, the metric mcp_upstream_up is absent',
          async (t) => {
         if (!early) {
             t.skip('nginx only');

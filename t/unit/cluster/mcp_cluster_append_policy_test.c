@@ -17,7 +17,8 @@
 
 
 /* Starts n nodes. Creates a stream of one event at node 0, waits until Redis
- * has its complete state, and writes the mark into field "z". */
+ * has its complete state, and sets field "z" of the stream in Redis to MARK,
+ * which only redis/append.lua overwrites. */
 static void
 begin_marked(int n)
 {

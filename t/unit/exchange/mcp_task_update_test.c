@@ -273,8 +273,8 @@ away_done(void)
 }
 
 
-/* Answers to questions that Redis does not have yet: the lookup is repeated
- * until Redis has them. */
+/* A client answers questions that Redis has not received yet from their node:
+ * the stream is looked up again until Redis has the questions. */
 TEST(test_ahead)
 {
     away_begin();

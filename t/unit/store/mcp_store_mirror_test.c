@@ -826,8 +826,7 @@ TEST_WITH(test_resumed, setup_joined, teardown)
     assert_ok(mcp_store_mirror(S0, &spec, 1, 4, 7, 10, &again));
     assert_int_equal(again.index, ref.index);
 
-    /* the last joined reader has left: the mirror is replaced for the
-     * client */
+    /* the last joined reader has left: the next client gets a new mirror */
 
     mcp_store_unwatch(S0, &ref, 5, 4, 30);
     assert_ok(mcp_store_mirror(S0, &spec, 1, 2, 8, 10, &again));

@@ -204,8 +204,8 @@ TEST(test_wakes)
 }
 
 
-/* A stream that is over and whose events were sent lingers, and may be
- * evicted, only after its end is acknowledged. */
+/* After Redis has acknowledged the end of a stream whose events were all sent,
+ * the stream is lingering and may be evicted, but not before. */
 TEST(test_kept)
 {
     uint64_t                position;
