@@ -5,6 +5,7 @@
 #include "call/mcp_upstream_respond.h"
 
 #include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_session.h"
 
 
 static mcp_upstream_post_t *
@@ -210,6 +211,7 @@ mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     const char *detail)
 {
     char                   why[64];
+    size_t                 i;
     mcp_call_t            *call;
     mcp_upstream_post_t   *post, **link;
 
@@ -240,6 +242,11 @@ mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     mcp_buf_free(&post->body);
 
     call->refs++;
+
+    for (i = 0; call->posts == NULL && i < call->n; i++) {
+        mcp_upstream_session_end(&call->requests[i]);
+    }
+
     call->n_breqs--;
     mcp_call_check_end(call);
     mcp_call_release(call);

@@ -954,7 +954,7 @@ mcp_upstream_session_end(mcp_request_t *req)
     {
         session->after = MCP_UPSTREAM_STEP_CANCEL;
 
-    } else if (over && !session->shared) {
+    } else if (over && !session->shared && req->call->posts == NULL) {
         session->after = MCP_UPSTREAM_STEP_CLOSE;
 
     } else {

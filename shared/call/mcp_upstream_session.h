@@ -187,8 +187,9 @@ void mcp_upstream_session_body(mcp_request_t *req, mcp_str_t body,
  * that wait for this session fail as well. */
 void mcp_upstream_session_timeout(mcp_request_t *req);
 
-/* Called when a backend request of "req" has ended. Starts the step CANCEL or
- * CLOSE if one is due. */
+/* Called when a backend request of "req", or the last POST of a response of its
+ * call, has ended. Starts the step CANCEL or CLOSE if one is due. CLOSE waits
+ * for these POSTs, because the server would reject a response after it. */
 void mcp_upstream_session_end(mcp_request_t *req);
 
 /* Makes the step CANCEL or CLOSE that mcp_upstream_session_end() has queued the

@@ -103,4 +103,41 @@ TEST(session_of_a_principal_declares_no_capabilities)
 }
 
 
+/* A client of 2026-07-28 has no session, so the session at the server ends with
+ * its call. */
+TEST(response_to_the_server_is_unconfirmed_the_session_ends_after_it)
+{
+    const char             *id;
+    mcp_backend_request_t  *call, *post;
+
+    modern_call(0, &a, "");
+    open_session();
+    call = sends("tools/call");
+    mcp_backend_request_head(call, 200, mcp_str("text/event-stream"));
+    backend_send(&d, call, "data: {\"jsonrpc\":\"2.0\",\"id\":1,"
+                           "\"method\":\"ping\"}\n\n");
+    assert_int_equal(d.n_breqs, 2);
+    post = d.breqs[1];
+    assert_int_equal(post->kind, MCP_BACKEND_REQUEST_RESPONSE);
+
+    id = memmem(call->body.data, call->body.len, "\"id\":", 5);
+    assert_non_null(id);
+    snprintf(line, sizeof(line),
+             "data: {\"jsonrpc\":\"2.0\",%.*s,\"result\":" RESULT "}\n\n",
+             (int) strcspn(id, ",}"), id);
+    backend_send(&d, call, line);
+    backend_end(&d, call, MCP_FAULT_NONE);
+    has(a.text, "\"hi\"");
+    assert_int_equal(d.n_breqs, 1);
+    assert_ptr_equal(d.breqs[0], post);
+
+    mcp_backend_request_head(post, 202, mcp_null_str);
+    backend_end(&d, post, MCP_FAULT_NONE);
+    assert_int_equal(d.n_breqs, 1);
+    assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
+    end();
+    client_close(&d, &a);
+}
+
+
 RUN_TESTS(setup_upstream, teardown)
