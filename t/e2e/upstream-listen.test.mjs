@@ -365,6 +365,25 @@ describe('session that several clients of a principal share', () => {
         .filter(({ body }) => body.method === method)
         .map(({ headers }) => headers['mcp-session-id']);
 
+    // Two clients call in one session at the server, which gets no GET. Returns
+    // the id of the session.
+
+    const shares = async (its) => {
+        answers(({ body }) => body.params.arguments.which);
+
+        for (const [which, it] of its.entries()) {
+            assert.equal(valueOf(await it.response('tools/call',
+                { name: 'add', arguments: { which } })), which);
+        }
+
+        const [one, other] = sessionsOf('tools/call');
+
+        assert.equal(one, other);
+        assert.equal(steps('GET'), 0);
+
+        return one;
+    };
+
     test('mcp_upstream_session principal, two clients of 2025-11-25: the server gets no GET',
          async () => {
         const own = await Fixture.use(options(upstream.port, { location,
@@ -372,17 +391,7 @@ describe('session that several clients of a principal share', () => {
         const its = await Promise.all([own.session(client),
                                        own.session(client)]);
 
-        answers(({ body }) => body.params.arguments.which);
-
-        for (const [which, it] of its.entries()) {
-            assert.equal(valueOf(await it.response('tools/call',
-                { name: 'add', arguments: { which } })), which);
-        }
-
-        const [one, other] = sessionsOf('tools/call');
-
-        assert.equal(one, other);
-        assert.equal(steps('GET'), 0);
+        await shares(its);
     });
 
     test('two clients of 2026-07-28 with one principal: no GET, then a client of '
@@ -390,17 +399,7 @@ describe('session that several clients of a principal share', () => {
         const own = await Fixture.use(options(upstream.port, { location }));
         const its = [new Modern(own, client), new Modern(own, client)];
 
-        answers(({ body }) => body.params.arguments.which);
-
-        for (const [which, it] of its.entries()) {
-            assert.equal(valueOf(await it.response('tools/call',
-                { name: 'add', arguments: { which } })), which);
-        }
-
-        const [one, other] = sessionsOf('tools/call');
-
-        assert.equal(one, other);
-        assert.equal(steps('GET'), 0);
+        const one = await shares(its);
 
         const it = await own.session(client);
 

@@ -267,6 +267,21 @@ TEST(server_sets_retry_to_1_ms_the_stream_is_opened_again_after_100_ms)
 }
 
 
+/* The GET stream gets these bytes and ends: it is opened again after this time,
+ * ms, and not earlier. */
+static void
+opens_again_after(const char *bytes, uint64_t time)
+{
+    opened(get());
+    backend_send(&d, get(), bytes);
+    backend_end(&d, get(), MCP_FAULT_NONE);
+    driver_wait(&d, time - 1);
+    assert_int_equal(d.n_breqs, 1);
+    driver_wait(&d, 1);
+    assert_int_equal(d.n_breqs, 2);
+}
+
+
 TEST(each_stream_has_a_message_the_time_between_two_stays_100_ms)
 {
     size_t  i;
@@ -274,13 +289,7 @@ TEST(each_stream_has_a_message_the_time_between_two_stays_100_ms)
     waits();
 
     for (i = 0; i < 2 * MCP_UPSTREAM_LISTEN_TRIES; i++) {
-        opened(get());
-        backend_send(&d, get(), "retry: 1\n" EVENT(CHANGED));
-        backend_end(&d, get(), MCP_FAULT_NONE);
-        driver_wait(&d, 99);
-        assert_int_equal(d.n_breqs, 1);
-        driver_wait(&d, 1);
-        assert_int_equal(d.n_breqs, 2);
+        opens_again_after("retry: 1\n" EVENT(CHANGED), 100);
     }
 
     responds(sent());
@@ -300,13 +309,7 @@ TEST(server_sends_no_retry_or_0_the_stream_is_opened_again_after_1_s)
     waits();
 
     for (i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
-        opened(get());
-        backend_send(&d, get(), events[i]);
-        backend_end(&d, get(), MCP_FAULT_NONE);
-        driver_wait(&d, 999);
-        assert_int_equal(d.n_breqs, 1);
-        driver_wait(&d, 1);
-        assert_int_equal(d.n_breqs, 2);
+        opens_again_after(events[i], 1000);
     }
 
     responds(sent());
