@@ -107,9 +107,9 @@ mcp_call_request_ids(mcp_call_t *call, mcp_buf_t *buf)
 }
 
 
-/* Sets spec->promised: a bit for each promise to the client in the first events
- * of the stream. Raises the limits of the stream by the maximum size of these
- * events, which are appended before the stream has a reader. */
+/* Sets spec->promised: a bit for each promise that the first events of the
+ * stream make to the client. Raises the limits of the stream by the maximum
+ * size of these events, which are appended before the stream has a reader. */
 static void
 mcp_call_promise(const mcp_call_t *call, mcp_stream_spec_t *spec)
 {
