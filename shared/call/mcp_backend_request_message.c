@@ -620,7 +620,7 @@ mcp_backend_request_take(mcp_request_t *req, const mcp_backend_msg_t *msg)
                             : mcp_backend_request_notification(req, msg);
 
     case MCP_BACKEND_REQUEST:
-        return mcp_upstream_ask(req, msg);
+        return mcp_upstream_ask(req, msg, 0);
 
     case MCP_BACKEND_RESULT:
         return mcp_backend_request_result(req, msg);

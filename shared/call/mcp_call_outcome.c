@@ -28,9 +28,9 @@ mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
     req->state = state;
 
     if (state == MCP_REQUEST_OVER && req->session) {
-        mcp_upstream_ask_clear(req);
         mcp_upstream_wait_leave(req->session);
         mcp_upstream_listen_leave(req->session);
+        mcp_upstream_ask_clear(req);
         mcp_upstream_resume_leave(req);
     }
 }

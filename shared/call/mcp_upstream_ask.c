@@ -3,6 +3,7 @@
 #include "call/mcp_upstream_ask.h"
 
 #include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_listen.h"
 #include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_ask_stateless_client.h"
 #include "rpc/mcp_request_id.h"
@@ -15,12 +16,12 @@
 #define MCP_UPSTREAM_ASK_FAILED   (-32000)
 
 
-static void
-mcp_upstream_ask_free(mcp_request_t *req, mcp_upstream_question_t *question)
+void
+mcp_upstream_ask_free(mcp_worker_t *worker, mcp_upstream_question_t *question)
 {
     const mcp_mem_t  *mem;
 
-    mem = &req->call->worker->env->mem;
+    mem = &worker->env->mem;
 
     mcp_arena_destroy(&question->arena);
     mem->free(mem->ctx, question);
@@ -53,7 +54,7 @@ mcp_upstream_ask_copy(mcp_request_t *req, const mcp_backend_msg_t *msg)
     if (q->method.data == NULL || q->params.data == NULL
         || question->id.data == NULL)
     {
-        mcp_upstream_ask_free(req, question);
+        mcp_upstream_ask_free(req->call->worker, question);
         return NULL;
     }
 
@@ -92,6 +93,7 @@ static void
 mcp_upstream_ask_remove(mcp_request_t *req, mcp_upstream_question_t *question,
     uint64_t until)
 {
+    int                        listened;
     mcp_upstream_question_t  **link;
 
     for (link = &req->server_questions; *link != question;
@@ -101,12 +103,17 @@ mcp_upstream_ask_remove(mcp_request_t *req, mcp_upstream_question_t *question,
     }
 
     *link = question->next;
-    mcp_upstream_ask_free(req, question);
+    listened = question->listened;
+    mcp_upstream_ask_free(req->call->worker, question);
 
     req->call->answered = mcp_call_now(req->call);
     req->call->answered_until = until;
     mcp_call_set_stream_state(req->call, mcp_call_state(req->call));
     mcp_upstream_ask_set_deadline(req);
+
+    if (listened && mcp_upstream_listen_asks_until(req) == 0) {
+        mcp_upstream_listen_answered(req);
+    }
 }
 
 
@@ -134,9 +141,23 @@ mcp_upstream_ask_append(mcp_request_t *req, mcp_upstream_question_t *question)
 }
 
 
+/* Records that a question was sent to the client of a request. */
+static void
+mcp_upstream_ask_sent(mcp_request_t *req, mcp_upstream_question_t *question)
+{
+    memcpy(question->stream, req->call->id, MCP_STREAM_ID_LEN);
+    question->withdrawn = 0;
+    question->next = req->server_questions;
+    req->server_questions = question;
+    mcp_store_count(req->call->worker->store, MCP_COUNT_INPUTS, 1);
+    mcp_upstream_ask_set_deadline(req);
+}
+
+
 /* Sends a question to the client. Returns the values of mcp_upstream_ask(). */
 static int
-mcp_upstream_ask_send(mcp_request_t *req, const mcp_backend_msg_t *msg)
+mcp_upstream_ask_send(mcp_request_t *req, const mcp_backend_msg_t *msg,
+    unsigned listened)
 {
     int                       rc;
     mcp_upstream_question_t  *question;
@@ -149,16 +170,14 @@ mcp_upstream_ask_send(mcp_request_t *req, const mcp_backend_msg_t *msg)
                              + (req->call->rounds
                                 ? req->call->endpoint->state_lifetime
                                 : req->call->endpoint->input_timeout);
-        question->next = req->server_questions;
-        req->server_questions = question;
-        mcp_store_count(req->call->worker->store, MCP_COUNT_INPUTS, 1);
-        mcp_upstream_ask_set_deadline(req);
+        question->listened = listened & 1u;
+        mcp_upstream_ask_sent(req, question);
 
         return MCP_OK;
     }
 
     if (question) {
-        mcp_upstream_ask_free(req, question);
+        mcp_upstream_ask_free(req->call->worker, question);
     }
 
     if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
@@ -189,7 +208,8 @@ mcp_upstream_ask_count(const mcp_request_t *req)
 /* Makes the call durable, so that its client can answer through any process,
  * and sends the question. Returns the values of mcp_upstream_ask(). */
 static int
-mcp_upstream_ask_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
+mcp_upstream_ask_begin(mcp_request_t *req, const mcp_backend_msg_t *msg,
+    unsigned listened)
 {
     /* a client that gets the question as its response does not get a task */
 
@@ -208,12 +228,13 @@ mcp_upstream_ask_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
         mcp_upstream_round_track(req->call);
     }
 
-    return mcp_upstream_ask_send(req, msg);
+    return mcp_upstream_ask_send(req, msg, listened);
 }
 
 
 int
-mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg)
+mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg,
+    unsigned listened)
 {
     int             can, code;
     mcp_str_t       text;
@@ -258,7 +279,7 @@ mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    return mcp_upstream_ask_begin(req, msg);
+    return mcp_upstream_ask_begin(req, msg, listened);
 }
 
 
@@ -279,12 +300,37 @@ mcp_upstream_ask_find(mcp_request_t *req, mcp_str_t id)
 }
 
 
+/* Cancels a question at a client with a session, by an event on the stream of a
+ * request. Returns MCP_OK, or MCP_AGAIN if the stream has no room. */
+static int
+mcp_upstream_ask_withdraw(mcp_request_t *req,
+    const mcp_upstream_question_t *question)
+{
+    int        rc;
+    char      *end, id[MCP_EVENT_ID_MAX];
+    mcp_buf_t  buf;
+
+    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
+
+    end = mcp_event_id_print(id, question->stream, question->question.number);
+    mcp_buf_lit(&buf, "{\"jsonrpc\":\"2.0\",\"method\":"
+                      "\"notifications/cancelled\",\"params\":{\"requestId\":"
+                      "\"");
+    mcp_buf_add(&buf, id, (size_t) (end - id));
+    mcp_buf_lit(&buf, "\"}}");
+
+    rc = buf.failed ? MCP_OK
+         : mcp_call_append(req, mcp_buf_text(&buf), mcp_call_state(req->call));
+
+    mcp_buf_free(&buf);
+
+    return rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL ? MCP_AGAIN : MCP_OK;
+}
+
+
 int
 mcp_upstream_ask_cancelled(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
-    int                       rc;
-    char                     *end, id[MCP_EVENT_ID_MAX];
-    mcp_buf_t                 buf;
     mcp_json_value_t          message, params;
     mcp_upstream_question_t  *question;
 
@@ -305,27 +351,79 @@ mcp_upstream_ask_cancelled(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
-
-    end = mcp_event_id_print(id, req->call->id, question->question.number);
-    mcp_buf_lit(&buf, "{\"jsonrpc\":\"2.0\",\"method\":"
-                      "\"notifications/cancelled\",\"params\":{\"requestId\":"
-                      "\"");
-    mcp_buf_add(&buf, id, (size_t) (end - id));
-    mcp_buf_lit(&buf, "\"}}");
-
-    rc = buf.failed ? MCP_OK
-         : mcp_call_append(req, mcp_buf_text(&buf), MCP_STATE_INPUT_REQUIRED);
-
-    mcp_buf_free(&buf);
-
-    if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
+    if (mcp_upstream_ask_withdraw(req, question) == MCP_AGAIN) {
         return MCP_AGAIN;
     }
 
     mcp_upstream_ask_remove(req, question, 0);
 
     return MCP_OK;
+}
+
+
+mcp_upstream_question_t *
+mcp_upstream_ask_take(mcp_request_t *req)
+{
+    mcp_upstream_question_t  *question, *taken, **link;
+
+    taken = NULL;
+    link = &req->server_questions;
+
+    while ((question = *link) != NULL) {
+        if (!question->listened) {
+            link = &question->next;
+            continue;
+        }
+
+        *link = question->next;
+        question->next = taken;
+        taken = question;
+    }
+
+    return taken;
+}
+
+
+int
+mcp_upstream_ask_again(mcp_request_t *req, mcp_upstream_question_t *question)
+{
+    if (req->call->task
+        || mcp_upstream_ask_count(req) == MCP_UPSTREAM_QUESTIONS)
+    {
+        mcp_upstream_post_error(req, question->id, MCP_UPSTREAM_ASK_FAILED,
+                                mcp_str("No request of the client can ask "
+                                        "this"));
+        mcp_upstream_ask_free(req->call->worker, question);
+        return MCP_OK;
+    }
+
+    if (mcp_call_durable(req->call) != MCP_OK || req->state == MCP_REQUEST_OVER)
+    {
+        return MCP_AGAIN;
+    }
+
+    if (!question->withdrawn) {
+        if (mcp_upstream_ask_withdraw(req, question) == MCP_AGAIN) {
+            return MCP_AGAIN;
+        }
+
+        question->withdrawn = 1;
+    }
+
+    switch (mcp_upstream_ask_append(req, question)) {
+
+    case MCP_OK:
+        mcp_upstream_ask_sent(req, question);
+        return MCP_OK;
+
+    case MCP_ERR_LIMIT:
+    case MCP_ERR_FULL:
+        return MCP_AGAIN;
+
+    default:
+        (void) mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+        return MCP_AGAIN;
+    }
 }
 
 
@@ -370,17 +468,39 @@ mcp_upstream_ask_answer(mcp_call_t *call, uint64_t number,
 }
 
 
+/* Postpones the timeout of a request while another request of its session has a
+ * question from the GET stream, because the question may belong to either.
+ * Returns 1, or 0 if there is none. */
+static int
+mcp_upstream_ask_postpone(mcp_request_t *req, uint64_t now)
+{
+    uint64_t  until;
+
+    until = mcp_upstream_listen_asks_until(req);
+
+    if (until <= now) {
+        return 0;
+    }
+
+    req->session->postponed = 1;
+    req->deadline = until + MCP_CALL_RETRY;
+    mcp_call_set_timer(req->call);
+
+    return 1;
+}
+
+
 int
 mcp_upstream_ask_timeout(mcp_request_t *req)
 {
     uint64_t                  now;
     mcp_upstream_question_t  *question, *next;
 
-    if (req->server_questions == NULL) {
-        return 0;
-    }
-
     now = mcp_call_now(req->call);
+
+    if (req->server_questions == NULL) {
+        return mcp_upstream_ask_postpone(req, now);
+    }
 
     for (question = req->server_questions; question; question = next) {
         next = question->next;
@@ -416,6 +536,6 @@ mcp_upstream_ask_clear(mcp_request_t *req)
 
     while ((question = req->server_questions) != NULL) {
         req->server_questions = question->next;
-        mcp_upstream_ask_free(req, question);
+        mcp_upstream_ask_free(req->call->worker, question);
     }
 }

@@ -34,13 +34,43 @@ struct mcp_upstream_question_s {
                                           JSON */
     uint64_t                 deadline; /* ms */
     mcp_arena_t              arena;    /* memory of the texts */
-    mcp_upstream_question_t *next;     /* next one of req->server_questions */
+    mcp_upstream_question_t *next;     /* next one in its list */
+    unsigned char            stream[MCP_STREAM_ID_LEN];        /* stream on
+                                                                  which it was
+                                                                  sent last */
+    unsigned                 listened:1;       /* 1: the server has sent it on
+                                                  the GET stream of its
+                                                  session */
+    unsigned                 withdrawn:1;      /* 1: was cancelled at the
+                                                  client, and not yet sent
+                                                  again */
 };
 
 
-/* Processes a request of the server. Returns MCP_OK, or MCP_AGAIN: the message
- * has to be held, because the stream has no room. May end the call. */
-int mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg);
+/* Processes a request of the server; listened is 1 if it arrived on the GET
+ * stream of the session (mcp_upstream_listen.h), otherwise 0. Returns MCP_OK,
+ * or MCP_AGAIN: the message has to be held, because the stream has no room. May
+ * end the call. */
+int mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg,
+    unsigned listened);
+
+/* Removes the questions from the GET stream from a request that has ended, and
+ * returns them as a list, oldest first. The caller has to free them. */
+mcp_upstream_question_t *mcp_upstream_ask_take(mcp_request_t *req);
+
+/*
+ * Withdraws a question at the client, and sends it again on the stream of
+ * another request of the same client.
+ *
+ * Returns MCP_OK if the question was sent, or the server got an error; it then
+ * does not belong to the caller any more. Returns MCP_AGAIN if the stream has
+ * no room or the request has just ended. May end the call.
+ */
+int mcp_upstream_ask_again(mcp_request_t *req,
+    mcp_upstream_question_t *question);
+
+void mcp_upstream_ask_free(mcp_worker_t *worker,
+    mcp_upstream_question_t *question);
 
 /*
  * Processes notifications/cancelled of the server: removes the question, and

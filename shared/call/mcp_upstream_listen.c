@@ -6,15 +6,8 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_ask.h"
-#include "call/mcp_upstream_list_from_cache.h"
-#include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_wait.h"
 #include "mcp_http.h"
-#include "worker/mcp_notification.h"
-
-
-/* JSON-RPC error code in the response to a question of an unknown request. */
-#define MCP_UPSTREAM_LISTEN_FAILED  (-32000)
 
 
 static mcp_upstream_listen_t *
@@ -58,8 +51,7 @@ mcp_upstream_listen_is_of(const mcp_upstream_listen_t *listen,
 }
 
 
-/* Returns the stream of a session in this process, or NULL. */
-static mcp_upstream_listen_t *
+mcp_upstream_listen_t *
 mcp_upstream_listen_find(const mcp_upstream_session_t *session)
 {
     mcp_upstream_listen_t  *listen;
@@ -78,9 +70,7 @@ mcp_upstream_listen_find(const mcp_upstream_session_t *session)
 }
 
 
-/* Returns the first request that uses a stream if "after" is NULL, otherwise
- * the one after the request of the session "after"; NULL if there is none. */
-static mcp_request_t *
+mcp_request_t *
 mcp_upstream_listen_user(const mcp_upstream_listen_t *listen,
     const mcp_upstream_session_t *after)
 {
@@ -144,8 +134,7 @@ mcp_upstream_listen_release(mcp_upstream_listen_t *listen)
 
 /* --- the backend request --- */
 
-/* Returns the request for which the stream was opened. It may be over. */
-static mcp_request_t *
+mcp_request_t *
 mcp_upstream_listen_opener(const mcp_upstream_listen_t *listen)
 {
     return &listen->breq.call->requests[listen->breq.request];
@@ -253,7 +242,6 @@ mcp_upstream_listen_start(mcp_upstream_listen_t *listen)
     listen->ended = 0;
     listen->starved = 0;
     listen->asked = NULL;
-    listen->orphan = 0;
     listen->hold = 0;
     listen->at = mcp_call_now(call);
 
@@ -317,6 +305,7 @@ mcp_upstream_listen_remove(mcp_upstream_listen_t *listen)
 
     *link = listen->sibling;
 
+    mcp_upstream_listen_drop_questions(listen);
     mcp_backend_free(listen->backend);
     listen->backend = NULL;
     listen->breq.call->n_breqs--;
@@ -365,15 +354,14 @@ mcp_upstream_listen_stop(mcp_upstream_listen_t *listen)
 
     mcp_upstream_listen_set_state(listen, MCP_UPSTREAM_LISTEN_OVER);
     listen->held = 0;
+    mcp_upstream_listen_drop_questions(listen);
     listen->at = listen->active ? 0 : mcp_call_now(listen->breq.call);
     mcp_upstream_listen_abort(listen);
     mcp_call_set_timer(listen->breq.call);
 }
 
 
-/* Ends a stream and logs the reason. Requests that wait for the stream are sent
- * without it. */
-static void
+void
 mcp_upstream_listen_fail(mcp_upstream_listen_t *listen, mcp_log_level_e level,
     const char *why)
 {
@@ -524,176 +512,24 @@ mcp_upstream_listen_leave(mcp_upstream_session_t *session)
 
     listen = mcp_upstream_listen_find(session);
 
-    if (listen && listen->asked == session->req) {
-        listen->asked = NULL;
-        listen->orphan = 1;
+    if (listen == NULL) {
+        return;
     }
 
-    if (listen && mcp_upstream_listen_user(listen, NULL) == NULL) {
+    if (listen->asked == session->req) {
+        listen->asked = NULL;
+    }
+
+    if (mcp_upstream_listen_user(listen, NULL) == NULL) {
         mcp_upstream_listen_stop(listen);
+
+    } else if (session->req->state == MCP_REQUEST_OVER) {
+        mcp_upstream_listen_take_questions(listen, session->req);
     }
 }
 
 
-/* --- messages --- */
-
-/* Processes a notification of the server. Returns MCP_OK or MCP_AGAIN. */
-static int
-mcp_upstream_listen_notification(mcp_upstream_listen_t *listen,
-    const mcp_backend_msg_t *msg)
-{
-    int             rc;
-    mcp_call_t     *call;
-    mcp_request_t  *req;
-
-    call = listen->breq.call;
-
-    if (mcp_str_eq(msg->method, mcp_str("notifications/cancelled"))) {
-        rc = MCP_OK;
-
-        for (req = mcp_upstream_listen_user(listen, NULL); req && rc == MCP_OK;
-             req = mcp_upstream_listen_user(listen, req->session))
-        {
-            rc = mcp_upstream_ask_cancelled(req, msg);
-        }
-
-        return rc;
-    }
-
-    mcp_upstream_list_changed(mcp_upstream_listen_opener(listen), msg->method);
-
-    if (!mcp_notify_broadcast(call->worker, msg->method, msg->uri.raw,
-                              msg->body))
-    {
-        mcp_call_trace(call, "dropped a notification on the GET stream of its "
-                             "MCP server: %.*s",
-                       (int) (msg->method.len > 64 ? 64 : msg->method.len),
-                       msg->method.data);
-    }
-
-    return MCP_OK;
-}
-
-
-/* Processes a request of the server. Returns MCP_OK or MCP_AGAIN. */
-static int
-mcp_upstream_listen_request(mcp_upstream_listen_t *listen,
-    const mcp_backend_msg_t *msg)
-{
-    mcp_request_t  *req;
-
-    req = listen->asked ? listen->asked
-                        : mcp_upstream_listen_user(listen, NULL);
-
-    if (req == NULL) {
-        return MCP_OK;
-    }
-
-    if (listen->orphan
-        || (listen->asked == NULL
-            && mcp_upstream_listen_user(listen, req->session)
-            && !mcp_str_eq(msg->method, mcp_str("ping"))))
-    {
-        mcp_upstream_post_error(req, msg->id.raw, MCP_UPSTREAM_LISTEN_FAILED,
-                                mcp_str("Several requests are running in this "
-                                        "session: send this one on the stream "
-                                        "of the request it belongs to"));
-        return MCP_OK;
-    }
-
-    listen->asked = req;
-
-    /* a question makes the call durable: not allowed before the call is
-     * started */
-
-    return mcp_call_is_started(req->call) ? mcp_upstream_ask(req, msg)
-                                          : MCP_AGAIN;
-}
-
-
-/* Processes one message. Returns MCP_OK or MCP_AGAIN. */
-static int
-mcp_upstream_listen_message(mcp_upstream_listen_t *listen,
-    const mcp_backend_msg_t *msg)
-{
-    switch (msg->kind) {
-
-    case MCP_BACKEND_NOTIFICATION:
-        return msg->ignored ? MCP_OK
-                            : mcp_upstream_listen_notification(listen, msg);
-
-    case MCP_BACKEND_REQUEST:
-        return mcp_upstream_listen_request(listen, msg);
-
-    default:
-        mcp_upstream_listen_fail(listen, MCP_LOG_WARN,
-                                 msg->detail ? msg->detail
-                                             : "the server sent a response");
-        return MCP_OK;
-    }
-}
-
-
-/* Holds a message and processes it again after 1 ms, which suffices if a call
- * is just being started. The time doubles each time. */
-static void
-mcp_upstream_listen_hold(mcp_upstream_listen_t *listen,
-    const mcp_backend_msg_t *msg)
-{
-    listen->msg = *msg;
-    listen->held = 1;
-    listen->hold = listen->hold ? 2 * listen->hold : 1;
-
-    if (listen->hold > MCP_CALL_RETRY) {
-        listen->hold = MCP_CALL_RETRY;
-    }
-
-    listen->at = mcp_call_now(listen->breq.call) + listen->hold;
-    mcp_call_set_timer(listen->breq.call);
-}
-
-
-/* Processes the held message, then the messages of the decoder. */
-static void
-mcp_upstream_listen_process(mcp_upstream_listen_t *listen)
-{
-    int                rc;
-    mcp_backend_msg_t  msg;
-
-    rc = MCP_OK;
-
-    if (listen->held) {
-        listen->held = 0;
-        msg = listen->msg;
-
-    } else {
-        rc = mcp_backend_read(listen->backend, &msg);
-    }
-
-    while (rc == MCP_OK) {
-
-        if (mcp_upstream_listen_message(listen, &msg) == MCP_AGAIN) {
-            mcp_upstream_listen_hold(listen, &msg);
-            return;
-        }
-
-        listen->asked = NULL;
-        listen->orphan = 0;
-        listen->hold = 0;
-        listen->tries = 0;
-
-        if (listen->state != MCP_UPSTREAM_LISTEN_OPEN) {
-            return;
-        }
-
-        rc = mcp_backend_read(listen->backend, &msg);
-    }
-
-    if (rc < 0) {
-        mcp_upstream_listen_fail(listen, MCP_LOG_ERROR, "no memory");
-    }
-}
-
+/* --- responses of the server --- */
 
 void
 mcp_upstream_listen_head(mcp_backend_request_t *breq, int status,
@@ -918,6 +754,10 @@ mcp_upstream_listen_due(const mcp_call_t *call)
         if (listen->at && listen->at < when) {
             when = listen->at;
         }
+
+        if (listen->questions && listen->ask_at < when) {
+            when = listen->ask_at;
+        }
     }
 
     return when;
@@ -992,6 +832,10 @@ mcp_upstream_listen_timer(mcp_call_t *call, uint64_t now)
 
     for (listen = call->listens; listen; listen = next) {
         next = listen->sibling;
+
+        if (listen->questions && now >= listen->ask_at) {
+            mcp_upstream_listen_ask_again(listen);
+        }
 
         if (listen->at && now >= listen->at) {
             mcp_upstream_listen_handle(listen);

@@ -18,9 +18,11 @@
  * A request waits until the server has responded to GET, at most for
  * MCP_UPSTREAM_LISTEN_WAIT. Then it is sent, even if there is no stream.
  *
- * If exactly one request uses the stream, a question on the stream belongs to
- * that request. If several requests use the stream, the question could belong
- * to any of them, so the server gets an error as the response.
+ * A question on the stream does not show which request it belongs to, but all
+ * requests are those of one client: the question is sent to this client on the
+ * stream of one of them. If that request ends before the client has answered,
+ * the question is withdrawn, and sent again on the stream of another request.
+ * While it is open, mcp_call_timeout runs for none of the requests.
  *
  * The backend request of the stream belongs to the call that has opened the
  * stream. This call is not freed before the backend request has ended.
@@ -64,6 +66,10 @@
 #define MCP_UPSTREAM_LISTEN_SOON    25u
 #define MCP_UPSTREAM_LISTEN_BUSY    4
 
+/* Time after which a question is sent again if the client's stream had no room
+ * for it, ms. */
+#define MCP_UPSTREAM_LISTEN_ASK     50u
+
 
 typedef enum {
     MCP_UPSTREAM_LISTEN_OPENING = 0,   /* the server has not responded yet */
@@ -86,9 +92,12 @@ struct mcp_upstream_listen_s {
     mcp_upstream_listen_e   state;
     mcp_backend_t          *backend;   /* decoder; NULL: none */
     mcp_backend_msg_t       msg;       /* the held message, if "held" is set */
-    mcp_request_t          *asked;     /* request to which the held question
-                                          belongs; NULL: no question is held, or
-                                          "orphan" is set */
+    mcp_request_t          *asked;     /* request on whose stream the held
+                                          question will be sent; NULL: none is
+                                          chosen */
+    mcp_upstream_question_t *questions;        /* questions that will be sent
+                                                  again, oldest first */
+    uint64_t                ask_at;    /* when they are sent, ms */
     uint64_t                at;        /* time of the next step, ms; 0: none.
                                           OPENING: the waiting requests are sent
                                           without the stream; OPEN: the held
@@ -111,8 +120,6 @@ struct mcp_upstream_listen_s {
     unsigned                busy:1;    /* 1: the server has responded with HTTP
                                           409 */
     unsigned                held:1;    /* 1: msg has to be processed again */
-    unsigned                orphan:1;  /* 1: the request to which the held
-                                          question belonged has ended */
     unsigned                ended:1;   /* 1: the stream has ended, and msg is
                                           still held */
     unsigned                starved:1; /* 1: bytes were rejected, so the glue
@@ -133,6 +140,14 @@ int mcp_upstream_listen_begin(mcp_request_t *req);
 /* Called when a request is over or its session is lost. Ends the stream if no
  * other request uses it. */
 void mcp_upstream_listen_leave(mcp_upstream_session_t *session);
+
+/* Returns the latest deadline of the open questions on the stream that a
+ * request uses, ms; 0: there is none. */
+uint64_t mcp_upstream_listen_asks_until(const mcp_request_t *req);
+
+/* Called when a question on the stream that a request uses was answered:
+ * mcp_call_timeout begins again for the requests that have waited for this. */
+void mcp_upstream_listen_answered(mcp_request_t *req);
 
 /* Does the same as mcp_backend_request_head(), mcp_backend_request_data() and
  * mcp_backend_request_end(), for the backend request of a stream. */
@@ -156,6 +171,41 @@ uint64_t mcp_upstream_listen_due(const mcp_call_t *call);
 /* Executes the next steps of a call's streams that are due at the time now,
  * ms. */
 void mcp_upstream_listen_timer(mcp_call_t *call, uint64_t now);
+
+
+/* --- functions of mcp_upstream_listen*.c for each other --- */
+
+/* Returns the stream of a session in this process, or NULL. */
+mcp_upstream_listen_t *mcp_upstream_listen_find(
+    const mcp_upstream_session_t *session);
+
+/* Returns the first request that uses a stream if "after" is NULL, otherwise
+ * the one after the request of the session "after"; NULL if there is none. */
+mcp_request_t *mcp_upstream_listen_user(const mcp_upstream_listen_t *listen,
+    const mcp_upstream_session_t *after);
+
+/* Returns the request for which the stream was opened, even if that request is
+ * over. */
+mcp_request_t *mcp_upstream_listen_opener(const mcp_upstream_listen_t *listen);
+
+/* Ends a stream and logs the reason. Requests that wait for the stream are sent
+ * without it. */
+void mcp_upstream_listen_fail(mcp_upstream_listen_t *listen,
+    mcp_log_level_e level, const char *why);
+
+/* Processes the held message, then the messages of the decoder. */
+void mcp_upstream_listen_process(mcp_upstream_listen_t *listen);
+
+/* Moves the open questions of a request that has ended to the stream, which
+ * sends them again for another request. */
+void mcp_upstream_listen_take_questions(mcp_upstream_listen_t *listen,
+    mcp_request_t *req);
+
+/* Sends these questions again. */
+void mcp_upstream_listen_ask_again(mcp_upstream_listen_t *listen);
+
+/* Frees these questions. */
+void mcp_upstream_listen_drop_questions(mcp_upstream_listen_t *listen);
 
 
 #endif /* MCP_UPSTREAM_LISTEN_H_INCLUDED */

@@ -109,6 +109,9 @@ struct mcp_upstream_session_s {
                                           and does not wait for it again */
     unsigned             listen_waits:1;       /* 1: the request waits for the
                                                   GET stream */
+    unsigned             postponed:1;  /* 1: mcp_call_timeout has passed while a
+                                          question on the GET stream was
+                                          open */
 
     unsigned             own:1;        /* 1: no other request can use the
                                           session, so this request ends it */

@@ -21,8 +21,8 @@ const CHANGED = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
 const upstream = await withSessions();
 const options = (port, { backend, location, ...more } = {}) => ({
     without: ['mcp_catalog', 'mcp_route', 'mcp_server'], workers: 1,
-    location: { mcp_stream_after: '0', mcp_backend: 'sessions',
-                mcp_max_message: '64k', ...location },
+    location: { mcp_stream_after: '0', mcp_close_after: 'off',
+                mcp_backend: 'sessions', mcp_max_message: '64k', ...location },
     backends: { sessions: { http: port, upstream: 'session', listen: 'on',
                             ...backend } },
     ...more });
@@ -68,6 +68,21 @@ beforeEach(() => {
     waiting = [];
     upstream.resume = opens;
 });
+
+// Calls a tool, and waits until the server has the call: `stream` is the
+// client's stream, end() lets the server respond with a value.
+
+async function startedCall(it) {
+    const { promise, resolve } = Promise.withResolvers();
+    const started = new Promise((seen) => {
+        answers(() => { seen(); return promise; });
+    });
+    const stream = await it.call('add');
+
+    await started;
+
+    return { stream, end: resolve };
+}
 
 // Calls a tool, whose question is answered with `answer`.
 
@@ -205,7 +220,7 @@ describe('questions on the GET stream', () => {
             params: { requestId: messages[0].id } });
     });
 
-    test('two calls of a session: the MCP server gets one GET stream, and an error for a question on it',
+    test('two calls of a session, a question on their GET stream: the client gets it once, the server the answer',
          async () => {
         const it = await server.session({ capabilities: CAN });
         const both = Promise.withResolvers();
@@ -220,15 +235,47 @@ describe('questions on the GET stream', () => {
             return both.promise;
         });
 
-        const responses = await Promise.all([call(it), call(it)]);
+        const responses = await Promise.all([call(it, { roots: [] }),
+                                             call(it, { roots: [] })]);
 
-        for (const { response, messages } of responses) {
-            assert.equal(messages.length, 0);
-            assert.equal(valueOf(response).error.code, -32000);
+        for (const { response } of responses) {
+            assert.deepEqual(valueOf(response).result, { roots: [] });
         }
 
+        assert.equal(responses.flatMap(({ messages }) => messages).length, 1);
         assert.equal(steps('GET'), 1);
         await stream.closed;
+    });
+
+    test('call whose client has a question of the GET stream ends: the question is cancelled, and sent to the other call',
+         async () => {
+        const it = await server.session({ capabilities: CAN });
+        const first = await startedCall(it);
+        const stream = await nextStream();
+        const second = await startedCall(it);
+        const answer = asked(stream, 'roots/list');
+        const question = await second.stream.message();
+
+        assert.equal(question.method, 'roots/list');
+        second.end('second');
+        assert.equal(valueOf(await second.stream.message()), 'second');
+        second.stream.close();
+
+        const cancelled = await first.stream.message();
+
+        assert.equal(cancelled.method, 'notifications/cancelled');
+        assert.deepEqual(cancelled.params, { requestId: question.id });
+
+        const again = await first.stream.message();
+
+        assert.equal(again.method, 'roots/list');
+        assert.notEqual(again.id, question.id);
+        await it.respond(again.id, { roots: [] });
+        assert.deepEqual((await answer).result, { roots: [] });
+
+        first.end('first');
+        assert.equal(valueOf(await first.stream.message()), 'first');
+        first.stream.close();
     });
 
     test('two calls use one GET stream, the first call ends: the stream stays open',

@@ -48,6 +48,22 @@ get(void)
 }
 
 
+/* Returns the first backend request of a kind, or NULL. */
+static mcp_backend_request_t *
+first(mcp_backend_request_kind_e kind)
+{
+    size_t  i;
+
+    for (i = 0; i < d.n_breqs; i++) {
+        if (d.breqs[i]->kind == kind) {
+            return d.breqs[i];
+        }
+    }
+
+    return NULL;
+}
+
+
 /* Calls a tool, which waits for the stream. */
 static mcp_backend_request_t *
 waits(void)
@@ -411,32 +427,109 @@ TEST(clients_stream_is_full_the_question_waits_for_room)
 }
 
 
-TEST(request_of_a_waiting_question_ends_no_other_request_gets_it)
+TEST(request_of_a_waiting_question_ends_another_one_gets_it)
 {
-    size_t                  i;
-    char                    id[MCP_EVENT_ID_MAX + 1];
-    mcp_backend_request_t  *error;
+    char  id[MCP_EVENT_ID_MAX + 1];
 
     full(id);
     client_post(&d, 0, &b, session, CALL8);
     cancel(0, session, "7");
     driver_wait(&d, MCP_CALL_RETRY);
-    assert_null(strstr(b.text, "roots/list"));
-
-    error = NULL;
-
-    for (i = 0; i < d.n_breqs; i++) {
-        if (d.breqs[i]->kind == MCP_BACKEND_REQUEST_RESPONSE) {
-            error = d.breqs[i];
-        }
-    }
-
-    assert_non_null(error);
-    assert_non_null(strstr(error->body.data, "-32000"));
+    has(b.text, "roots/list");
+    has_not(b.text, "notifications/cancelled");
 
     end();
     driver_wait(&d, 1);
     client_close(&d, &b);
+    quiet();
+}
+
+
+/* Two calls of a session use the stream, and the client of the second one has a
+ * question. Returns the backend request of the first call, and sets *second to
+ * that of the second one. */
+static mcp_backend_request_t *
+two_calls(mcp_backend_request_t **second)
+{
+    size_t                  i;
+    mcp_backend_request_t  *listen, *breq;
+
+    listen = waits();
+    opened(listen);
+    breq = sent();
+    driver_wait(&d, MCP_UPSTREAM_ALONE_TIME);
+    client_post(&d, 0, &b, session, CALL8);
+    assert_int_equal(d.n_breqs, 3);
+    *second = NULL;
+
+    for (i = 0; i < d.n_breqs; i++) {
+        if (d.breqs[i]->kind == MCP_BACKEND_REQUEST_CALL && d.breqs[i] != breq)
+        {
+            *second = d.breqs[i];
+        }
+    }
+
+    assert_non_null(*second);
+    backend_send(&d, listen, ROOTS);
+    has(b.text, "roots/list");
+    has_not(a.text, "roots/list");
+
+    return breq;
+}
+
+
+TEST(request_with_the_question_ends_it_is_sent_again_for_another_one)
+{
+    char                    id[MCP_EVENT_ID_MAX + 1];
+    mcp_backend_request_t  *one, *two;
+
+    one = two_calls(&two);
+    *mcp_event_id_print(id, two->call->id, 1) = '\0';
+    responds(two);
+    has(b.text, RESULT);
+    client_close(&d, &b);
+
+    driver_wait(&d, 1);
+    has(a.text, "notifications/cancelled");
+    has(a.text, id);
+    has(a.text, "roots/list");
+
+    question_id(a.text, "roots/list", id);
+    reply(0, session, id, "\"result\":{}");
+    assert_non_null(first(MCP_BACKEND_REQUEST_RESPONSE));
+    backend_end(&d, first(MCP_BACKEND_REQUEST_RESPONSE), MCP_FAULT_NONE);
+
+    responds(one);
+    has(a.text, RESULT);
+    client_close(&d, &a);
+    end();
+    quiet();
+}
+
+
+TEST(question_is_open_no_request_of_the_session_times_out)
+{
+    mcp_backend_request_t  *two;
+
+    d.endpoint.input_timeout = 4 * d.endpoint.call_timeout;
+    two_calls(&two);
+    driver_wait(&d, 4 * d.endpoint.call_timeout - 1);
+    assert_int_equal(d.n_breqs, 3);
+
+    /* the question times out, and later both requests */
+
+    driver_wait(&d, 1);
+    assert_non_null(first(MCP_BACKEND_REQUEST_RESPONSE));
+    backend_end(&d, first(MCP_BACKEND_REQUEST_RESPONSE), MCP_FAULT_NONE);
+    driver_wait(&d, d.endpoint.call_timeout - 1);
+    has_not(a.text, "error");
+    driver_wait(&d, 1 + MCP_CALL_GRACE);
+    has(a.text, "error");
+    has(b.text, "error");
+
+    client_close(&d, &a);
+    client_close(&d, &b);
+    end();
     quiet();
 }
 
@@ -459,22 +552,6 @@ TEST(stream_ends_while_a_question_waits_it_is_opened_again_after_it)
     client_close(&d, &b);
     end();
     quiet();
-}
-
-
-/* Returns the first backend request of a kind, or NULL. */
-static mcp_backend_request_t *
-first(mcp_backend_request_kind_e kind)
-{
-    size_t  i;
-
-    for (i = 0; i < d.n_breqs; i++) {
-        if (d.breqs[i]->kind == kind) {
-            return d.breqs[i];
-        }
-    }
-
-    return NULL;
 }
 
 

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The messages on the GET stream of a session at an MCP server. */
+
+#include "call/mcp_upstream_listen.h"
+
+#include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_ask.h"
+#include "call/mcp_upstream_list_from_cache.h"
+#include "worker/mcp_notification.h"
+
+
+/* --- questions --- */
+
+/* Returns how probable it is that a question belongs to a request, as a number
+ * for comparisons: a task cannot ask, and a request that waits for the stream
+ * was not sent yet. */
+static int
+mcp_upstream_listen_rank(const mcp_request_t *req)
+{
+    return (req->call->task ? 0 : 2) + (req->session->listen_waits ? 0 : 1);
+}
+
+
+/* Returns the request whose client gets a question: the newest of those with
+ * the highest rank. Returns NULL if no request uses the stream. */
+static mcp_request_t *
+mcp_upstream_listen_choose(const mcp_upstream_listen_t *listen)
+{
+    mcp_request_t  *req, *best;
+
+    best = mcp_upstream_listen_user(listen, NULL);
+
+    for (req = best; req; req = mcp_upstream_listen_user(listen, req->session))
+    {
+        if (mcp_upstream_listen_rank(req) > mcp_upstream_listen_rank(best)) {
+            best = req;
+        }
+    }
+
+    return best;
+}
+
+
+void
+mcp_upstream_listen_take_questions(mcp_upstream_listen_t *listen,
+    mcp_request_t *req)
+{
+    mcp_upstream_question_t  **last;
+
+    for (last = &listen->questions; *last; last = &(*last)->next) {
+        /* finds the end of the list */
+    }
+
+    *last = mcp_upstream_ask_take(req);
+
+    /* not now, because a call is ending at this moment */
+
+    listen->ask_at = mcp_call_now(listen->breq.call);
+    mcp_call_set_timer(listen->breq.call);
+}
+
+
+void
+mcp_upstream_listen_drop_questions(mcp_upstream_listen_t *listen)
+{
+    mcp_upstream_question_t  *question;
+
+    while ((question = listen->questions) != NULL) {
+        listen->questions = question->next;
+        mcp_upstream_ask_free(listen->breq.call->worker, question);
+    }
+}
+
+
+void
+mcp_upstream_listen_ask_again(mcp_upstream_listen_t *listen)
+{
+    mcp_request_t            *req;
+    mcp_upstream_question_t  *question;
+
+    while ((question = listen->questions) != NULL) {
+        req = mcp_upstream_listen_choose(listen);
+
+        if (req == NULL) {
+            mcp_upstream_listen_drop_questions(listen);
+            return;
+        }
+
+        listen->questions = question->next;
+
+        if (!mcp_call_is_started(req->call)
+            || mcp_upstream_ask_again(req, question) == MCP_AGAIN)
+        {
+            question->next = listen->questions;
+            listen->questions = question;
+            listen->ask_at = mcp_call_now(listen->breq.call)
+                             + MCP_UPSTREAM_LISTEN_ASK;
+            return;
+        }
+    }
+}
+
+
+uint64_t
+mcp_upstream_listen_asks_until(const mcp_request_t *req)
+{
+    uint64_t                        until;
+    mcp_request_t                  *other;
+    const mcp_upstream_listen_t    *listen;
+    const mcp_upstream_question_t  *question;
+
+    until = 0;
+    listen = req->session && req->session->listened
+             ? mcp_upstream_listen_find(req->session) : NULL;
+
+    if (listen == NULL) {
+        return 0;
+    }
+
+    for (question = listen->questions; question; question = question->next) {
+        until = question->deadline > until ? question->deadline : until;
+    }
+
+    for (other = mcp_upstream_listen_user(listen, NULL); other;
+         other = mcp_upstream_listen_user(listen, other->session))
+    {
+        for (question = other->server_questions; question;
+             question = question->next)
+        {
+            if (question->listened && question->deadline > until) {
+                until = question->deadline;
+            }
+        }
+    }
+
+    return until;
+}
+
+
+void
+mcp_upstream_listen_answered(mcp_request_t *req)
+{
+    mcp_request_t                *other;
+    const mcp_upstream_listen_t  *listen;
+
+    listen = req->session ? mcp_upstream_listen_find(req->session) : NULL;
+
+    if (listen == NULL) {
+        return;
+    }
+
+    for (other = mcp_upstream_listen_user(listen, NULL); other;
+         other = mcp_upstream_listen_user(listen, other->session))
+    {
+        if (other->session->postponed) {
+            other->session->postponed = 0;
+            other->deadline = mcp_call_now(other->call)
+                              + other->call->endpoint->call_timeout;
+            mcp_call_set_timer(other->call);
+        }
+    }
+}
+
+
+/* --- messages --- */
+
+/* Processes a notification of the server. Returns MCP_OK or MCP_AGAIN. */
+static int
+mcp_upstream_listen_notification(mcp_upstream_listen_t *listen,
+    const mcp_backend_msg_t *msg)
+{
+    int             rc;
+    mcp_call_t     *call;
+    mcp_request_t  *req;
+
+    call = listen->breq.call;
+
+    if (mcp_str_eq(msg->method, mcp_str("notifications/cancelled"))) {
+
+        /* the notification may be about a question that is sent again */
+
+        rc = listen->questions ? MCP_AGAIN : MCP_OK;
+
+        for (req = mcp_upstream_listen_user(listen, NULL); req && rc == MCP_OK;
+             req = mcp_upstream_listen_user(listen, req->session))
+        {
+            rc = mcp_upstream_ask_cancelled(req, msg);
+        }
+
+        return rc;
+    }
+
+    mcp_upstream_list_changed(mcp_upstream_listen_opener(listen), msg->method);
+
+    if (!mcp_notify_broadcast(call->worker, msg->method, msg->uri.raw,
+                              msg->body))
+    {
+        mcp_call_trace(call, "dropped a notification on the GET stream of its "
+                             "MCP server: %.*s",
+                       (int) (msg->method.len > 64 ? 64 : msg->method.len),
+                       msg->method.data);
+    }
+
+    return MCP_OK;
+}
+
+
+/* Processes a request of the server. Returns MCP_OK or MCP_AGAIN. */
+static int
+mcp_upstream_listen_request(mcp_upstream_listen_t *listen,
+    const mcp_backend_msg_t *msg)
+{
+    mcp_request_t  *req;
+
+    req = listen->asked ? listen->asked : mcp_upstream_listen_choose(listen);
+
+    if (req == NULL) {
+        return MCP_OK;
+    }
+
+    listen->asked = req;
+
+    /* a question makes the call durable: not allowed before the call is
+     * started */
+
+    return mcp_call_is_started(req->call) ? mcp_upstream_ask(req, msg, 1)
+                                          : MCP_AGAIN;
+}
+
+
+/* Processes one message. Returns MCP_OK or MCP_AGAIN. */
+static int
+mcp_upstream_listen_message(mcp_upstream_listen_t *listen,
+    const mcp_backend_msg_t *msg)
+{
+    switch (msg->kind) {
+
+    case MCP_BACKEND_NOTIFICATION:
+        return msg->ignored ? MCP_OK
+                            : mcp_upstream_listen_notification(listen, msg);
+
+    case MCP_BACKEND_REQUEST:
+        return mcp_upstream_listen_request(listen, msg);
+
+    default:
+        mcp_upstream_listen_fail(listen, MCP_LOG_WARN,
+                                 msg->detail ? msg->detail
+                                             : "the server sent a response");
+        return MCP_OK;
+    }
+}
+
+
+/* Holds a message and processes it again after 1 ms, which suffices if a call
+ * is just being started. The time doubles each time. */
+static void
+mcp_upstream_listen_hold(mcp_upstream_listen_t *listen,
+    const mcp_backend_msg_t *msg)
+{
+    listen->msg = *msg;
+    listen->held = 1;
+    listen->hold = listen->hold ? 2 * listen->hold : 1;
+
+    if (listen->hold > MCP_CALL_RETRY) {
+        listen->hold = MCP_CALL_RETRY;
+    }
+
+    listen->at = mcp_call_now(listen->breq.call) + listen->hold;
+    mcp_call_set_timer(listen->breq.call);
+}
+
+
+void
+mcp_upstream_listen_process(mcp_upstream_listen_t *listen)
+{
+    int                rc;
+    mcp_backend_msg_t  msg;
+
+    rc = MCP_OK;
+
+    if (listen->held) {
+        listen->held = 0;
+        msg = listen->msg;
+
+    } else {
+        rc = mcp_backend_read(listen->backend, &msg);
+    }
+
+    while (rc == MCP_OK) {
+
+        if (mcp_upstream_listen_message(listen, &msg) == MCP_AGAIN) {
+            mcp_upstream_listen_hold(listen, &msg);
+            return;
+        }
+
+        listen->asked = NULL;
+        listen->hold = 0;
+        listen->tries = 0;
+
+        if (listen->state != MCP_UPSTREAM_LISTEN_OPEN) {
+            return;
+        }
+
+        rc = mcp_backend_read(listen->backend, &msg);
+    }
+
+    if (rc < 0) {
+        mcp_upstream_listen_fail(listen, MCP_LOG_ERROR, "no memory");
+    }
+}
