@@ -390,7 +390,7 @@ static apr_status_t thread_start(void)
 
     ap_log_error(APLOG_MARK, APLOG_ERR, rv, mod_mcp_child.server,
                  "mod_mcp: cannot start a thread for backend calls: raise the "
-                 "system's limit of threads, or lower MCPThreads");
+                 "system's limit on threads, or lower MCPThreads");
 
     return threads ? APR_SUCCESS : rv;
 }
@@ -697,7 +697,7 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
         dequeue(req);
         request_end(req, MCP_FAULT_BACKEND_FAILED,
                     "cannot start a thread for the backend call: raise the "
-                    "system's limit of threads");
+                    "system's limit on threads");
         request_free(req);
     }
 }

@@ -263,7 +263,7 @@ static int add_document(server_rec *s, const char *path, mod_mcp_dir_t *dir)
     if (auth && !mod_mcp_document_add(s, auth)) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
                      "mod_mcp: the endpoint %s has the same resource path as "
-                     "another endpoint of its server, but other "
+                     "another endpoint of its server, but different "
                      "authorization settings: set MCPAuthResource for one of "
                      "the two", path);
         return 0;

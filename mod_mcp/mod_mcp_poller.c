@@ -327,8 +327,8 @@ static void take_event(const struct epoll_event *event)
         return;
     }
 
-    /* only record the event if the connection is between two calls, because its
-     * thread then uses the client without mod_mcp_lock() */
+    /* while the connection rests, its own thread uses the client without
+     * mod_mcp_lock(): notes the event, so that this thread handles it later */
 
     if (entry->resting) {
         entry->left |= (unsigned)left;

@@ -54,7 +54,7 @@ ngx_http_mcp_document_add(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
     default:
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                       "\"mcp\" in %V:%ui has the same resource path as "
-                      "another endpoint of its server, but other "
+                      "another endpoint of its server, but different "
                       "authorization settings: set \"mcp_auth_resource\" for "
                       "one of the two",
                       &mlcf->file, mlcf->line);

@@ -556,8 +556,7 @@ ngx_http_mcp_stream_write_handler(ngx_http_request_t *r)
         return;
     }
 
-    /* continue only if the stream waits for a write event; any other one is
-     * spurious */
+    /* a write event for which the stream does not wait is spurious */
 
     if (ctx->paused || ngx_http_mcp_stream_blocked(r, ctx)) {
         ngx_http_mcp_stream_run(ctx);

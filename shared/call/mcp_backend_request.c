@@ -424,7 +424,8 @@ mcp_backend_request_abort(mcp_request_t *req)
     }
 
     breq->aborted = 1;
-    mcp_call_trace(call, "request %u: its backend is aborted", breq->request);
+    mcp_call_trace(call, "request %u: aborts its backend request",
+                   breq->request);
 
     mcp_worker_unqueue(call->worker, &breq->queued);
     mcp_backend_request_queue(req, MCP_ACT_ABORT);
@@ -685,8 +686,8 @@ mcp_backend_request_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     req = mcp_backend_request_request(breq);
     call = req->call;
 
-    mcp_call_trace(call, "request %u: its backend has ended%s%s", breq->request,
-                   detail ? ": " : "", detail ? detail : "");
+    mcp_call_trace(call, "request %u: its backend request has ended%s%s",
+                   breq->request, detail ? ": " : "", detail ? detail : "");
 
     mcp_worker_unqueue(call->worker, &breq->queued);
 

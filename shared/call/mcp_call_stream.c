@@ -646,8 +646,9 @@ mcp_call_join_answer(mcp_request_t *req, mcp_outcome_e how)
     rc = mcp_call_answer_stored(req, req->response, how);
 
     if (rc != MCP_OK) {
-        mcp_call_log(call, MCP_LOG_WARN, "can no longer be joined",
-                     "the response has no room: enlarge the zone, or raise "
+        mcp_call_log(call, MCP_LOG_WARN, "cannot be joined",
+                     "its response has no room in the zone, so an equal "
+                     "request is executed again: enlarge the zone, or raise "
                      "mcp_quota_bytes");
         mcp_store_free(call->worker->store, &call->ref);
     }

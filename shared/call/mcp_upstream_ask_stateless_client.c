@@ -53,10 +53,11 @@ mcp_upstream_round_admit(const mcp_call_t *call)
         && memcmp(call->tenant, nobody, MCP_DIGEST_LEN) != 0)
     {
         mcp_worker_log(call->worker, MCP_LOG_INFO,
-                       "call %s: question of the MCP server rejected, because "
-                       "%u calls of this caller have open questions in this "
-                       "process: raise mcp_max_session_streams", call->id_text,
-                       n);
+                       "call %s: a request of the MCP server to the client "
+                       "(elicitation, sampling or roots) was rejected, because "
+                       "%u calls of this client wait for an answer in this "
+                       "process, a sixteenth of mcp_max_session_streams",
+                       call->id_text, n);
         return 0;
     }
 

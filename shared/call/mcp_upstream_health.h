@@ -33,7 +33,8 @@ void mcp_upstream_status_timeout(mcp_request_t *req);
 void mcp_upstream_status_describe(mcp_request_t *req, mcp_str_t result,
     mcp_str_t version);
 
-/* Stores the form that was found out, and the number of the revision. */
+/* Stores for the status in which form and revision the MCP server of a request
+ * is called. */
 void mcp_upstream_status_form(mcp_request_t *req, mcp_upstream_e form,
     mcp_revision_e revision);
 

@@ -28,9 +28,9 @@ typedef struct {
 
 
 /*
- * Appends the members that a result without any members of the protocol gets
- * if it cannot be cached: resultType and _meta. server_info is an
- * Implementation object, raw.
+ * Appends resultType and _meta: what the protocol requires in a result that has
+ * none of its members yet, and need not say how long it may be cached.
+ * server_info is an Implementation object, raw.
  */
 void mcp_result_members(mcp_buf_t *out, mcp_str_t server_info);
 

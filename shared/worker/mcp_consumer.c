@@ -210,8 +210,8 @@ mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 }
 
 
-/* Events count as sent only if the response, which is not a stream, was
- * written completely. */
+/* If the response of the exchange is not a stream, its events count as sent only
+ * if it was written completely. */
 void
 mcp_consumer_detach(mcp_exchange_t *x)
 {

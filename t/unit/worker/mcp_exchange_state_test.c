@@ -30,7 +30,7 @@ TEST(test_json)
     static const char *const  lines[] = {
         "waits for its body", "created from the message of exchange",
         "waits for its call, call ", "its backend is called",
-        "its backend answers with HTTP status 200", "its backend has ended",
+        "its backend answers with HTTP status 200", "its backend request has ended",
         "request 0: over", "has its answer", "now over, was transient", NULL
     };
 
