@@ -276,9 +276,9 @@ static const char *check_upstream(cmd_parms *cmd, mod_mcp_dir_t *dir)
     }
 
     if (mod_mcp_config_upstream_differs(dir)) {
-        return apr_psprintf(cmd->pool, "%s: \"%s\" has another value in "
-                                       "another section: set the same value "
-                                       "in all virtual hosts",
+        return apr_psprintf(cmd->pool, "%s: \"%s\" has a different value "
+                                       "in another section: set the same "
+                                       "value in all virtual hosts",
                             cmd->cmd->name, cmd->path);
     }
 
@@ -305,7 +305,8 @@ static const char *set_option(cmd_parms *cmd, void *conf, const char *arg)
                          || option == MCP_OPTION_UPSTREAM_STALE
                          || option == MCP_OPTION_UPSTREAM_SESSION
                          || option == MCP_OPTION_UPSTREAM_LISTS
-                         || option == MCP_OPTION_UPSTREAM_LISTEN)) {
+                         || option == MCP_OPTION_UPSTREAM_LISTEN
+                         || option == MCP_OPTION_UPSTREAM_MAX_SESSIONS)) {
         return check_upstream(cmd, dir);
     }
 

@@ -8,14 +8,7 @@
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_health.h"
 #include "call/mcp_upstream_wait.h"
-#include "config/mcp_tenant.h"
 #include "rpc/mcp_upstream_body.h"
-#include "store/mcp_store_upstream_stats.h"
-
-
-/* Time for which an unused session stays in the zone, ms. If the server has
- * dropped the session in the meantime, the next request opens a new one. */
-#define MCP_UPSTREAM_SESSION_KEEP  (24 * 3600 * 1000ull)
 
 
 void
@@ -70,234 +63,7 @@ mcp_upstream_session_is_used(const mcp_request_t *req)
 }
 
 
-/* --- the session in the zone --- */
-
-/* Returns which other requests use the same session as a request. */
-static mcp_upstream_of_e
-mcp_upstream_session_sharing(const mcp_request_t *req)
-{
-    mcp_call_t         *call;
-    mcp_upstream_of_e   of;
-
-    static const unsigned char  nobody[MCP_DIGEST_LEN];
-
-    call = req->call;
-    of = (mcp_upstream_of_e) call->endpoint->targets[req->target].session;
-
-    if (of == MCP_UPSTREAM_OF_CLIENT && !call->client.has_session) {
-        of = MCP_UPSTREAM_OF_PRINCIPAL;
-    }
-
-    if (call->bare
-        || (of == MCP_UPSTREAM_OF_PRINCIPAL
-            && memcmp(call->client.principal, nobody, MCP_DIGEST_LEN) == 0))
-    {
-        of = MCP_UPSTREAM_OF_CALL;
-    }
-
-    return of;
-}
-
-
-/* Returns 1 if this server declares the client's capabilities in the session:
- * not if clients with different capabilities share the session. */
-static int
-mcp_upstream_session_declares(const mcp_request_t *req)
-{
-    return !req->call->bare
-           && req->call->endpoint->targets[req->target].session
-              != MCP_UPSTREAM_OF_PRINCIPAL;
-}
-
-
-/* Computes the key of the session, and sets the members about its sharing. */
-static int
-mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
-{
-    unsigned char          can[2];
-    mcp_str_t              parts[6];
-    mcp_call_t            *call;
-    const mcp_endpoint_t  *endpoint;
-
-    call = req->call;
-    endpoint = call->endpoint;
-    session->of = mcp_upstream_session_sharing(req);
-    session->own = session->of == MCP_UPSTREAM_OF_CALL;
-    session->declares = (mcp_upstream_session_declares(req) != 0);
-
-    if (session->own) {
-        memcpy(session->key, call->id, MCP_DIGEST_LEN);
-        return MCP_OK;
-    }
-
-    parts[0] = session->of == MCP_UPSTREAM_OF_CLIENT
-               ? mcp_str("session of a session")
-               : mcp_str("session of a principal");
-    parts[1] = (mcp_str_t) { (const char *)
-                             (session->of == MCP_UPSTREAM_OF_CLIENT
-                              ? call->client.id : call->client.principal),
-                             MCP_DIGEST_LEN };
-    parts[2] = endpoint->identity;
-    parts[3] = (mcp_str_t) { (const char *) endpoint->catalog_key,
-                             MCP_DIGEST_LEN };
-    parts[4] = mcp_endpoint_target(endpoint, req->target);
-
-    /* clients without a session share a session at the server if they declare
-     * the same capabilities */
-
-    mcp_be_put(can, session->of == MCP_UPSTREAM_OF_PRINCIPAL
-                    && session->declares
-                    ? call->client.capabilities & MCP_CLIENT_INPUT : 0, 2);
-    parts[5] = (mcp_str_t) { (const char *) can, sizeof(can) };
-
-    return mcp_digest(session->key, parts, 6) == MCP_OK ? MCP_OK
-                                                        : MCP_ERR_MEMORY;
-}
-
-
-/* Reads the session from the zone: its revision, a space, and its id. The zone
- * then keeps the session for another MCP_UPSTREAM_SESSION_KEEP. Returns 1, or
- * 0 if there is none. Deletes a text that another version of the module has
- * written in another form. */
-static int
-mcp_upstream_session_find(mcp_request_t *req)
-{
-    char                     text[MCP_STORE_TEXT_MAX];
-    size_t                   len;
-    uint64_t                 now;
-    mcp_str_t                version;
-    mcp_call_t              *call;
-    mcp_revision_e           revision;
-    mcp_upstream_session_t  *session;
-
-    call = req->call;
-    session = req->session;
-    now = mcp_call_now(call);
-
-    if (mcp_store_text_get(call->worker->store, MCP_VALUE_UPSTREAM_SESSION,
-                           session->key, now, now + MCP_UPSTREAM_SESSION_KEEP,
-                           text, &len)
-        != MCP_OK)
-    {
-        return 0;
-    }
-
-    version.data = text;
-    version.len = 0;
-
-    while (version.len < len && text[version.len] != ' ') {
-        version.len++;
-    }
-
-    revision = mcp_revision_find(version);
-
-    if (revision == MCP_REVISION_NONE || version.len == len
-        || len - version.len - 1 > MCP_UPSTREAM_SESSION_ID)
-    {
-        mcp_store_value_delete(call->worker->store, MCP_VALUE_UPSTREAM_SESSION,
-                               session->key);
-        return 0;
-    }
-
-    session->version = mcp_revision(revision)->name;
-    session->len = len - version.len - 1;
-    session->shared = 1;
-    memcpy(session->id, text + version.len + 1, session->len);
-
-    return 1;
-}
-
-
-static mcp_str_t
-mcp_upstream_session_text(const mcp_upstream_session_t *session,
-    char text[MCP_STORE_TEXT_MAX])
-{
-    size_t  len;
-
-    len = session->version.len;
-    memcpy(text, session->version.data, len);
-    text[len++] = ' ';
-    memcpy(text + len, session->id, session->len);
-
-    return (mcp_str_t) { text, len + session->len };
-}
-
-
-/*
- * Adds a new session to the zone. If another request of the caller has added
- * one in the meantime, the client's own session has ended, or the zone has no
- * room, no other request can use the session.
- */
-static void
-mcp_upstream_session_share(mcp_request_t *req)
-{
-    char                     text[MCP_STORE_TEXT_MAX];
-    uint32_t                 ended;
-    uint64_t                 now;
-    mcp_call_t              *call;
-    mcp_tenant_t             tenant;
-    mcp_upstream_session_t  *session;
-
-    call = req->call;
-    session = req->session;
-    now = mcp_call_now(call);
-
-    if (session->own) {
-        return;
-    }
-
-    /* the client may have ended its session meanwhile */
-
-    if (session->of == MCP_UPSTREAM_OF_CLIENT
-        && mcp_store_value_get(call->worker->store, MCP_VALUE_SESSION_ENDED,
-                               call->client.id, now, &ended)
-           == MCP_OK)
-    {
-        session->own = 1;
-        return;
-    }
-
-    mcp_tenant(call->endpoint, call->tenant, &tenant);
-
-    if (mcp_store_upstream_session(call->worker->store, req->upstream,
-                                   session->key,
-                                   mcp_upstream_session_text(session, text),
-                                   now, now + MCP_UPSTREAM_SESSION_KEEP,
-                                   &tenant)
-        == MCP_OK)
-    {
-        session->shared = 1;
-        return;
-    }
-
-    session->own = 1;
-}
-
-
-/* Removes a session that has ended from its request, and from the zone unless
- * the zone has a newer session. */
-static void
-mcp_upstream_session_forget(mcp_request_t *req)
-{
-    char                     text[MCP_STORE_TEXT_MAX];
-    mcp_upstream_session_t  *session;
-
-    session = req->session;
-
-    mcp_upstream_listen_leave(session);
-    session->listened = 0;
-
-    if (session->shared) {
-        (void) mcp_store_text_delete(req->call->worker->store,
-                              MCP_VALUE_UPSTREAM_SESSION, session->key,
-                              mcp_upstream_session_text(session, text));
-    }
-
-    session->version = mcp_null_str;
-    session->len = 0;
-    session->shared = 0;
-}
-
+/* --- the session of a request --- */
 
 int
 mcp_upstream_session_create(mcp_request_t *req)
@@ -941,9 +707,7 @@ mcp_upstream_session_end(mcp_request_t *req)
 
     session = req->session;
 
-    if (session == NULL || session->len == 0 || req->active || req->again
-        || session->step == MCP_UPSTREAM_STEP_CLOSE)
-    {
+    if (session == NULL || session->len == 0 || req->active || req->again) {
         return;
     }
 
@@ -954,7 +718,11 @@ mcp_upstream_session_end(mcp_request_t *req)
     {
         session->after = MCP_UPSTREAM_STEP_CANCEL;
 
-    } else if (over && !session->shared && req->call->posts == NULL) {
+    } else if (over && req->call->posts == NULL
+               && ((!session->shared
+                    && session->step != MCP_UPSTREAM_STEP_CLOSE)
+                   || mcp_upstream_session_take_dropped(session)))
+    {
         session->after = MCP_UPSTREAM_STEP_CLOSE;
 
     } else {

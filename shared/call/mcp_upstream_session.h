@@ -53,6 +53,13 @@ typedef enum {
 } mcp_upstream_step_e;
 
 
+/* A session that was removed from the zone because the server has too many. */
+typedef struct {
+    mcp_str_t  version;
+    mcp_str_t  id;
+    char       affinity[MCP_STREAM_TEXT_LEN];
+} mcp_upstream_dropped_t;
+
 /* The session that a request of a call uses. */
 struct mcp_upstream_session_s {
     mcp_upstream_step_e  step;
@@ -73,6 +80,9 @@ struct mcp_upstream_session_s {
                                           no session id */
     char                 id[MCP_UPSTREAM_SESSION_ID];
     mcp_request_t       *req;          /* the request that uses the session */
+    mcp_upstream_dropped_t *dropped;   /* session of another caller that this
+                                          request ends when it is over; NULL:
+                                          none */
     mcp_upstream_resume_t  *resume;    /* state of a stream that has ended
                                           without the response; NULL: none
                                           has */
@@ -218,6 +228,34 @@ int mcp_upstream_session_continues(const mcp_request_t *req);
 /* Returns 1 if the running backend request sends the client's request or
  * resumes its stream, or the request uses no session. */
 int mcp_upstream_session_is_call(const mcp_request_t *req);
+
+
+/* --- sessions in the zone (mcp_upstream_session_zone.c) --- */
+
+/* Computes the key of the session, and sets the members about its sharing.
+ * Returns MCP_OK or MCP_ERR_MEMORY. */
+int mcp_upstream_session_key(mcp_request_t *req,
+    mcp_upstream_session_t *session);
+
+/* Reads the session of a request from the zone, which then keeps it for another
+ * day. Returns 1, or 0 if there is none. */
+int mcp_upstream_session_find(mcp_request_t *req);
+
+/*
+ * Adds a new session to the zone. If another request of the caller has added
+ * one in the meantime, the client's own session has ended, or the zone or
+ * mcp_upstream_max_sessions leave no room, no other request can use the
+ * session.
+ */
+void mcp_upstream_session_share(mcp_request_t *req);
+
+/* Removes a session that has ended from its request, and from the zone unless
+ * the zone has a newer session. */
+void mcp_upstream_session_forget(mcp_request_t *req);
+
+/* Makes the session that had to make room the one that the request, which is
+ * over, ends at the server. Returns 1, or 0 if there is none. */
+int mcp_upstream_session_take_dropped(mcp_upstream_session_t *session);
 
 
 #endif /* MCP_UPSTREAM_SESSION_H_INCLUDED */

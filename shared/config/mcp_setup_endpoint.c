@@ -379,6 +379,7 @@ mcp_setup_set_upstream(mcp_setup_t *setup, unsigned target,
     setup->targets[target].session = endpoint.upstream_session;
     setup->targets[target].lists = endpoint.upstream_lists;
     setup->targets[target].listens = endpoint.upstream_listen;
+    setup->targets[target].max_sessions = endpoint.upstream_max_sessions;
 }
 
 

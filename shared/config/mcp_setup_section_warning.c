@@ -216,7 +216,8 @@ mcp_setup_upstream_reason(const mcp_setup_t *setup, unsigned directive)
     }
 
     if (directive == MCP_OPTION_UPSTREAM_SESSION
-        || directive == MCP_OPTION_UPSTREAM_LISTEN)
+        || directive == MCP_OPTION_UPSTREAM_LISTEN
+        || directive == MCP_OPTION_UPSTREAM_MAX_SESSIONS)
     {
         return form == MCP_UPSTREAM_SESSION || form == MCP_UPSTREAM_AUTO
                ? MCP_SETUP_HAS_EFFECT : MCP_SETUP_NO_UPSTREAM_SESSION;
@@ -271,6 +272,7 @@ mcp_setup_reason(const mcp_setup_t *setup, mcp_setup_section_e section,
     case MCP_OPTION_UPSTREAM_SESSION:
     case MCP_OPTION_UPSTREAM_LISTS:
     case MCP_OPTION_UPSTREAM_LISTEN:
+    case MCP_OPTION_UPSTREAM_MAX_SESSIONS:
         return section == MCP_SETUP_BACKEND || section == MCP_SETUP_OUTER
                ? mcp_setup_upstream_reason(setup, directive)
                : MCP_SETUP_NO_TARGET;

@@ -74,6 +74,8 @@ typedef struct {
     unsigned      session;     /* mcp_upstream_of_e */
     unsigned      lists;       /* mcp_upstream_lists_e */
     unsigned      listens;     /* 1: mcp_upstream_listen is on */
+    uint64_t      max_sessions;        /* mcp_upstream_max_sessions, 0: no
+                                          maximum */
 } mcp_target_t;
 
 
@@ -239,6 +241,10 @@ typedef struct {
                                                   sessions may send its
                                                   requests on the stream of a
                                                   GET request */
+    uint64_t              upstream_max_sessions;       /* maximum number of
+                                                  sessions at an MCP server that
+                                                  are in the zone; 0: no
+                                                  maximum */
     unsigned              resume_stateless;    /* mcp_resume_stateless_e */
     uint64_t              reconnect_wait;      /* how long a call continues
                                                   without a consumer if its

@@ -106,7 +106,10 @@
     X(UPSTREAM_LISTS, upstream_lists, "mcp_upstream_lists",                   \
       "MCPUpstreamLists", UPSTREAM_LISTS, 1, 0, 2, 1)                         \
     X(UPSTREAM_LISTEN, upstream_listen, "mcp_upstream_listen",                \
-      "MCPUpstreamListen", FLAG, 0, 0, 1, 0)
+      "MCPUpstreamListen", FLAG, 0, 0, 1, 0)                                  \
+    X(UPSTREAM_MAX_SESSIONS, upstream_max_sessions,                           \
+      "mcp_upstream_max_sessions", "MCPUpstreamMaxSessions", NUMBER, 1, 0,    \
+      1073741824, 0)
 
 
 #define MCP_TIME_MAX  (INT64_MAX / 1000000)    /* ms; the same time in

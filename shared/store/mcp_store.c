@@ -216,6 +216,7 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
     op->head = store->head;
     op->tenant = NULL;
     op->keep = NULL;
+    op->dropped = NULL;
     op->creates = 0;
     op->wakes = 0;
 

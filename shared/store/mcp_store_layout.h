@@ -241,9 +241,9 @@ enum {
     MCP_LINK_EVICT,                    /* in a ring of the tenant, one of
                                           MCP_EVICT_... */
     MCP_LINK_RANK,                     /* only for the first stream in a ring of
-                                          its tenant: in the list of the first
-                                          streams in the same ring of all
-                                          tenants with the same rank */
+                                          a tenant: links it with the first
+                                          streams in the corresponding rings of
+                                          the other tenants of its rank */
     MCP_LINK_BLOCKED_ON_SPACE,         /* in the list of streams whose owners
                                           wait for room in the region */
     MCP_LINK_MAX
@@ -821,6 +821,8 @@ typedef struct {
                                           mirror */
     mcp_store_stream_t   *keep;        /* the stream that must not be evicted
                                           in this operation; NULL: none */
+    mcp_store_dropped_t  *dropped;     /* gets the first session of its server
+                                          that is removed; NULL: not wanted */
     unsigned           creates;        /* 1: room is made for a new stream */
     unsigned           wakes;
     uint64_t           wake[MCP_STORE_SLOTS / 64];
@@ -1807,6 +1809,11 @@ mcp_store_upstream_data_t *mcp_store_upstream_row(mcp_store_head_t *head,
 /* Subtracts the session in a chunk from the sessions of its server's row. To be
  * called before the chunk is freed. */
 void mcp_store_upstream_leave(mcp_store_head_t *head, uint32_t chunk);
+
+/* Copies the session in a chunk, which has this key and is being removed, to
+ * op->dropped if it is wanted there. */
+void mcp_store_upstream_drop(mcp_store_op_t *op, uint32_t chunk,
+    const unsigned char key[MCP_DIGEST_LEN]);
 
 /* mcp_store_upstream_reset() sets the number of sessions of each row to 0;
  * mcp_store_upstream_enter() adds the session in a chunk. A repair calls them

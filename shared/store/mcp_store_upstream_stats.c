@@ -366,6 +366,28 @@ mcp_store_upstream_leave(mcp_store_head_t *head, uint32_t chunk)
 
 
 void
+mcp_store_upstream_drop(mcp_store_op_t *op, uint32_t chunk,
+    const unsigned char key[MCP_DIGEST_LEN])
+{
+    mcp_store_pos_t       pos;
+    mcp_store_dropped_t  *dropped;
+
+    dropped = op->dropped;
+
+    if (dropped == NULL || dropped->len || chunk == 0
+        || mcp_store_chunk(op->head, chunk)->count != dropped->row)
+    {
+        return;
+    }
+
+    pos = (mcp_store_pos_t) { chunk, MCP_CHUNK_HEAD };
+    dropped->len = mcp_store_copy_out(op->head, &pos, dropped->text,
+                                      MCP_STORE_TEXT_MAX);
+    memcpy(dropped->key, key, MCP_DIGEST_LEN);
+}
+
+
+void
 mcp_store_upstream_enter(mcp_store_head_t *head, uint32_t chunk)
 {
     mcp_store_upstream_data_t  *row;

@@ -86,6 +86,26 @@ typedef struct {
 } mcp_store_upstream_item_t;
 
 
+/* The session of a caller at a server. */
+typedef struct {
+    mcp_store_upstream_row_t  row;     /* the server */
+    const unsigned char      *key;     /* MCP_DIGEST_LEN bytes */
+    mcp_str_t                 text;
+    uint64_t                  expires; /* ms */
+    const mcp_tenant_t       *tenant;  /* may be NULL */
+    uint64_t                  max;     /* maximum number of sessions of the
+                                          server; 0: no maximum */
+} mcp_store_session_t;
+
+/* A session that was removed to make room for another one of its server. */
+typedef struct {
+    mcp_store_upstream_row_t  row;
+    unsigned char             key[MCP_DIGEST_LEN];
+    size_t                    len;     /* length of text; 0: none was removed */
+    char                      text[MCP_STORE_TEXT_MAX];
+} mcp_store_dropped_t;
+
+
 /* Makes the configuration with this number the one in use. Each configuration
  * has another number. */
 void mcp_store_upstream_begin(mcp_store_t *store, uint32_t number);
@@ -122,12 +142,20 @@ void mcp_store_upstream_failed(mcp_store_t *store,
     mcp_store_upstream_row_t row, mcp_reason_e reason, mcp_str_t detail,
     uint64_t now);
 
-/* Adds the session of a caller at a server, as mcp_store_text_add() does with
- * the purpose MCP_VALUE_UPSTREAM_SESSION, and counts it in the server's row
- * until it is removed. */
+/*
+ * Adds a session, as mcp_store_text_add() does with the purpose
+ * MCP_VALUE_UPSTREAM_SESSION, and counts it in the server's row until it is
+ * removed. If the server has the maximum number of sessions, removes one that
+ * was not used for the longest time: of the same tenant if it has any,
+ * otherwise of a tenant that has many.
+ *
+ * Sets *dropped to the first session of the server that was removed. Returns
+ * the values of mcp_store_text_add(); MCP_ERR_LIMIT also if no session was
+ * found that may be removed, or the server still has the maximum number.
+ */
 int mcp_store_upstream_session(mcp_store_t *store,
-    mcp_store_upstream_row_t row, const unsigned char key[MCP_DIGEST_LEN],
-    mcp_str_t text, uint64_t now, uint64_t expires, const mcp_tenant_t *tenant);
+    const mcp_store_session_t *session, uint64_t now,
+    mcp_store_dropped_t *dropped);
 
 /* Copies the rows in use, in the order in which they were taken, and returns
  * their number. */

@@ -17,6 +17,10 @@
  * needs an entry for itself and entries for its tenant's groups. */
 #define MCP_STORE_YIELDS  8
 
+/* Maximum number of a tenant's sessions that are searched for one of a
+ * server. */
+#define MCP_STORE_SESSION_SEARCH  64
+
 
 _Static_assert(MCP_STORE_TEXT_MAX == MCP_CHUNK_ROOM, "a text fills a chunk");
 
@@ -41,6 +45,11 @@ mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e)
     op->head->n_values--;
     group = e->u.value.group;
     chunk = mcp_store_value_has_text(e->purpose) ? e->u.value.value : 0;
+
+    if (e->purpose == MCP_VALUE_UPSTREAM_SESSION) {
+        mcp_store_upstream_drop(op, chunk, e->key);
+    }
+
     mcp_store_upstream_leave(op->head, chunk);
 
     mcp_store_tenant_pull(op, e);
@@ -648,33 +657,117 @@ mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
 }
 
 
+/* Returns the oldest session of a server among the oldest sessions of a tenant's
+ * group, or NULL. group may be NULL. */
+static mcp_store_entry_t *
+mcp_store_session_oldest(mcp_store_head_t *head, const mcp_store_entry_t *group,
+    mcp_store_upstream_row_t row)
+{
+    unsigned            n;
+    mcp_store_entry_t  *e, *oldest;
+
+    e = oldest = mcp_store_tenant_oldest(head, group);
+
+    for (n = 0; e && n < MCP_STORE_SESSION_SEARCH; n++) {
+        if (mcp_store_chunk(head, e->u.value.value)->count == row) {
+            return e;
+        }
+
+        e = mcp_store_container(head, e->u.value.ring.next, mcp_store_entry_t,
+                                u.value.ring);
+
+        if (e == oldest) {
+            break;
+        }
+    }
+
+    return NULL;
+}
+
+
+/* Makes room for one more session of a server. Returns MCP_OK or
+ * MCP_ERR_LIMIT. */
+static int
+mcp_store_session_admit(mcp_store_op_t *op, const mcp_store_session_t *session)
+{
+    mcp_store_entry_t          *e;
+    mcp_store_upstream_data_t  *data;
+
+    data = mcp_store_upstream_row(op->head, session->row);
+
+    if (session->max == 0 || data == NULL
+        || atomic_load(&data->sessions) < session->max)
+    {
+        return MCP_OK;
+    }
+
+    e = session->tenant
+        ? mcp_store_session_oldest(op->head,
+                                   mcp_store_entry_find(op->head,
+                                                        MCP_ENTRY_TENANT, 1,
+                                                        session->tenant->id,
+                                                        0),
+                                   session->row)
+        : NULL;
+
+    if (e == NULL) {
+        e = mcp_store_session_oldest(op->head,
+                                     mcp_store_entry_most_values(op->head,
+                                                                 session->key,
+                                                                 1),
+                                     session->row);
+    }
+
+    if (e == NULL) {
+        return MCP_ERR_LIMIT;
+    }
+
+    mcp_store_value_free(op, e);
+
+    return atomic_load(&data->sessions) < session->max ? MCP_OK
+                                                       : MCP_ERR_LIMIT;
+}
+
+
 int
-mcp_store_upstream_session(mcp_store_t *store, mcp_store_upstream_row_t row,
-    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text, uint64_t now,
-    uint64_t expires, const mcp_tenant_t *tenant)
+mcp_store_upstream_session(mcp_store_t *store,
+    const mcp_store_session_t *session, uint64_t now,
+    mcp_store_dropped_t *dropped)
 {
     int                      rc;
     uint32_t                 chunk;
     mcp_store_op_t           op;
     const mcp_store_value_t  v = {
-        MCP_VALUE_UPSTREAM_SESSION, key, 0, text, expires, tenant, 1
+        MCP_VALUE_UPSTREAM_SESSION, session->key, 0, session->text,
+        session->expires, session->tenant, 1
     };
+
+    dropped->row = session->row;
+    dropped->len = 0;
 
     rc = mcp_store_enter(store, &op);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    rc = mcp_store_text_put(&op, &v, now);
+    op.dropped = dropped;
+
+    if (mcp_store_value_find(op.head, v.purpose, v.key) == NULL) {
+        rc = mcp_store_session_admit(&op, session);
+    }
 
     if (rc == MCP_OK) {
-        chunk = mcp_store_value_find(op.head, v.purpose, key)->u.value.value;
+        rc = mcp_store_text_put(&op, &v, now);
+    }
+
+    if (rc == MCP_OK) {
+        chunk = mcp_store_value_find(op.head, v.purpose, v.key)->u.value.value;
 
         /* the chunk may have contained an expired session of the same server,
          * which is still counted */
 
         mcp_store_upstream_leave(op.head, chunk);
-        mcp_store_chunk(op.head, chunk)->count = row;
+        mcp_store_chunk(op.head, chunk)->count = session->row;
         mcp_store_upstream_enter(op.head, chunk);
     }
 

@@ -151,7 +151,7 @@ describe('rejected settings', { concurrency: 2 }, () => {
              </Location>
              <Location "/b">
                  MCPUpstream stateless
-             </Location>`, /"\/b" has another value/],
+             </Location>`, /"\/b" has a different value/],
     ]) {
         test(`${name}: rejected`, { skip: NGINX && 'Apache only' },
              () => assert.rejects(Fixture.start({ server: sections }), why));
@@ -178,7 +178,7 @@ test('configuration whose directives all have an effect: no error, no warning',
         + backendSection('server', { mcp_upstream: 'auto',
             mcp_upstream_check: '5s', mcp_upstream_stale: '5s',
             mcp_upstream_session: 'call', mcp_upstream_lists: 'shared',
-            mcp_upstream_listen: 'on' })
+            mcp_upstream_listen: 'on', mcp_upstream_max_sessions: '5' })
         + backendSection('part', { mcp_upstream: 'auto',
             mcp_upstream_check: '5s', mcp_upstream_session: 'call' })
         + section('/good-publish', NGINX ? 'mcp_publish mcp;'
@@ -245,9 +245,11 @@ test('directives without effect: a warning for each', async (t) => {
     const others = [
         backendSection('without', { mcp_upstream_check: '5s',
             mcp_upstream_stale: '5s', mcp_upstream_session: 'call',
-            mcp_upstream_lists: 'shared', mcp_upstream_listen: 'on' }),
+            mcp_upstream_lists: 'shared', mcp_upstream_listen: 'on',
+            mcp_upstream_max_sessions: '5' }),
         backendSection('modern', { mcp_upstream: 'modern',
-            mcp_upstream_session: 'call', mcp_upstream_listen: 'on' }),
+            mcp_upstream_session: 'call', mcp_upstream_listen: 'on',
+            mcp_upstream_max_sessions: '5' }),
         backendSection('routed', { mcp_upstream: 'modern',
             mcp_upstream_check: '5s', mcp_upstream_stale: '5s',
             mcp_upstream_lists: 'off' }),
@@ -318,10 +320,12 @@ test('directives without effect: a warning for each', async (t) => {
         at(NGINX ? '"mcp" in .*' : '/token', 'mcp_publish_token',
            'only .* use it'),
         ...['mcp_upstream_check', 'mcp_upstream_stale', 'mcp_upstream_session',
-            'mcp_upstream_lists', 'mcp_upstream_listen'].map((d) =>
+            'mcp_upstream_lists', 'mcp_upstream_listen',
+            'mcp_upstream_max_sessions'].map((d) =>
             at(nameOf('without'), d,
                 '"?(?:mcp_upstream|MCPUpstream)"? is off')),
-        ...['mcp_upstream_session', 'mcp_upstream_listen'].map((d) =>
+        ...['mcp_upstream_session', 'mcp_upstream_listen',
+            'mcp_upstream_max_sessions'].map((d) =>
             at(nameOf('modern'), d, '.*is neither "session"')),
         ...['mcp_upstream_check', 'mcp_upstream_stale',
             'mcp_upstream_lists'].map((d) => at(nameOf('routed'), d, '.*of an endpoint that lacks')),

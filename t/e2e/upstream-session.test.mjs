@@ -219,6 +219,41 @@ describe('sessions of clients of 2025-11-25', () => {
         }
     });
 
+    test('mcp_upstream_max_sessions 2, three clients: the session that was used first is ended, its client gets a new one',
+         async () => {
+        const limited = await Fixture.start({
+            workers: 1, without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
+            location: { mcp_stream_after: '0', mcp_backend: 'sessions' },
+            backends: { sessions: { http: upstream.port, upstream: 'session',
+                                    more: { mcp_upstream_max_sessions: '2' } } },
+        });
+
+        try {
+            const one = await limited.session();
+            const two = await limited.session();
+            const used = async (it) => {
+                await it.tool('add', {});
+                return calls().at(-1).headers['mcp-session-id'];
+            };
+            const first = await used(one);
+            const second = await used(two);
+
+            assert.equal(await used(one), first);
+            upstream.steps.length = 0;
+
+            const third = await used(await limited.session());
+
+            await until(() => !upstream.sessions.has(second));
+            assert.ok(upstream.sessions.has(first));
+            assert.ok(upstream.sessions.has(third));
+            assert.equal(await used(one), first);
+            assert.equal(textOf(await two.tool('add', { i: 2 })), '{"i":2}');
+            assert.notEqual(calls().at(-1).headers['mcp-session-id'], second);
+        } finally {
+            await limited.stop();
+        }
+    });
+
     test('client ends its session without a call: the server gets no request',
          async () => {
         const it = await session();

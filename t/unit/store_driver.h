@@ -342,4 +342,20 @@ store_drain_all(store_driver_t *d)
 }
 
 
+/* Adds the session of a caller at an MCP server that may have any number of
+ * them. Returns the value of mcp_store_upstream_session(). */
+static inline int
+store_session(mcp_store_t *store, mcp_store_upstream_row_t row,
+    const unsigned char *key, mcp_str_t text, uint64_t now, uint64_t expires,
+    const mcp_tenant_t *tenant)
+{
+    mcp_store_dropped_t        dropped;
+    const mcp_store_session_t  session = {
+        row, key, text, expires, tenant, 0
+    };
+
+    return mcp_store_upstream_session(store, &session, now, &dropped);
+}
+
+
 #endif /* STORE_DRIVER_H_INCLUDED */

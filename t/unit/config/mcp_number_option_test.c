@@ -240,6 +240,8 @@ TEST(set)
           NULL },
         { MCP_OPTION_UPSTREAM_LISTS, "private", -1, "invalid value" },
         { MCP_OPTION_UPSTREAM_LISTEN, "on", 1, NULL },
+        { MCP_OPTION_UPSTREAM_MAX_SESSIONS, "100", 100, NULL },
+        { MCP_OPTION_UPSTREAM_MAX_SESSIONS, "off", 0, NULL },
         { MCP_OPTION_RECONNECT_WAIT, "0", -1, "value must not be 0" },
         { MCP_OPTION_RECONNECT_WAIT, "3s", 3000, NULL },
         { MCP_OPTION_QUOTA_STREAMS, "7", 7, NULL },

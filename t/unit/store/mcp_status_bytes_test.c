@@ -230,10 +230,9 @@ add_servers(void)
     mcp_store_upstream_describe(&d.store[0], row, mcp_str("S & T"),
                                 mcp_str("1.<2>"));
     mcp_store_upstream_initialized(&d.store[0], row, 1);
-    assert_ok(mcp_store_upstream_session(&d.store[0], row,
-                                         (const unsigned char *)
-                                         "sixteen bytes ..",
-                                         mcp_str("x"), 0, 0, NULL));
+    assert_ok(store_session(&d.store[0], row,
+                            (const unsigned char *) "sixteen bytes ..",
+                            mcp_str("x"), 0, 0, NULL));
 
     item.endpoint = mcp_str("other.example/<b>");
     item.catalog_key = (const unsigned char *) "other.example/<b>";

@@ -161,9 +161,8 @@ scene_make(scene_t *scene, void *region)
 
     for (i = 0; i < TEXTS; i++) {
         memset(key, (int) i, sizeof(key));
-        assert_ok(mcp_store_upstream_session(&a, server, key, text_run(buf, i),
-                                             1, i == 1 ? EXPIRES : LATER,
-                                             NULL));
+        assert_ok(store_session(&a, server, key, text_run(buf, i), 1,
+                                i == 1 ? EXPIRES : LATER, NULL));
     }
 
     memset(key, 0, sizeof(key));
@@ -437,8 +436,7 @@ set_text(mcp_store_t *a, unsigned key, unsigned n, const mcp_tenant_t *tenant)
 
     memset(bytes, (int) key, sizeof(bytes));
 
-    if (mcp_store_upstream_session(a, server, bytes, text_run(buf, n), LATER,
-                                   LATER, tenant)
+    if (store_session(a, server, bytes, text_run(buf, n), LATER, LATER, tenant)
         != MCP_OK)
     {
         abort();

@@ -79,8 +79,8 @@ key_of(unsigned n)
 static int
 add(mcp_store_upstream_row_t row, unsigned n, uint64_t now)
 {
-    return mcp_store_upstream_session(S0, row, key_of(n), mcp_str("text"), now,
-                                      now + 100 + n, NULL);
+    return store_session(S0, row, key_of(n), mcp_str("text"), now,
+                         now + 100 + n, NULL);
 }
 
 
@@ -311,13 +311,88 @@ TEST(session_that_makes_room_for_another_is_not_counted)
     p = tenant(1);
     p.values = 1;
 
-    assert_ok(mcp_store_upstream_session(S0, a, key_of(1), mcp_str("x"), 0, 0,
-                                         &p));
-    assert_ok(mcp_store_upstream_session(S0, a, key_of(2), mcp_str("y"), 0, 0,
-                                         &p));
+    assert_ok(store_session(S0, a, key_of(1), mcp_str("x"), 0, 0, &p));
+    assert_ok(store_session(S0, a, key_of(2), mcp_str("y"), 0, 0, &p));
     sessions(1, 0);
     mcp_store_value_delete(S0, U, key_of(2));
     sessions(0, 0);
+}
+
+
+/* Adds session n of a server with at most 2 sessions. Checks which session is
+ * dropped for it, 0: none. */
+static void
+add_third(mcp_store_upstream_row_t row, unsigned n, const mcp_tenant_t *of,
+    int rc, unsigned drops)
+{
+    mcp_store_dropped_t        dropped;
+    const mcp_store_session_t  session = {
+        row, key_of(n), mcp_str("text"), 1000, of, 2
+    };
+
+    assert_int_equal(mcp_store_upstream_session(S0, &session, 0, &dropped), rc);
+    assert_int_equal(dropped.len, drops ? 4 : 0);
+
+    if (drops) {
+        assert_memory_equal(dropped.text, "text", 4);
+        assert_memory_equal(dropped.key, key_of(drops), MCP_DIGEST_LEN);
+    }
+}
+
+
+TEST(server_has_the_maximum_the_callers_oldest_session_is_dropped)
+{
+    char                      text[MCP_STORE_TEXT_MAX];
+    size_t                    len;
+    mcp_tenant_t              p, q;
+    mcp_store_upstream_row_t  a, b;
+
+    a = offer("@a");
+    b = offer("@b");
+    p = tenant(1);
+    q = tenant(2);
+
+    /* sessions of another server do not count */
+
+    assert_ok(store_session(S0, b, key_of(8), mcp_str("b"), 0, 1000, &p));
+
+    add_third(a, 1, &p, MCP_OK, 0);
+    add_third(a, 2, &p, MCP_OK, 0);
+    assert_ok(mcp_store_text_get(S0, U, key_of(1), 0, 1000, text, &len));
+    add_third(a, 3, &p, MCP_OK, 2);
+    sessions(2, 1);
+
+    /* a caller without a session takes the place of one with many */
+
+    add_third(a, 4, &q, MCP_OK, 1);
+    add_third(a, 5, &q, MCP_OK, 4);
+    add_third(a, 5, &q, MCP_ERR_EXISTS, 0);
+    sessions(2, 1);
+    assert_ok(mcp_store_text_get(S0, U, key_of(3), 0, 1000, text, &len));
+    assert_ok(mcp_store_text_get(S0, U, key_of(8), 0, 1000, text, &len));
+}
+
+
+TEST(maximum_is_lower_than_the_sessions_one_is_dropped_and_none_added)
+{
+    unsigned                  n;
+    mcp_tenant_t              p;
+    mcp_store_upstream_row_t  a;
+
+    a = offer("@a");
+    (void) offer("@b");
+    p = tenant(1);
+
+    for (n = 1; n <= 4; n++) {
+        assert_ok(store_session(S0, a, key_of(n), mcp_str("text"), 0, 1000,
+                                &p));
+    }
+
+    add_third(a, 5, &p, MCP_ERR_LIMIT, 1);
+    sessions(3, 0);
+    add_third(a, 5, &p, MCP_ERR_LIMIT, 2);
+    add_third(a, 5, &p, MCP_OK, 3);
+    sessions(2, 0);
 }
 
 

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The sessions at MCP servers in the zone: which requests share one, and how
+ * long it is kept. */
+
+#include "call/mcp_upstream_session.h"
+
+#include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_listen.h"
+#include "config/mcp_tenant.h"
+#include "store/mcp_store_upstream_stats.h"
+
+
+/* Time for which an unused session stays in the zone, ms. If the server has
+ * dropped the session in the meantime, the next request opens a new one. */
+#define MCP_UPSTREAM_SESSION_KEEP  (24 * 3600 * 1000ull)
+
+
+/* Returns which other requests use the same session as a request. */
+static mcp_upstream_of_e
+mcp_upstream_session_sharing(const mcp_request_t *req)
+{
+    mcp_call_t         *call;
+    mcp_upstream_of_e   of;
+
+    static const unsigned char  nobody[MCP_DIGEST_LEN];
+
+    call = req->call;
+    of = (mcp_upstream_of_e) call->endpoint->targets[req->target].session;
+
+    if (of == MCP_UPSTREAM_OF_CLIENT && !call->client.has_session) {
+        of = MCP_UPSTREAM_OF_PRINCIPAL;
+    }
+
+    if (call->bare
+        || (of == MCP_UPSTREAM_OF_PRINCIPAL
+            && memcmp(call->client.principal, nobody, MCP_DIGEST_LEN) == 0))
+    {
+        of = MCP_UPSTREAM_OF_CALL;
+    }
+
+    return of;
+}
+
+
+/* Returns 1 if this server declares the client's capabilities in the session:
+ * not if clients with different capabilities share the session. */
+static int
+mcp_upstream_session_declares(const mcp_request_t *req)
+{
+    return !req->call->bare
+           && req->call->endpoint->targets[req->target].session
+              != MCP_UPSTREAM_OF_PRINCIPAL;
+}
+
+
+int
+mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
+{
+    unsigned char          can[2];
+    mcp_str_t              parts[6];
+    mcp_call_t            *call;
+    const mcp_endpoint_t  *endpoint;
+
+    call = req->call;
+    endpoint = call->endpoint;
+    session->of = mcp_upstream_session_sharing(req);
+    session->own = session->of == MCP_UPSTREAM_OF_CALL;
+    session->declares = (mcp_upstream_session_declares(req) != 0);
+
+    if (session->own) {
+        memcpy(session->key, call->id, MCP_DIGEST_LEN);
+        return MCP_OK;
+    }
+
+    parts[0] = session->of == MCP_UPSTREAM_OF_CLIENT
+               ? mcp_str("session of a session")
+               : mcp_str("session of a principal");
+    parts[1] = (mcp_str_t) { (const char *)
+                             (session->of == MCP_UPSTREAM_OF_CLIENT
+                              ? call->client.id : call->client.principal),
+                             MCP_DIGEST_LEN };
+    parts[2] = endpoint->identity;
+    parts[3] = (mcp_str_t) { (const char *) endpoint->catalog_key,
+                             MCP_DIGEST_LEN };
+    parts[4] = mcp_endpoint_target(endpoint, req->target);
+
+    /* clients without a session share a session at the server if they declare
+     * the same capabilities */
+
+    mcp_be_put(can, session->of == MCP_UPSTREAM_OF_PRINCIPAL
+                    && session->declares
+                    ? call->client.capabilities & MCP_CLIENT_INPUT : 0, 2);
+    parts[5] = (mcp_str_t) { (const char *) can, sizeof(can) };
+
+    return mcp_digest(session->key, parts, 6) == MCP_OK ? MCP_OK
+                                                        : MCP_ERR_MEMORY;
+}
+
+
+/* Reads the text of a session in the zone: its revision, a space, and its id.
+ * Returns 1, or 0 if another version of the module has written the text in
+ * another form. */
+static int
+mcp_upstream_session_parse(mcp_str_t text, mcp_str_t *version, mcp_str_t *id)
+{
+    mcp_revision_e  revision;
+
+    *version = text;
+    version->len = 0;
+
+    while (version->len < text.len && text.data[version->len] != ' ') {
+        version->len++;
+    }
+
+    revision = mcp_revision_find(*version);
+
+    if (revision == MCP_REVISION_NONE || version->len == text.len
+        || text.len - version->len - 1 > MCP_UPSTREAM_SESSION_ID)
+    {
+        return 0;
+    }
+
+    *id = (mcp_str_t) { text.data + version->len + 1,
+                        text.len - version->len - 1 };
+    *version = mcp_revision(revision)->name;
+
+    return 1;
+}
+
+
+static void
+mcp_upstream_session_set(mcp_upstream_session_t *session, mcp_str_t version,
+    mcp_str_t id)
+{
+    session->version = version;
+    session->len = id.len;
+    memcpy(session->id, id.data, id.len);
+}
+
+
+int
+mcp_upstream_session_find(mcp_request_t *req)
+{
+    char         text[MCP_STORE_TEXT_MAX];
+    size_t       len;
+    uint64_t     now;
+    mcp_str_t    version, id;
+    mcp_call_t  *call;
+
+    call = req->call;
+    now = mcp_call_now(call);
+
+    if (mcp_store_text_get(call->worker->store, MCP_VALUE_UPSTREAM_SESSION,
+                           req->session->key, now,
+                           now + MCP_UPSTREAM_SESSION_KEEP, text, &len)
+        != MCP_OK)
+    {
+        return 0;
+    }
+
+    if (!mcp_upstream_session_parse((mcp_str_t) { text, len }, &version, &id)) {
+        mcp_store_value_delete(call->worker->store, MCP_VALUE_UPSTREAM_SESSION,
+                               req->session->key);
+        return 0;
+    }
+
+    mcp_upstream_session_set(req->session, version, id);
+    req->session->shared = 1;
+
+    return 1;
+}
+
+
+static mcp_str_t
+mcp_upstream_session_text(const mcp_upstream_session_t *session,
+    char text[MCP_STORE_TEXT_MAX])
+{
+    size_t  len;
+
+    len = session->version.len;
+    memcpy(text, session->version.data, len);
+    text[len++] = ' ';
+    memcpy(text + len, session->id, session->len);
+
+    return (mcp_str_t) { text, len + session->len };
+}
+
+
+/* Remembers a session that was removed from the zone, so that the request ends
+ * it at the server. When out of memory, the server has to expire it. */
+static void
+mcp_upstream_session_keep_dropped(mcp_request_t *req,
+    const mcp_store_dropped_t *dropped)
+{
+    mcp_str_t                version, id;
+    mcp_upstream_dropped_t  *kept;
+
+    if (!mcp_upstream_session_parse((mcp_str_t) { dropped->text, dropped->len },
+                                    &version, &id))
+    {
+        return;
+    }
+
+    kept = mcp_arena_calloc(&req->call->arena, sizeof(mcp_upstream_dropped_t));
+
+    if (kept) {
+        id = mcp_arena_dup(&req->call->arena, id);
+    }
+
+    if (kept && id.data) {
+        kept->version = version;
+        kept->id = id;
+        (void) mcp_stream_id_print(kept->affinity, dropped->key);
+        req->session->dropped = kept;
+        mcp_call_trace(req->call, "request %u: will end another session at its "
+                                  "MCP server, which has too many",
+                       req->breq.request);
+    }
+}
+
+
+int
+mcp_upstream_session_take_dropped(mcp_upstream_session_t *session)
+{
+    const mcp_upstream_dropped_t  *dropped;
+
+    dropped = session->dropped;
+
+    if (dropped == NULL) {
+        return 0;
+    }
+
+    session->dropped = NULL;
+    session->shared = 1;
+    mcp_upstream_session_set(session, dropped->version, dropped->id);
+    memcpy(session->affinity, dropped->affinity, MCP_STREAM_TEXT_LEN);
+
+    return 1;
+}
+
+
+void
+mcp_upstream_session_share(mcp_request_t *req)
+{
+    int                      rc;
+    char                     text[MCP_STORE_TEXT_MAX];
+    uint32_t                 ended;
+    uint64_t                 now;
+    mcp_call_t              *call;
+    mcp_tenant_t             tenant;
+    mcp_store_dropped_t      dropped;
+    mcp_store_session_t      item;
+    mcp_upstream_session_t  *session;
+
+    call = req->call;
+    session = req->session;
+    now = mcp_call_now(call);
+
+    if (session->own) {
+        return;
+    }
+
+    /* the client may have ended its session meanwhile */
+
+    if (session->of == MCP_UPSTREAM_OF_CLIENT
+        && mcp_store_value_get(call->worker->store, MCP_VALUE_SESSION_ENDED,
+                               call->client.id, now, &ended)
+           == MCP_OK)
+    {
+        session->own = 1;
+        return;
+    }
+
+    mcp_tenant(call->endpoint, call->tenant, &tenant);
+
+    item.row = req->upstream;
+    item.key = session->key;
+    item.text = mcp_upstream_session_text(session, text);
+    item.expires = now + MCP_UPSTREAM_SESSION_KEEP;
+    item.tenant = &tenant;
+    item.max = call->endpoint->targets[req->target].max_sessions;
+
+    rc = mcp_store_upstream_session(call->worker->store, &item, now, &dropped);
+
+    session->shared = rc == MCP_OK;
+    session->own = rc != MCP_OK;
+
+    if (dropped.len) {
+        mcp_upstream_session_keep_dropped(req, &dropped);
+    }
+}
+
+
+void
+mcp_upstream_session_forget(mcp_request_t *req)
+{
+    char                     text[MCP_STORE_TEXT_MAX];
+    mcp_upstream_session_t  *session;
+
+    session = req->session;
+
+    mcp_upstream_listen_leave(session);
+    session->listened = 0;
+
+    if (session->shared) {
+        (void) mcp_store_text_delete(req->call->worker->store,
+                              MCP_VALUE_UPSTREAM_SESSION, session->key,
+                              mcp_upstream_session_text(session, text));
+    }
+
+    session->version = mcp_null_str;
+    session->len = 0;
+    session->shared = 0;
+}
