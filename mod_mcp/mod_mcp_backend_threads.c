@@ -8,7 +8,7 @@
  * input from its client, a call of an HTTP/2 client) are queued, and run on
  * threads of the module, at most MCPThreads.  Some threads of the MPM never
  * run backend requests: they are reserved for requests without a backend,
- * because clients need them to resume their streams.
+ * because clients resume their streams by such requests.
  *
  * An MCP server may send requests for a running call on a separate stream
  * (MCP_BACKEND_REQUEST_LISTEN), which needs a thread during the call.  Such
@@ -42,8 +42,10 @@ static mod_mcp_cond_t *work;         /* signalled when a backend request is
 static mod_mcp_cond_t *idle;         /* signalled when a thread has ended */
 static apr_pool_t *pool;                /* pool of the threads of this file,
                                            which are detached */
+/* numbers: threads of this file, those among them that wait for work, queued
+ * backend requests, and threads of the MPM that run a backend request */
 static int threads, waiting, queued, lent;
-static int ended;
+static int ended;                       /* 1 when the threads must end */
 
 /*
  * locked while a backend request runs; NULL if the MPM has threads.  Without
@@ -499,9 +501,9 @@ static void dequeue(mod_mcp_backend_request_t *req)
 
 /*
  * Returns the snapshot of the call to which a backend request belongs.  If the
- * call has none yet, uses the one that suspend() has made, or makes one.
- * Returns NULL if memory is out, or if the client's request cannot be copied
- * now.
+ * call has none yet, uses the snapshot that was made when the client was
+ * suspended (client->ahead), or makes one.  Returns NULL if memory is out, or
+ * if the client's request cannot be copied now.
  */
 static mod_mcp_snapshot_t *get_snapshot(mcp_backend_request_t *breq,
                                         mod_mcp_client_t *client)

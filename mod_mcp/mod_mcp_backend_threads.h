@@ -61,8 +61,8 @@ void mod_mcp_backend_threads_release(mod_mcp_remains_t *remains);
 
 /*
  * Ends the threads that run backend requests.  During a graceful stop of the
- * process waits until the backend requests have ended, otherwise only for a
- * short time.
+ * process, waits until all calls have ended.  During an immediate stop, waits
+ * for one second at most, and ends the process if threads remain.
  */
 void mod_mcp_backend_threads_stop(void);
 

@@ -12,8 +12,9 @@
 #include "mod_mcp_config.h"
 #include "mod_mcp_worker.h"
 
-/* data of a bucket that is shorter than this, bytes, is copied, because many
- * short buckets would take far more memory than their data */
+/* buckets with less data than this, bytes, are not put into the brigade.  Their
+ * data is copied, because many short buckets would take far more memory than
+ * their data */
 #define SCRAP  256
 
 /*
@@ -39,7 +40,7 @@ typedef struct {
                                            else NULL */
     apr_bucket *scraps;                 /* last bucket of "body" if it has room
                                            for short data; else NULL */
-    apr_off_t length;
+    apr_off_t length;                   /* bytes already read */
 } reader_t;
 
 static int too_large(request_rec *r, mod_mcp_dir_t *dir, apr_off_t length)

@@ -92,8 +92,9 @@ static unsigned kind_of(apr_pool_t *p, const ap_directive_t *d)
 
 /*
  * Returns the kinds of section that the handlers in <Location path> make, as
- * bits.  Searches the configuration tree, because httpd turns the argument of
- * SetHandler into an expression, which can be evaluated only for a request.
+ * bits. "inside" is 1 if the directives d are inside this <Location>.  Searches
+ * the configuration tree, because httpd turns the argument of SetHandler into
+ * an expression, which can be evaluated only for a request.
  */
 static unsigned kinds_of(apr_pool_t *p, const ap_directive_t *d,
                          const char *path, int inside)
@@ -330,9 +331,9 @@ static void check_other(apr_pool_t *p, server_rec *s,
 }
 
 /*
- * Checks the <Location> of an endpoint of the server s, and adds the endpoint;
- * conf is its configuration.  Returns OK, or an HTTP error after an error in
- * the log.
+ * Checks the <Location> of an endpoint of the server s, and adds the endpoint.
+ * conf is the configuration of the <Location>.  Returns OK, or an HTTP error
+ * after an error in the log.
  */
 static int check_endpoint(apr_pool_t *pconf, server_rec *s,
                           ap_conf_vector_t *conf)
@@ -393,8 +394,8 @@ static int check_endpoint(apr_pool_t *pconf, server_rec *s,
     return OK;
 }
 
-/* Checks a <Location> of the server s; conf is its configuration.  Returns the
- * same values as check_endpoint(). */
+/* Checks a <Location> of the server s. conf is the configuration of the
+ * <Location>.  Returns the same values as check_endpoint(). */
 static int check_location(apr_pool_t *pconf, apr_pool_t *p, server_rec *s,
                           ap_conf_vector_t *conf)
 {
@@ -451,7 +452,7 @@ static int covers(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
 /*
  * Warns about each SSLRequireSSL that applies to a backend: it checks the
  * internal connection, which has no TLS, and so rejects all requests to that
- * backend.
+ * backend. "section" contains the directives d; NULL: they are in no section.
  */
 static void check_tls(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
                       const ap_directive_t *section)
@@ -574,9 +575,9 @@ static double find_number(const ap_directive_t *d, const char *name,
 /*
  * Checks the settings of the event MPM, which counts a suspended stream as a
  * connection.  A child should neither reject new connections because of
- * streams, nor look idle.  It accepts ThreadsPerChild connections plus
- * AsyncRequestWorkerFactor connections for each idle thread, and while calls
- * run only one thread may be idle.
+ * streams, nor be ended because its threads are idle.  A child accepts
+ * ThreadsPerChild connections plus AsyncRequestWorkerFactor connections for
+ * each idle thread, and while calls run only one thread may be idle.
  */
 static void check_event(server_rec *s, int threads, int daemons)
 {

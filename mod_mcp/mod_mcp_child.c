@@ -136,7 +136,8 @@ void mod_mcp_child_woken(void)
 
 /* --- process exit --- */
 
-/* Ends backend requests, streams and the worker, in this order. */
+/* Ends the backend threads, the event loop, the cluster object and the worker,
+ * in this order. */
 static apr_status_t child_exit(void *data)
 {
     mod_mcp_child_t *child = &mod_mcp_child;
@@ -184,7 +185,8 @@ static apr_status_t child_exit(void *data)
 
 /*
  * Hook child_stopping: ends streams with "retry", so that clients resume them
- * at another process.  Calls continue after a graceful stop.
+ * at another process.  Calls continue if the stop is graceful, and are ended
+ * otherwise.
  */
 void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful)
 {

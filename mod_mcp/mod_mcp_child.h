@@ -38,8 +38,8 @@ typedef struct {
     int async;                          /* 1 if the MPM can suspend
                                            connections */
     mod_mcp_end_e end;                  /* written under mod_mcp_lock(); atomic,
-                                           because a function reads it without
-                                           mod_mcp_lock() */
+                                           because child_exit() reads it
+                                           without mod_mcp_lock() */
 } mod_mcp_child_t;
 
 extern mod_mcp_child_t mod_mcp_child;

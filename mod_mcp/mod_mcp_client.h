@@ -42,10 +42,11 @@ typedef enum {
 } mod_mcp_state_e;
 
 /*
- * The part of the response that the client has received.  Written without
- * mod_mcp_lock(), by the thread that serves the client; other threads read it
- * only in a state where no thread serves the client.
+ * Progress of the client's response.  Written without mod_mcp_lock(), by the
+ * thread that serves the client.  Other threads read it only in a state where
+ * no thread serves the client.
  *
+ *   UNANSWERED    no response has begun
  *   STREAM_BEGUN  status and headers of a stream are set, nothing was passed
  *                 to the filters
  *   STREAMING     bytes of the stream were passed to the filters
@@ -66,7 +67,8 @@ typedef enum {
     MOD_MCP_BROKEN
 } mod_mcp_output_e;
 
-/* Pending work for a client, bits of mod_mcp_client_t.todo. */
+/* Pending work for a client, bits of mod_mcp_client_t.todo.  The first three
+ * are the core's actions RESPOND, STREAM and PULL. */
 #define MOD_MCP_RESPOND  1u
 #define MOD_MCP_STREAM   2u
 #define MOD_MCP_PULL     4u
@@ -91,7 +93,7 @@ struct mod_mcp_client_t {
     mod_mcp_snapshot_t *snapshot;       /* snapshot of the client's call; NULL
                                            if there is no call, or when it has
                                            ended */
-    mod_mcp_cond_t *cond;
+    mod_mcp_cond_t *cond;               /* wakes the client's own thread */
     mod_mcp_client_t *next;             /* next client in the queue of the
                                            event loop, or of the logger in
                                            state LOGGING */
@@ -123,8 +125,8 @@ struct mod_mcp_client_t {
                                            under mod_mcp_lock() */
     apr_off_t expected;                 /* Content-Length of the request,
                                            bytes; -1 if unknown */
-    char *space;                        /* memory for a request body of this
-                                           length, or NULL */
+    char *space;                        /* memory for a request body of
+                                           "expected" bytes, or NULL */
     char *buf;                          /* buffer of the stream; NULL while
                                            the stream is idle */
     apr_size_t size;                    /* size of buf, or of the next buffer
@@ -139,11 +141,12 @@ struct mod_mcp_client_t {
     const char *rest;                   /* unsent rest of a response's body */
     apr_size_t left;                    /* bytes in rest */
     mod_mcp_output_e output;
-    unsigned patient:1;                 /* 1 if the response was sent, but
-                                           its thread still runs a backend
-                                           request */
+    unsigned patient:1;                 /* 1 if the event loop has sent the
+                                           response and waits until the
+                                           client's own thread has ended its
+                                           backend request */
     unsigned blocked:1;                 /* 1 if the socket's buffer is full */
-    unsigned direct:1;                  /* 1 while its stream bypasses httpd's
+    unsigned direct:1;                  /* 1 while a stream bypasses httpd's
                                            core output filter */
 };
 
@@ -204,7 +207,7 @@ void mod_mcp_client_set_state(mod_mcp_client_t *client, mod_mcp_state_e state);
 
 /*
  * Adds work (MOD_MCP_RESPOND, ...) for the client and wakes the thread that
- * serves it. client may be NULL.
+ * serves the client. client may be NULL.
  */
 void mod_mcp_client_notify(mod_mcp_client_t *client, unsigned what);
 
@@ -215,7 +218,7 @@ void mod_mcp_client_notify(mod_mcp_client_t *client, unsigned what);
 void mod_mcp_client_take(mod_mcp_client_t *client);
 
 /*
- * The client does not read any more: frees its exchange, so that another
+ * Frees the exchange of a client that does not read any more, so that another
  * consumer can get the stream.
  */
 void mod_mcp_client_part(mod_mcp_client_t *client);

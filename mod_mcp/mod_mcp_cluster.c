@@ -4,10 +4,10 @@
  * Connections to Redis: host names, sockets and TLS.  The core decides when to
  * connect, what to write, and how long each step may take (mcp_cluster.h).
  *
- * Any thread may carry out the core's actions: it only marks a connection. The
- * event loop does the work.  It reads and writes without mod_mcp_lock(), and
- * calls the core under it.  Because resolving a host name blocks, each name is
- * resolved by a thread of its own.
+ * Any thread may carry out the core's actions, but only marks the connection.
+ * The event loop then does the work: it reads and writes without
+ * mod_mcp_lock(), and calls the core under mod_mcp_lock().  Because resolving a
+ * host name blocks, each name is resolved by a thread of its own.
  */
 
 #include "mod_mcp_cluster.h"

@@ -16,7 +16,7 @@
 
 /* --- directives --- */
 
-/* Allocates memory for the setup; it is freed with the pool. */
+/* Allocates memory for the setup.  The memory is freed with the pool. */
 static void *pool_alloc(void *pool, size_t size)
 {
     return apr_palloc(pool, size);
@@ -33,8 +33,8 @@ static apr_status_t free_setup(void *data)
 }
 
 /*
- * Returns the cluster's setup in *setup, and creates it on first use.  Returns
- * NULL, or an error message.
+ * Sets *setup to the cluster's setup, and creates the setup on first use.
+ * Returns NULL, or an error message.
  */
 static const char *get_setup(cmd_parms *cmd, mcp_cluster_setup_t **setup)
 {

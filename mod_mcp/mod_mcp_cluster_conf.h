@@ -18,8 +18,9 @@ struct mod_mcp_cluster_conf_t {
                                            of the cluster */
     int line;
     void *tls;                          /* SSL_CTX, or NULL without TLS */
-    apr_array_header_t *endpoints;      /* see
-                                           mod_mcp_cluster_add_endpoint() */
+    apr_array_header_t *endpoints;      /* endpoints that
+                                           mod_mcp_cluster_add_endpoint() has
+                                           added; NULL: none */
 };
 
 const char *mod_mcp_cluster_add(cmd_parms *cmd, void *dir, int argc,

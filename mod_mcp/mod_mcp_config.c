@@ -31,8 +31,8 @@ struct section_t {
  */
 static struct {
     apr_pool_t *pool;
-    apr_thread_mutex_t *lock;           /* for adding the merged sections of
-                                           requests */
+    apr_thread_mutex_t *lock;           /* held while a merged section or an
+                                           endpoint is added */
     section_t *sections;
     mod_mcp_global_t *global;           /* global settings, from the main
                                            server */
@@ -182,7 +182,7 @@ void *mod_mcp_config_create_dir(apr_pool_t *p, char *dir)
 
     section = make_dir();
 
-    /* "*If" is the path of an <If> section, and not stored */
+    /* do not store "*If", which is the path of each <If> section */
 
     if (dir && dir[0] != '*'
         && mcp_setup_path(section->setup, mod_mcp_str(dir)) != MCP_OK) {
@@ -203,8 +203,8 @@ static mod_mcp_dir_t *find_merged(mod_mcp_dir_t *base, mod_mcp_dir_t *add)
     return dir;
 }
 
-/* Marks the directives of the section "add" as those that the section of dir
- * itself sets. */
+/* Marks in dir the directives that the section "add" sets.  All others are
+ * inherited. */
 static void mark_own(mod_mcp_dir_t *dir, const mod_mcp_dir_t *add)
 {
     unsigned kept = 0;
@@ -303,8 +303,8 @@ static char *text_of(mcp_str_t text)
 }
 
 /*
- * Returns 1 if the section sets MCPUpstream for a backend's path: its own path
- * is the same, or above it.
+ * Returns 1 if the section sets MCPUpstream for the backend "target": the path
+ * of the section equals the backend's path, or is above it.
  */
 static int is_upstream_of(const section_t *section, const char *target)
 {
@@ -343,8 +343,8 @@ static const section_t *find_upstream(mcp_str_t backend)
     return best;
 }
 
-/* Applies MCPUpstream, if it is set for the backend, to a target of the
- * endpoint. */
+/* Applies MCPUpstream to the target with this number, if a section sets
+ * MCPUpstream for the target's path. */
 static void set_upstream(mod_mcp_dir_t *dir, unsigned target)
 {
     const section_t *best = find_upstream(mcp_setup_target(dir->setup,
@@ -355,8 +355,8 @@ static void set_upstream(mod_mcp_dir_t *dir, unsigned target)
     }
 }
 
-/* Marks all sections, one for each virtual host, that set MCPUpstream for a
- * backend of the setup. */
+/* Marks the sections that set MCPUpstream for a backend of the setup.  These
+ * sections have the same path, and each virtual host may have one. */
 static void mark_backend(const mcp_setup_t *setup, mcp_str_t backend)
 {
     const section_t *best = find_upstream(backend);

@@ -46,11 +46,11 @@ struct mod_mcp_dir_t {
     ap_expr_info_t *principal;          /* MCPPrincipal; NULL: r->user */
     ap_expr_info_t *link_origin;        /* MCPLinkOrigin; NULL: derived from
                                            the request */
-    int publish_open;                   /* 1 if open, 0 if not, -1 if not
+    int publish_open;                   /* MCPPublishOpen: 1 on, 0 off, -1 not
                                            set */
     int shares_catalog_key;             /* 1 if another section's catalog has
                                            the same server and path */
-    apr_off_t max_body;                 /* bytes; -1 if not set */
+    apr_off_t max_body;                 /* MCPMaxBody, bytes; -1: not set */
 
     mod_mcp_dir_t *add;                 /* section that was merged into the
                                            parent to get this result; NULL if

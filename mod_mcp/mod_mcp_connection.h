@@ -8,8 +8,9 @@
 #include "mod_mcp.h"
 
 /*
- * Serves the client until its response is complete (returns OK), or needs no
- * thread (returns SUSPENDED).  Called under mod_mcp_lock(), which it releases.
+ * Serves the client on the current thread.  Returns OK when the response is
+ * complete or the client has disconnected, and SUSPENDED when the client needs
+ * no thread any more.  Called under mod_mcp_lock(), and releases the lock.
  */
 int mod_mcp_connection_attend(mod_mcp_client_t *client);
 
@@ -34,8 +35,9 @@ int mod_mcp_connection_can_suspend(mod_mcp_client_t *client);
 int mod_mcp_connection_can_lend(mod_mcp_client_t *client);
 
 /*
- * Adds "Connection: close" to the response, because a suspended connection is
- * closed afterwards.
+ * Adds "Connection: close" to the response.  Called if the server will close
+ * the connection after the response, because no thread will read the next
+ * request: the connection is suspended, or its thread runs a backend request.
  */
 void mod_mcp_connection_announce_close(mod_mcp_client_t *client);
 

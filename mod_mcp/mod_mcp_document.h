@@ -16,8 +16,9 @@ void mod_mcp_document_begin(apr_pool_t *p);
 void mod_mcp_document_forget(void);
 
 /*
- * Adds the metadata document of an endpoint of the server.  Returns 0 if
- * another document has the same path. auth lives as long as the configuration.
+ * Adds the metadata document of an endpoint of the server.  Returns 1, or 0 if
+ * a different document has the same path. auth lives as long as the
+ * configuration.
  */
 int mod_mcp_document_add(server_rec *s, const mcp_auth_t *auth);
 

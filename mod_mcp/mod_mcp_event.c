@@ -6,7 +6,7 @@
  *
  * This module destroys suspended connections.  But the thread that has
  * suspended a connection still writes to it after the hook suspend_connection
- * has returned, and may be stopped before it does so, for any time.  In the
+ * has returned, and the scheduler may delay these writes for any time.  In the
  * MPM's notify_suspend():
  *
  *      ap_run_suspend_connection(cs->c, cs->r);
@@ -39,9 +39,9 @@ struct mod_mcp_event_t {
     int suspended;
 };
 
-/* If the layout of the MPM's data is unknown, a connection counts as released
- * by the thread that has suspended it when this time has passed.  In practice
- * threads need much less. */
+/* If the layout of the MPM's data is unknown, this module assumes after this
+ * time that the thread that has suspended a connection has finished with the
+ * connection.  In practice threads need much less. */
 #define SETTLE  apr_time_from_sec(1)
 
 /*

@@ -505,8 +505,8 @@ void mod_mcp_event_loop_own(mod_mcp_client_t *client)
 
     client->own = 0;
 
-    /* leave to the event loop the work that was added while the client was
-     * served, and the work that is left */
+    /* leave to the event loop the work that was added while this thread served
+     * the client */
 
     if (client->state == MOD_MCP_EVENT_LOOPED && client->todo) {
         mod_mcp_event_loop_queue(client);
@@ -514,8 +514,8 @@ void mod_mcp_event_loop_own(mod_mcp_client_t *client)
 }
 
 /*
- * Takes the next client from the queue for one turn, and its work in *todo.
- * Returns NULL if the queue is empty.
+ * Takes the next client from the queue for one turn, and moves its pending work
+ * to *todo.  Returns NULL if the queue is empty.
  */
 static mod_mcp_client_t *begin_turn(unsigned *todo)
 {

@@ -29,10 +29,11 @@ void mod_mcp_event_loop_timer(mod_mcp_client_t *client,
     apr_interval_time_t after);
 
 /*
- * Called by the client's own thread when its backend request has received data:
- * carries out the core's actions and sends the resulting output on this thread,
- * which saves waking the event loop.  Releases the lock of mod_mcp_lock() while
- * sending.
+ * For the client's own thread, after it has passed data from the backend to the
+ * core: carries out the core's actions and sends the resulting output on this
+ * thread, which saves waking the event loop.  Does nothing while the event loop
+ * serves the client, or while the socket's buffer is full.  Releases the lock
+ * of mod_mcp_lock() while sending.
  */
 void mod_mcp_event_loop_own(mod_mcp_client_t *client);
 

@@ -8,9 +8,10 @@
  * a client that disconnects cannot abort it.  The final output filter of the
  * internal request captures the response for the core.
  *
- * The MPM does not know this connection.  So hooks that would query the MPM
- * about it do not run: those for connections, and those that read or log
- * requests.
+ * The MPM does not know this connection.  So this file does not run hooks that
+ * would query the MPM about the connection: hooks for connections, and hooks
+ * that read requests.  It runs the hook log_transaction only if LOG_VARIABLE
+ * is set.
  */
 
 #include "mod_mcp_fetch.h"
@@ -139,7 +140,8 @@ static apr_status_t body(ap_filter_t *f, apr_bucket_brigade *bb,
     apr_bucket *b, *next, *end, *copy;
     apr_status_t rv;
 
-    /* SCGI and uwsgi read the body after they have connected */
+    /* end an aborted request here: the handlers for SCGI and uwsgi read the
+     * body only after they have connected */
 
     if (mod_mcp_proxy_is_aborted(req)) {
         mod_mcp_proxy_spare(req->r);
@@ -720,7 +722,7 @@ static mcp_fault_e judge(mod_mcp_backend_request_t *req, int rc,
         return MCP_FAULT_BACKEND_FAILED;
     }
 
-    /* a handler may leave sending the end of the response to the server */
+    /* a handler may return OK without an end of stream: send it */
 
     if (rc == OK && !req->eos && !req->failed) {
         ap_finalize_request_protocol(r);

@@ -10,15 +10,15 @@
 #include "mcp_backend_request.h"
 
 /*
- * How far the reply of the backend has got.  The thread that runs the backend
+ * Progress of the backend's response.  The thread that runs the backend
  * request changes this value, and only to a later one.  All changes but that
  * from SILENT to PENDING are made under mod_mcp_lock().
  */
 typedef enum {
-    MOD_MCP_SILENT = 0,                 /* nothing */
-    MOD_MCP_PENDING,                    /* a piece that the core has not got
-                                           yet */
-    MOD_MCP_ANSWERED                    /* the core has the head */
+    MOD_MCP_SILENT = 0,                 /* the backend has sent nothing */
+    MOD_MCP_PENDING,                    /* "pending_out" has the first piece;
+                                           the core has nothing yet */
+    MOD_MCP_ANSWERED                    /* the core has the response head */
 } mod_mcp_phase_e;
 
 /* One request to a backend. */
@@ -33,7 +33,7 @@ struct mod_mcp_backend_request_t {
                                            the members of breq */
     mcp_backend_request_kind_e kind;
     mcp_backend_request_method_e http_method;
-    const char *line;                   /* request line with that URI */
+    const char *line;                   /* request line, contains "target" */
     const char *body;
     apr_size_t length;
     char length_text[24];               /* "length" as text, for
@@ -55,8 +55,10 @@ struct mod_mcp_backend_request_t {
     mod_mcp_backend_request_t *next;
     mod_mcp_cond_t *cond;            /* signalled when the core has room for
                                         more of the response */
-    unsigned queued:1;
-    unsigned resumed:1;
+    unsigned queued:1;                  /* 1 while the request waits for a
+                                           backend thread */
+    unsigned resumed:1;                 /* 1 if the core has room again, by
+                                           the action RESUME */
 
     /* members below: atomic, see mod_mcp_proxy.c */
     apr_socket_t *socket;               /* socket to the backend, while the
@@ -85,9 +87,9 @@ void mod_mcp_fetch_register(void);
 apr_status_t mod_mcp_fetch_init(apr_pool_t *pchild);
 
 /*
- * Makes the internal request and passes its output to the core.  Returns the
- * fault with which the backend request ended, and sets *detail to a text about
- * the fault, or to NULL.
+ * Makes the internal request and passes its output to the core.  Returns
+ * MCP_FAULT_NONE, or the fault with which the backend request ended.  If there
+ * is a fault, sets *detail to a text about it.
  */
 mcp_fault_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail);
 
@@ -120,13 +122,13 @@ mod_mcp_backend_request_t *mod_mcp_fetch_backend_request(request_rec *r);
 mod_mcp_backend_request_t *mod_mcp_fetch_current(void);
 
 /*
- * Hooks access_checker and fixups: reject requests to backends that do not
- * come from this module.
+ * Hooks access_checker and fixups: reject a request to a backend if the request
+ * does not come from this module.
  */
 int mod_mcp_fetch_check_access(request_rec *r);
 
 /*
- * Hook error_log: after another module has logged a message while it handles a
+ * Hook error_log: after the first warning or error of another module during a
  * backend request, logs a line that names the call.
  */
 void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line);

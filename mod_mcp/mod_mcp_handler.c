@@ -62,7 +62,9 @@ static int answer(mod_mcp_client_t *client, int rc)
     }
 }
 
-/* Creates the exchange in free memory of the request's pool. */
+/* Creates the exchange of a client's request in the request's pool, or that of
+ * a publisher's request in the core's memory.  Returns NULL if memory is
+ * out. */
 static mcp_exchange_t *create_exchange(mod_mcp_client_t *client,
                                        mod_mcp_dir_t *dir,
                                        const mcp_endpoint_t *endpoint,

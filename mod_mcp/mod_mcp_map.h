@@ -8,16 +8,17 @@
 #include "mod_mcp.h"
 
 /*
- * Hook translate_name: marks requests that are not mapped to files.  In the
- * hook map_to_storage, r->per_dir_config lacks the configuration of <Location>,
- * which determines these requests.
+ * Hook translate_name: marks requests that are not mapped to files.  The hook
+ * map_to_storage cannot find them: r->per_dir_config then lacks the
+ * configuration of <Location>, which determines these requests.
  */
 int mod_mcp_map_find(request_rec *r);
 
 /*
- * Hook map_to_storage: applies <Directory> and <Files> sections to a request
- * that mod_mcp_map_find() has marked, by its file name and without access to
- * the file system.
+ * Hook map_to_storage: for a request that mod_mcp_map_find() has marked,
+ * applies the <Directory> and <Files> sections for its file name, without
+ * access to the file system.  If the handler names a script, makes the file
+ * name empty instead.
  */
 int mod_mcp_map(request_rec *r);
 
@@ -32,8 +33,9 @@ int mod_mcp_map_type(request_rec *r);
 int mod_mcp_map_check(request_rec *r);
 
 /*
- * Hooks dirwalk_stat and open_htaccess: answer for requests that
- * mod_mcp_map_find() has marked, without using the file system.
+ * Hooks dirwalk_stat and open_htaccess: for requests that mod_mcp_map_find()
+ * has marked, report without access to the file system that every directory
+ * exists and that no .htaccess file exists.
  */
 apr_status_t mod_mcp_map_stat(apr_finfo_t *finfo, request_rec *r,
                               apr_int32_t wanted);

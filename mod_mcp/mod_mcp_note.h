@@ -14,8 +14,8 @@
 void mod_mcp_note(mod_mcp_client_t *client);
 
 /*
- * Hook post_perdir_config: sets the notes that are known before the body is
- * read.
+ * Hook post_perdir_config: sets the notes for early headers, because
+ * expressions may use these notes before the body is read.
  */
 int mod_mcp_note_early(request_rec *r);
 

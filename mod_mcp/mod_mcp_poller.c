@@ -30,7 +30,8 @@
 
 typedef struct {
     mod_mcp_client_t *client;           /* NULL if the entry is free */
-    apr_uint32_t generation;
+    apr_uint32_t generation;            /* number of clients that have had
+                                           this entry */
     apr_uint32_t next;                  /* index of the next free entry */
     unsigned resting:1;                 /* 1 between calls: events are only
                                            recorded */
@@ -327,8 +328,8 @@ static void take_event(const struct epoll_event *event)
         return;
     }
 
-    /* while the connection rests, its own thread uses the client without
-     * mod_mcp_lock(): notes the event, so that this thread handles it later */
+    /* between calls, the thread of the connection uses the client without
+     * mod_mcp_lock(): record the event, so that this thread handles it later */
 
     if (entry->resting) {
         entry->left |= (unsigned)left;

@@ -23,8 +23,8 @@ void mod_mcp_poller_remove(mod_mcp_client_t *client);
 
 /*
  * Pauses polling until the next call on the client's connection.  If the
- * client disconnects meanwhile, mod_mcp_poller_add() notices.  Called under
- * mod_mcp_lock().
+ * client disconnects meanwhile, the next mod_mcp_poller_add() makes epoll
+ * report this again.  Called under mod_mcp_lock().
  */
 void mod_mcp_poller_rest(mod_mcp_client_t *client);
 
@@ -48,9 +48,9 @@ void mod_mcp_poller_for(mod_mcp_client_t *client, apr_uint32_t events);
 int mod_mcp_poller_socket(int fd, apr_uint32_t id);
 
 /*
- * Checks whether the client (may be NULL) has disconnected, although no event
- * has arrived yet, and then frees its exchange.  Called under mod_mcp_lock(),
- * before the core gets output or the end of a backend request.
+ * Queries the socket of the client (may be NULL), without waiting for an event
+ * of epoll.  If the client has disconnected, frees its exchange.  Called under
+ * mod_mcp_lock(), before the core gets output or the end of a backend request.
  */
 void mod_mcp_poller_check(mod_mcp_client_t *client);
 

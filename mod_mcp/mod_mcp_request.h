@@ -37,9 +37,9 @@ mod_mcp_request_t *mod_mcp_request(request_rec *r);
 const char *mod_mcp_request_handler(request_rec *r);
 
 /*
- * Returns the header lines whose names begin with the letter "initial", in
- * lower case; all lines if it is '\0'. *n is their number.  The array is in
- * the request's pool.
+ * Returns the header lines whose names begin with the lower-case letter
+ * "initial" or its upper-case form.  Returns all lines if "initial" is '\0'. *n
+ * is their number.  The array is in the request's pool.
  */
 const mcp_header_t *mod_mcp_request_headers(request_rec *r, char initial,
                                             size_t *n);

@@ -45,8 +45,8 @@ void mod_mcp_response_begin(mod_mcp_client_t *client)
     }
 
     /*
-     * the body lives as long as the exchange, which lives as long as the
-     * request
+     * the body lives as long as the exchange: until the request ends, or until
+     * the client has disconnected
      */
 
     client->rest = response->body.data;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Values of MCPAllow and MCPGrantedScopes for a request.  Because an
- * expression may be slow, all are evaluated before mod_mcp_lock() is called;
- * the core then gets the values.
+ * Results of the expressions of MCPAllow and MCPGrantedScopes for a request.
+ * An expression may be slow, so all expressions are evaluated before
+ * mod_mcp_lock() is called.  The core then gets the stored results.
  */
 
 #ifndef MOD_MCP_RULES_H
@@ -19,7 +19,11 @@
 void mod_mcp_rules_evaluate(mod_mcp_client_t *client,
                             const mcp_endpoint_t *endpoint);
 
-/* Callback mcp_head_t.evaluate: returns the result of expression i. */
+/*
+ * Callback mcp_head_t.evaluate: sets *text to the stored result of expression
+ * i, empty if the rule does not match or the expression failed.  Returns
+ * MCP_OK, or MCP_ERR_NOT_FOUND if no results are stored. glue is the client.
+ */
 int mod_mcp_rules_value(void *glue, size_t i, const void *value,
                         mcp_str_t *text);
 

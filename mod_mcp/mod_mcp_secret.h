@@ -9,7 +9,7 @@
 
 /*
  * Hook post_perdir_config: hides the secrets of the request's URL from logs if
- * SetHandler names a handler of this module.
+ * SetHandler names the handler "mcp".
  */
 int mod_mcp_secret_early(request_rec *r);
 

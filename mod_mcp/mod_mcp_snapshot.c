@@ -16,7 +16,8 @@
 
 /* --- pools that calls reuse one after the other --- */
 
-/* maximum number of pools; maximum unused memory that each keeps, bytes */
+/* maximum number of unused pools that are kept; maximum unused memory that each
+ * of them keeps, bytes */
 #define POOLS       64
 #define POOL_KEEPS  (96 * 1024)
 

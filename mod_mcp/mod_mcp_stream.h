@@ -53,10 +53,12 @@ void mod_mcp_stream_bye(mod_mcp_client_t *client);
 
 void mod_mcp_stream_filter_register(void);
 
-/* Called in child_init: looks up httpd's filters and functions. */
+/* Called in child_init: looks up the function of mod_logio that counts sent
+ * bytes. */
 void mod_mcp_stream_filter_init(void);
 
-/* Adds the filter to a client's connection, unless it is there already. */
+/* Adds the filter MOD_MCP_DIRECT to a client's connection, unless it is there
+ * already. */
 void mod_mcp_stream_filter_add(mod_mcp_client_t *client);
 
 /*

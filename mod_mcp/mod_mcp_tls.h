@@ -11,8 +11,9 @@ void mod_mcp_tls_register(void);
 void mod_mcp_tls_init(apr_pool_t *pconf);
 
 /*
- * Stores whether a client's request was received over TLS.  Called on the
- * request's own thread, before it creates a call.
+ * Stores in mod_mcp_request_t whether a client's request was received over TLS,
+ * and whether the client has a verified certificate.  Called on the request's
+ * own thread, before the request creates a call.
  */
 void mod_mcp_tls_note(request_rec *r);
 

@@ -18,7 +18,7 @@
 #include <pthread.h>
 #include <time.h>
 
-/* maximum number of wake-ups handled by mod_mcp_drain() */
+/* maximum number of wake-ups that one call of mod_mcp_drain() handles */
 #define WAKES  16
 
 struct mod_mcp_cond_t {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The core's worker in this process.  The core is not thread-safe, so it is
- * used only between mod_mcp_lock() and mod_mcp_unlock(), called "the lock"
- * below.
+ * The core's worker in this process.  The core is not thread-safe, so a thread
+ * uses it only between mod_mcp_lock() and mod_mcp_unlock().
  */
 
 #ifndef MOD_MCP_WORKER_H

@@ -43,11 +43,13 @@ typedef struct {
     pid_t claims[MCP_STORE_SLOTS];
 } shared_t;
 
+/* Data that the parent keeps across configurations
+ * (ap_retained_data_create()). */
 typedef struct {
     shared_t *shared;
-    void *region;
-    apr_size_t size;
-    unsigned slots;
+    void *region;                       /* memory of the zone */
+    apr_size_t size;                    /* size of "region", bytes */
+    unsigned slots;                     /* number of eventfds in wakeup_fds */
     int wakeup_fds[MCP_STORE_SLOTS];
 } retained_t;
 

@@ -36,8 +36,8 @@ void mod_mcp_zone_release(void);
 int mod_mcp_zone_attach(mcp_store_t *store);
 
 /* Reclaims slots whose process has died.  Each call inspects some of the slots,
- * and the next call continues there.  Called periodically, under
- * mod_mcp_lock(). */
+ * and the next call begins with the slot after them.  Called periodically,
+ * under mod_mcp_lock(). */
 void mod_mcp_zone_patrol(void);
 
 #endif /* MOD_MCP_ZONE_H */

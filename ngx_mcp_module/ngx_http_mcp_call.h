@@ -21,7 +21,8 @@ typedef struct {
     ngx_http_log_ctx_t               ctx;  /* first member, because nginx
                                               casts log->data to
                                               ngx_http_log_ctx_t */
-    ngx_log_handler_pt               handler;
+    ngx_log_handler_pt               handler;  /* log handler of the client's
+                                                  connection, or NULL */
     ngx_http_mcp_backend_request_t  *req;
 } ngx_http_mcp_log_ctx_t;
 
@@ -65,8 +66,9 @@ struct ngx_http_mcp_backend_request_s {
     ngx_msec_t                   last_read; /* ngx_current_msec when the
                                               backend last sent something */
 
-    mcp_fault_e                  fault;
-    const char                  *detail;
+    mcp_fault_e                  fault;    /* fault with which the backend
+                                              request will end, if any */
+    const char                  *detail;   /* text about the fault, or NULL */
 
     /*
      * the upstream whose X-Accel-Redirect has been permitted; only compared,
@@ -74,9 +76,12 @@ struct ngx_http_mcp_backend_request_s {
      */
     ngx_http_upstream_t         *redirect;
 
-    unsigned                     head:1;
-    unsigned                     parked:1;
-    unsigned                     complete:1;
+    unsigned                     head:1;   /* 1 if the core has the head of
+                                              the response */
+    unsigned                     parked:1; /* 1 while the backend has to wait,
+                                              because the core has no room */
+    unsigned                     complete:1;   /* 1 if the core has the
+                                                  complete response */
 };
 
 
@@ -89,10 +94,10 @@ void ngx_http_mcp_call_prepare(mcp_backend_request_t *breq,
     ngx_http_request_t *r);
 
 /*
- * Carries out the action INVOKE: starts a backend request.  The call keeps the
- * snapshot of the client's request r; if the call has none yet, makes it.
- * Keeps no pointer into r.  If the backend request cannot start, reports its
- * end to the core.
+ * Carries out the action INVOKE: starts a backend request.  Uses the snapshot
+ * of the call, and if the call has none yet, makes one of the client's request
+ * r. r may be NULL.  Keeps no pointer into r.  If the backend request cannot
+ * start, reports its end to the core.
  */
 void ngx_http_mcp_call_invoke(mcp_backend_request_t *breq,
     ngx_http_request_t *r);

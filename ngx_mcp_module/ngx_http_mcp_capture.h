@@ -13,7 +13,7 @@
 void ngx_http_mcp_capture_init(void);
 
 /*
- * Offers the core the output that it has not taken yet.
+ * Passes req->out to the core: the output that the core has not taken yet.
  *
  * Returns
  *   NGX_OK     the core has taken all; the connection is writable again

@@ -37,7 +37,8 @@ typedef struct {
     ngx_str_t                name;     /* the address as text */
     u_char                   why[64];  /* text of the TLS alert that Redis
                                           has sent; empty if none */
-    unsigned                 opened:1;
+    unsigned                 opened:1; /* 1 if the connection is open, with
+                                          TLS after the handshake */
 } ngx_http_mcp_cluster_link_t;
 
 
@@ -446,7 +447,7 @@ ngx_http_mcp_cluster_resolve(ngx_http_mcp_cluster_link_t *own,
 /*
  * Handler of the resolver: connects to one of the addresses, chosen at random.
  * If the handler runs before ngx_resolve_name() returns, that function returns
- * NGX_OK.
+ * NGX_OK, so its caller does not use "own" again, which may have been freed.
  */
 static void
 ngx_http_mcp_cluster_resolved(ngx_resolver_ctx_t *ctx)
@@ -477,9 +478,9 @@ ngx_http_mcp_cluster_resolved(ngx_resolver_ctx_t *ctx)
 
 
 /*
- * Returns an address of the host, chosen at random from those that were found
- * when the configuration was read.  Returns NULL if the host is not in the
- * configuration.
+ * Returns an address of the host, chosen at random from the addresses to which
+ * the host's name was resolved when the configuration was read.  Returns NULL
+ * if the name was not resolved then.
  */
 static ngx_addr_t *
 ngx_http_mcp_cluster_find(ngx_http_mcp_cluster_t *cluster, mcp_str_t host)

@@ -176,8 +176,8 @@ ngx_http_mcp_cluster_sync(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
 
 /*
- * Checks that a file can be read.  The error message names the directive,
- * which OpenSSL's message does not.
+ * Makes *name absolute and checks that the file can be read.  Logs an error
+ * with the position of the directive, which OpenSSL's message would lack.
  */
 static ngx_int_t
 ngx_http_mcp_cluster_readable(ngx_conf_t *cf, ngx_str_t *name)

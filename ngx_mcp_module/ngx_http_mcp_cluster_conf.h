@@ -42,7 +42,8 @@ struct ngx_http_mcp_cluster_s {
     ngx_uint_t                 n_names;
 
     /* state of this process, see ngx_http_mcp_cluster.c */
-    void                      *cluster;
+    void                      *cluster;  /* mcp_cluster_t; NULL if it could not
+                                            be created */
     ngx_queue_t                links;
     /* log of the connections: it has no handler, and below level "alert" it
      * logs only debug messages, because the core logs failures itself */

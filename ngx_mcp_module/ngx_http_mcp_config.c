@@ -358,7 +358,7 @@ ngx_http_mcp_config_is_taken(ngx_http_mcp_main_conf_t *mmcf,
 /*
  * Sets the catalog key of an endpoint from server name and path, so that the
  * next configuration finds the counters and the lists of the same endpoint.  A
- * number distinguishes endpoints where both are equal.
+ * number distinguishes endpoints with equal server names and equal paths.
  */
 static ngx_int_t
 ngx_http_mcp_config_set_catalog_key(ngx_conf_t *cf,
@@ -686,9 +686,9 @@ ngx_http_mcp_config_warn_other(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 }
 
 
-/* Warns about the locations that are not endpoints, except those that contain a
- * location with a content handler of this module: it may inherit their
- * directives. */
+/* Warns about directives without effect in locations that are not endpoints.
+ * Skips a location that contains another one with a content handler of this
+ * module, because the inner location may inherit the directives. */
 static void
 ngx_http_mcp_config_warn_others(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
 {
@@ -877,9 +877,9 @@ ngx_http_mcp_config_finish(ngx_conf_t *cf)
         return NGX_ERROR;
     }
 
-    /* install this filter after all others of this module: the filter
-     * installed last runs first, and the others must not see responses of
-     * backends */
+    /* install the capture filters after all other filters of this module: the
+     * filter installed last runs first, and the others must not see responses
+     * of backends */
 
     ngx_http_mcp_capture_init();
 

@@ -36,12 +36,11 @@ typedef struct {
                                           distinguishes this configuration
                                           from earlier ones */
 #if (MCP_CLUSTER)
-    mcp_cluster_setup_t  *cluster;     /* defaults for all clusters; NULL if
-                                          no directive outside of a zone's
-                                          cluster was given */
-    ngx_str_t             cluster_file;        /* file of the first
-                                                  directive outside of a
-                                                  zone's cluster */
+    mcp_cluster_setup_t  *cluster;     /* settings for all clusters, such as
+                                          "mcp_cluster_sync"; NULL if none is
+                                          set */
+    ngx_str_t             cluster_file;        /* file and line of the first
+                                                  directive in "cluster" */
     ngx_uint_t            cluster_line;
 #endif
 } ngx_http_mcp_main_conf_t;
@@ -56,7 +55,8 @@ typedef struct {
 
     ngx_http_mcp_zone_t  *zone;        /* zone of "mcp" */
     ngx_http_mcp_zone_t  *publish_zone;
-    ngx_flag_t            publish_open;
+    ngx_flag_t            publish_open;        /* 1 if "mcp_publish" has the
+                                                  parameter "open" */
     ngx_http_mcp_zone_t  *status_zone;
     unsigned              status_details:1;
     /* content handler for "zone", "publish_zone" or "status_zone"; NULL in
@@ -86,7 +86,8 @@ typedef struct {
     ngx_http_core_srv_conf_t  *cscf;   /* server of the endpoint */
     ngx_str_t             name;        /* name of the location if it is in
                                           mmcf->others */
-    ngx_str_t             file;
+    ngx_str_t             file;        /* file and line of "mcp",
+                                          "mcp_publish" or "mcp_status" */
     ngx_uint_t            line;
 } ngx_http_mcp_loc_conf_t;
 

@@ -61,7 +61,8 @@ char *ngx_http_mcp_directive_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
 
 /*
  * Reads a whole file for a setter, and makes *name absolute. "max" limits the
- * size of the file, bytes.  The caller frees the text.
+ * size of the file, bytes.  Returns NGX_OK, or NGX_ERROR after an error in the
+ * log.  The caller passes text->data to ngx_free().
  */
 ngx_int_t ngx_http_mcp_directive_file(ngx_conf_t *cf, ngx_str_t *name,
     off_t max, ngx_str_t *text);

@@ -17,7 +17,7 @@
 extern const mcp_mem_t  ngx_http_mcp_mem;
 
 
-/* Fills zone->env with these services. zone->log must be set. */
+/* Sets zone->env, with zone->log as its log. zone->log must be set. */
 void ngx_http_mcp_env_init(ngx_http_mcp_zone_t *zone);
 
 /*

@@ -18,8 +18,8 @@
 
 
 /*
- * memory in a block of the request's pool that an exchange leaves to nginx,
- * which needs about 800 bytes to send a response
+ * free memory that must remain in a block of the request's pool after an
+ * exchange was put there, bytes: nginx needs about 800 to send a response
  */
 #define NGX_HTTP_MCP_ANSWER_ROOM  1024
 
@@ -184,10 +184,10 @@ ngx_http_mcp_watch_end(ngx_http_request_t *r)
 
 
 /*
- * Returns memory for an exchange in a free part of the request's pool: the
- * exchange may live long, and most of the pool's second block would otherwise
- * stay unused.  Leaves enough memory for nginx to send the response.  Returns
- * NULL if no block has enough.
+ * Returns memory for an exchange in a free part of the request's pool, because
+ * an exchange may live long, and most of the pool's second block would stay
+ * unused meanwhile.  Leaves enough free memory for nginx to send the response.
+ * Returns NULL if no block of the pool has enough.
  */
 static void *
 ngx_http_mcp_exchange_room(ngx_pool_t *pool)
@@ -345,8 +345,8 @@ ngx_http_mcp_start(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
 
     case MCP_DONE:
 
-        /* the core needs no body, but it is read, because while nginx discards
-         * one it does not notice that the client disconnects */
+        /* read the body, although the core does not need it: while nginx
+         * discards a body, nginx does not notice that the client disconnects */
 
         rc = ngx_http_read_client_request_body(r, ngx_http_mcp_stream_handler);
 
@@ -603,8 +603,8 @@ ngx_http_mcp_send_response(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 
     r->headers_out.content_length_n = response->body.len;
 
-    /* otherwise nginx would announce a persistent connection although it
-     * closes the connection after the response */
+    /* the process is exiting, so nginx closes the connection after the
+     * response: do not announce a persistent connection */
 
     if (ngx_exiting) {
         r->keepalive = 0;

@@ -33,7 +33,8 @@ typedef struct {
                                           "busy", bytes */
     unsigned              waiting:1;   /* 1 until the core's action RESPOND or
                                           STREAM is carried out */
-    unsigned              streaming:1;
+    unsigned              streaming:1; /* 1 after the head of a stream was
+                                          passed to the filters */
     unsigned              paused:1;    /* 1 if the output of the stream waits
                                           for a write event */
     unsigned              ended:1;     /* 1 after the request was finalized:

@@ -23,9 +23,9 @@
  *   ngx_http_mcp_stream.c         sends a stream to a client
  *
  *   ngx_http_mcp_call.c           backend requests: start and end
- *   ngx_http_mcp_snapshot.c       copy of a client's request for them
- *   ngx_http_mcp_connection.c     their connections, which have no socket
- *   ngx_http_mcp_request.c        their requests
+ *   ngx_http_mcp_snapshot.c       copy of a client's request for its backends
+ *   ngx_http_mcp_connection.c     connections to backends, without a socket
+ *   ngx_http_mcp_request.c        requests in the locations of backends
  *   ngx_http_mcp_capture.c        output filters that capture a response
  *   ngx_http_mcp_redirect.c       checks X-Accel-Redirect
  *

@@ -63,9 +63,9 @@ ngx_http_mcp_redirect_refuse(ngx_http_request_t *r,
 
 
 /*
- * Runs before nginx chooses a location by the URI.  An X-Accel-Redirect that
- * gets here does not name a location, so it cannot lead to a backend and is
- * rejected.
+ * Runs before nginx chooses a location by the URI.  A request that gets here by
+ * an X-Accel-Redirect is rejected: the redirect has a URI, but backends are
+ * named locations, which are entered without this phase.
  */
 static ngx_int_t
 ngx_http_mcp_redirect_server_handler(ngx_http_request_t *r)

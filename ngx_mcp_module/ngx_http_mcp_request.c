@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The request in a backend's location: a POST with the call's JSON-RPC request
- * as its body, and with headers and variables from the snapshot.
+ * The request in a backend's location, with headers and variables from the
+ * snapshot: usually a POST with the call's JSON-RPC request as its body, but a
+ * GET or DELETE for streams and sessions of MCP servers.
  */
 
 

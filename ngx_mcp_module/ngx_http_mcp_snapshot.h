@@ -13,6 +13,7 @@
 #include "ngx_http_mcp_module.h"
 
 
+/* A header line of the client's request. */
 typedef struct {
     ngx_table_elt_t              elt;
     ngx_http_header_t           *header;   /* the entry for this name in
@@ -21,6 +22,7 @@ typedef struct {
 } ngx_http_mcp_line_t;
 
 
+/* A variable of nginx, and its value in the client's request. */
 typedef struct {
     ngx_uint_t                   index;
     ngx_http_variable_value_t    value;

@@ -73,8 +73,8 @@ ngx_http_mcp_stream_start(ngx_http_mcp_ctx_t *ctx)
 
 
 /*
- * Sends the head of a stream.  Returns NGX_DONE if the stream follows, or any
- * other value to finalize the request with it.
+ * Sends the head of a stream.  Returns NGX_DONE if the stream follows.
+ * Otherwise returns the value with which the caller finalizes the request.
  */
 static ngx_int_t
 ngx_http_mcp_stream_head(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
@@ -556,7 +556,7 @@ ngx_http_mcp_stream_write_handler(ngx_http_request_t *r)
         return;
     }
 
-    /* a write event for which the stream does not wait is spurious */
+    /* ignore a write event for which the stream does not wait */
 
     if (ctx->paused || ngx_http_mcp_stream_blocked(r, ctx)) {
         ngx_http_mcp_stream_run(ctx);

@@ -532,8 +532,8 @@ ngx_http_mcp_worker_is_dead(uint64_t pid)
 
 /*
  * Checks for processes that have died.  nginx replaces a worker that has died,
- * and the new process reclaims the slot; but it does not replace a worker that
- * died while it was shutting down.  Also does the work of lost wake-ups.
+ * and the new process reclaims the slot.  But nginx does not replace a worker
+ * that died during its shutdown.  Also does the work of lost wake-ups.
  */
 static void
 ngx_http_mcp_worker_patrol_handler(ngx_event_t *ev)
@@ -643,9 +643,10 @@ ngx_http_mcp_worker_act(ngx_http_mcp_zone_t *zone, mcp_action_t *action)
 
 
 /*
- * Carries out all actions of the worker's queue and sets the timer.  Called
- * from events of this module only, never from a handler of a request, because
- * an action may free any request.
+ * Carries out the actions in the worker's queue, and sets the timer.  Leaves
+ * the rest to a posted event after NGX_HTTP_MCP_RUN_QUEUE_MAX actions or
+ * NGX_HTTP_MCP_WAKES_MAX wake-ups.  Called from events of this module only,
+ * never from a handler of a request, because an action may free any request.
  */
 static void
 ngx_http_mcp_worker_run_queue(ngx_http_mcp_zone_t *zone)

@@ -44,7 +44,7 @@ typedef struct {
                                           log */
     ngx_event_t         queue_event;   /* posted to carry out the core's
                                           actions */
-    ngx_event_t         timer;         /* the core's next deadline */
+    ngx_event_t         timer;         /* expires at the core's next deadline */
     ngx_event_t         patrol;        /* periodic check for processes that
                                           have died */
     uint64_t            armed;         /* deadline for which "timer" is set,
@@ -52,17 +52,19 @@ typedef struct {
     ngx_msec_t          patrolled;     /* ngx_current_msec of the last check
                                           for processes that have died */
     unsigned            served:1;      /* 1 if a location uses the zone */
-    unsigned            ready:1;
+    unsigned            ready:1;       /* 1 while this process is attached to
+                                          the zone */
     unsigned            woken:1;       /* 1 if mcp_worker_wake() must be
                                           called before the process waits
                                           for events */
-    unsigned            runs_queue:1;
+    unsigned            runs_queue:1;  /* 1 while the process carries out the
+                                          core's actions */
 } ngx_http_mcp_zone_t;
 
 
 /*
- * Returns the zone of a name, which may be defined later in the configuration;
- * creates it if needed.  Returns NULL if memory is out.
+ * Returns the zone with this name, and creates it if needed: the directive that
+ * defines the zone may follow later.  Returns NULL if memory is out.
  */
 ngx_http_mcp_zone_t *ngx_http_mcp_zone_find(ngx_conf_t *cf, ngx_str_t *name);
 

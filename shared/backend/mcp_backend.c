@@ -300,7 +300,7 @@ mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail)
 }
 
 
-/* Sets the state in which the next message, the final one, is this fault. */
+/* Makes this fault the next message, and the final one. */
 
 static void
 mcp_backend_fail(mcp_backend_t *b, mcp_fault_e fault, const char *detail)

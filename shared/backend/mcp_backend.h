@@ -33,7 +33,8 @@ typedef enum {
 } mcp_backend_kind_e;
 
 
-/* All slices in a message are valid until the next call. */
+/* A message. All slices in it are valid until the next call for the same
+ * decoder. */
 typedef struct {
     mcp_backend_kind_e  kind;
     mcp_str_t           method;        /* method of a notification or a
@@ -77,7 +78,8 @@ typedef struct {
                                           another request's response */
     unsigned            resumable:1;   /* 1: a fault, because a stream has ended
                                           without a response; the stream can be
-                                          resumed after an event with an id */
+                                          resumed, because the id of the last
+                                          event is not empty */
     unsigned            no_session:1;  /* 1: an error by which an MCP server
                                           reports that it does not know the
                                           session of the request */
@@ -110,8 +112,9 @@ mcp_backend_t *mcp_backend_create(const mcp_mem_t *mem,
 
 /*
  * Restricts the decoder to the responses of an MCP server: each message must
- * have a JSON-RPC envelope. Other media types, HTTP errors without a JSON-RPC
- * error, and the status 202 are faults. To be called before mcp_backend_head().
+ * have a JSON-RPC envelope. Media types other than JSON, SSE and NDJSON, HTTP
+ * errors without a JSON-RPC error, and the statuses 202 and 204 are faults. To
+ * be called before mcp_backend_head().
  */
 void mcp_backend_set_server(mcp_backend_t *b);
 
@@ -121,18 +124,22 @@ void mcp_backend_set_asks(mcp_backend_t *b);
 
 /*
  * Makes the decoder remember the id of the last event, so that a stream that
- * ends without a response can be resumed. Before the first event it is "last",
- * which may be empty. If id is not empty, it is
- * the raw JSON-RPC id of the request, and other responses are ignored; the
- * decoder keeps the reference. To be called after mcp_backend_set_server().
+ * ends without a response can be resumed. Before the first event with an id,
+ * the remembered id is "last", which may be empty.
+ *
+ * If id is not empty, it is the raw JSON-RPC id of the request. A response with
+ * another id is ignored in a stream, and is a fault if it is the whole body.
+ * The decoder keeps the reference to id. To be called after
+ * mcp_backend_set_server().
  *
  * Returns MCP_OK, or
  *   MCP_ERR_MEMORY
  */
 int mcp_backend_set_resumes(mcp_backend_t *b, mcp_str_t last, mcp_str_t id);
 
-/* Returns the id of the last event, valid until the next call. Sets *retry to
- * the time in ms that the stream has announced for resuming it, 0 if none. */
+/* Returns the id of the last event, valid until the next call for the decoder.
+ * Sets *retry to the last value of "retry" in the stream, the time in ms before
+ * the stream may be resumed; 0: none. */
 mcp_str_t mcp_backend_last_id(const mcp_backend_t *b, uint64_t *retry);
 
 /* Frees the decoder; NULL is allowed. */

@@ -139,9 +139,9 @@ mcp_backend_json_body(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
         return MCP_ERR_SYNTAX;
     }
 
-    /* the body is not valid JSON, and cannot be a text, because the backend has
-     * declared JSON, the method requires it, or an MCP server has sent it: msg
-     * has this fault */
+    /* the body is not a valid message. It cannot be a text either, because the
+     * backend has declared JSON, the method requires JSON, or the backend is an
+     * MCP server: msg is the fault */
 
     if (b->class == MCP_BACKEND_JSON || b->want == MCP_WANT_PLAIN
         || b->is_server)

@@ -166,7 +166,8 @@ mcp_backend_classify(mcp_str_t type)
 }
 
 
-/* params: "; name=value; ..." */
+/* Returns 1 if the parameter charset in params, which is "; name=value; ...",
+ * is ISO 8859-1. */
 
 static int
 mcp_backend_is_latin1(mcp_str_t params)
@@ -191,7 +192,8 @@ mcp_backend_is_latin1(mcp_str_t params)
 
 /*
  * Removes one parameter from the front of params, which begins with a
- * semicolon. Returns its name, empty if the parameter has no value.
+ * semicolon. Sets *value to the parameter's value, and returns its name. Both
+ * are empty if the parameter has no "=".
  */
 
 static mcp_str_t
@@ -257,7 +259,7 @@ mcp_backend_server_error(const mcp_backend_t *b, mcp_str_t text,
     mcp_backend_msg_t *msg)
 {
     /* SDKs respond in this way to a Host or Origin that their protection
-     * against DNS rebinding does not know */
+     * against DNS rebinding does not allow */
 
     if (b->status == 403 && (mcp_backend_has(text, mcp_str("Host"))
                              || mcp_backend_has(text, mcp_str("Origin"))))
@@ -325,9 +327,9 @@ mcp_backend_retry_after(mcp_backend_t *b, mcp_str_t value)
 
 
 /*
- * Returns 1 if the response comes from a rate limiter, or has a time after
- * which the backend may be called again. An HTML page with status 429 or 503
- * is a rate limiter's own page, whose text is useless for models.
+ * Returns 1 if the status is 429 or 503, and the response has a valid
+ * Retry-After or is an HTML page. Such a page is a rate limiter's own page,
+ * whose text is useless for models.
  */
 static int
 mcp_backend_is_limit(const mcp_backend_t *b)

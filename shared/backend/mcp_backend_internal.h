@@ -31,7 +31,9 @@
 
 
 /*
- * RFC 6838 allows 127 bytes on either side of the slash; no type needs them.
+ * Maximum length of a media type; a longer one counts as
+ * application/octet-stream. RFC 6838 allows 127 bytes on either side of the
+ * slash, but no type needs them.
  */
 #define MCP_BACKEND_TYPE_MAX    128
 
@@ -78,8 +80,8 @@ struct mcp_backend_s {
                                           well */
 
     mcp_str_t             uri;
-    mcp_str_t             id;          /* the id of the only response that is
-                                          read; empty: each response is */
+    mcp_str_t             id;          /* raw JSON-RPC id that a response must
+                                          have; empty: any id */
     size_t                max;
     size_t                limit;       /* maximum length of the body: max, or
                                           less for an error page */
@@ -151,8 +153,8 @@ int mcp_backend_body_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
 int mcp_backend_stream_add(mcp_backend_t *b, const char *data, size_t len);
 
 /*
- * Decodes the next message of a stream. At the end of a stream without a
- * response, makes a fault. Also returns
+ * Decodes the next message of a stream. If the stream has ended without a
+ * response, sets msg to a fault or an HTTP error. Also returns
  *   MCP_AGAIN       no complete message is queued
  */
 int mcp_backend_stream_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
@@ -169,9 +171,10 @@ int mcp_backend_stream_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
 int mcp_backend_copy(mcp_backend_t *b, mcp_str_t text);
 
 /*
- * Decodes one message. writable is the address of text if it may contain line
- * breaks, which are then overwritten, or NULL if it contains none. stream is 1
- * for a message of a stream, in which notifications are allowed. Also returns
+ * Decodes one message. If text may contain line breaks, writable is its
+ * address, and the line breaks are overwritten; otherwise writable is NULL.
+ * stream is 1 for a message of a stream, in which notifications are allowed.
+ * Also returns
  *   MCP_ERR_SYNTAX  text is not one JSON object; msg is the fault
  */
 int mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *writable,
@@ -181,8 +184,8 @@ int mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *writable,
 /* --- mcp_backend_head.c --- */
 
 /*
- * Stores the media type in lower case, its class and its charset. A malformed
- * type is ignored.
+ * Stores the media type in lower case, its class, and whether its charset is
+ * ISO 8859-1. A malformed type is ignored.
  */
 void mcp_backend_media_type(mcp_backend_t *b, mcp_str_t content_type);
 

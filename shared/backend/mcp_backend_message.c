@@ -457,9 +457,13 @@ mcp_backend_lacks_session(const mcp_backend_t *b, const mcp_json_value_t *v)
 }
 
 
-/* Handles an error of an MCP server that the client has not caused: the server
- * has refused the request in the form in which this server sent it. Sets msg to
- * a fault and returns 1 for such an error. Returns 0 for any other error. */
+/*
+ * Handles the JSON-RPC error of an MCP server. If the MCP server has refused
+ * the credentials, the protocol version or a header of the request, sets msg to
+ * a fault and returns 1: nginx or Apache has caused this error, not the client.
+ * Returns 0 for any other error, and sets msg->capability if the client lacks a
+ * capability.
+ */
 
 static int
 mcp_backend_server_refuses(const mcp_backend_t *b, mcp_json_value_t root,
@@ -628,8 +632,8 @@ mcp_backend_input(const mcp_json_value_t *r, mcp_backend_msg_t *msg)
         return;
     }
 
-    /* the next call of the backend would contain neither an answer nor a state,
-     * and would thus have the same result */
+    /* the next backend request would contain neither an answer nor a request
+     * state, and would thus have the same result */
 
     if (empty && state.type == MCP_JSON_NONE) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,

@@ -3,8 +3,8 @@
 /*
  * Builds messages: faults, and results from data that are not JSON. Such data
  * become text, images, audio or embedded resources in the results of tools,
- * resources and prompts. The JSON strings are UTF-8, for every charset of a
- * backend.
+ * resources and prompts. All strings of a result are UTF-8, even if the backend
+ * uses another charset.
  */
 
 
@@ -225,7 +225,8 @@ mcp_backend_add_resource(const mcp_backend_t *b, mcp_buf_t *buf,
         class = MCP_BACKEND_TEXTUAL;
     }
 
-    /* XML may declare its encoding in the text */
+    /* text that is neither ISO 8859-1 nor UTF-8 becomes a blob: XML may declare
+     * another encoding in the text itself */
 
     if (class == MCP_BACKEND_TEXTUAL && !b->latin1 && !mcp_utf8_valid(text)) {
         class = MCP_BACKEND_BINARY;

@@ -23,9 +23,9 @@
 
 
 /*
- * Limits of PCRE2 for one match, which reaches a limit after some milliseconds.
- * The expressions of URI templates and reasonable expressions of operators need
- * much less.
+ * Limits of PCRE2 for one match. A match that exceeds a limit ends after some
+ * milliseconds. The expressions of URI templates and reasonable expressions of
+ * operators need much less.
  */
 #define MCP_MATCH_LIMIT        250000
 #define MCP_MATCH_DEPTH_LIMIT  10000

@@ -221,9 +221,9 @@ mcp_backend_request_queue(mcp_request_t *req, mcp_action_e type)
 }
 
 
-/* Makes a request wait for a session. The glue prepares the backend request
- * now, because it needs the client's HTTP request for that, which may end
- * before the session is open. */
+/* Makes a request wait for a session or its GET stream. The glue prepares the
+ * backend request now, because the glue needs the client's HTTP request for
+ * this, and that request may end before the session is open. */
 static void
 mcp_backend_request_wait(mcp_request_t *req)
 {
@@ -291,9 +291,9 @@ mcp_backend_request_start_after(mcp_request_t *req)
 }
 
 
-/* Called when a backend of the call is called. If call->join allows it, other
- * requests may join the call from now on, and it continues even if its client
- * disconnects. */
+/* Called when a backend of the call is called. If call->join is set, other
+ * requests may join the call from now on, and the call continues even if its
+ * client disconnects. */
 static void
 mcp_backend_request_join(mcp_call_t *call)
 {
@@ -342,9 +342,10 @@ mcp_backend_request_answer(mcp_backend_request_t *breq)
 }
 
 
-/* Prepares a backend request that cancels a call or ends a session, with the
- * variables of the call's backend request. The glue has logged these before it
- * pulls this action. Returns 1, or 0 when out of memory. */
+/* Prepares a backend request that cancels a call or ends a session; does
+ * nothing for any other backend request. The preparation replaces the variables
+ * of the previous backend request, which the glue has logged before it pulls
+ * this action. Returns 1, or 0 when out of memory. */
 static int
 mcp_backend_request_set_up_after(mcp_backend_request_t *breq)
 {

@@ -163,7 +163,7 @@ mcp_backend_request_changed(int rc, const mcp_buf_t *buf, mcp_str_t *result)
 
 
 /* Sets the result of a request, without the members that the client's revision
- * does not accept. */
+ * does not accept. Returns the values of mcp_call_finish(). */
 static int
 mcp_backend_request_finish_filter(mcp_request_t *req,
     const mcp_backend_msg_t *msg, mcp_str_t result)
@@ -195,8 +195,9 @@ mcp_backend_request_finish_filter(mcp_request_t *req,
 }
 
 
-/* Sets the result of a request. The items that the rules hide from the client
- * are removed if it is a list. */
+/* Sets the result of a request. If the result is a list, removes the items that
+ * the rules of mcp_allow hide from the client. Returns the values of
+ * mcp_call_finish(). */
 static int
 mcp_backend_request_finish(mcp_request_t *req, const mcp_backend_msg_t *msg,
     mcp_str_t result)
@@ -303,8 +304,9 @@ mcp_backend_request_log(const mcp_request_t *req, mcp_log_level_e level,
 
 #define MCP_BACKEND_REQUEST_REASON  300
 
-/* Writes a JSON error of a backend's response: the detail, its position, and
- * the text at that position with escapes. */
+/* Writes a description of invalid JSON in a backend's response to "text": the
+ * detail, the position of the first invalid byte, and the text around this byte
+ * with escapes. */
 static void
 mcp_backend_request_broken(const mcp_backend_msg_t *msg,
     char text[MCP_BACKEND_REQUEST_REASON])
@@ -388,7 +390,8 @@ mcp_backend_request_lacks_output(const mcp_request_t *req,
 }
 
 
-/* Sets text to the message of an MCP server's error. */
+/* Sets *text to the message of an MCP server's error. Returns the values of
+ * mcp_json_unescape(). */
 static int
 mcp_backend_request_error_message(mcp_request_t *req,
     const mcp_backend_msg_t *msg, mcp_str_t *text)
@@ -503,8 +506,8 @@ mcp_backend_request_capability(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
 
 /* Counts the response to initialize, and stores the server's description for
- * the status page. Does nothing for a request with a session, whose steps do
- * both. */
+ * the status page. Does nothing for a request with a session, because the steps
+ * of the session do both. */
 static void
 mcp_backend_request_described(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {

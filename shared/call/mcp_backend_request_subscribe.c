@@ -15,9 +15,9 @@
 #include "worker/mcp_notification.h"
 
 
-/* Maximum number of attempts of the cluster operation that subscribes at all
- * nodes. If no node has the session's own stream at the first attempt, this
- * node creates the stream before the second one. */
+/* Maximum number of attempts of the cluster operation that subscribes the
+ * session at all nodes. If no node has the session's own stream at the first
+ * attempt, this node creates the stream before the second attempt. */
 #define MCP_BACKEND_REQUEST_SUBSCRIBE_TRIES 2
 
 
@@ -81,10 +81,11 @@ mcp_backend_request_subscribe_done(void *data, int rc)
 
 
 /*
- * Starts the cluster operation that subscribes or unsubscribes at all nodes.
- * If this node has the session's own stream, the stream is changed first,
- * because it takes broadcasts that arrive during the operation. Returns the
- * values of mcp_operation_send(), or MCP_ERR_NOT_FOUND without a cluster.
+ * Starts the cluster operation that subscribes or unsubscribes the session at
+ * all nodes. If this node has the session's own stream, changes the stream
+ * first, because notifications from other nodes may arrive during the
+ * operation. Returns the values of mcp_operation_send(), or MCP_ERR_NOT_FOUND
+ * without a cluster.
  */
 static int
 mcp_backend_request_subscribe_start(mcp_request_t *req,

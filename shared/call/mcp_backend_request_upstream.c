@@ -12,8 +12,8 @@
 #include "rpc/mcp_upstream_body.h"
 
 
-/* Returns the minimum level of log messages that the session of a client has
- * set, as a JSON string; empty if it has set none. */
+/* Returns the minimum level of log messages that a client has set for its
+ * session, as a JSON string; empty if the client has set none. */
 static mcp_str_t
 mcp_backend_request_log_level(mcp_request_t *req)
 {
@@ -136,9 +136,9 @@ mcp_backend_request_to_form(mcp_request_t *req, mcp_upstream_e upstream,
 {
     int  rc;
 
-    /* with "auto", the structure is needed even without a session: it has the
-     * form of the server, which is found out again if the server refuses the
-     * request */
+    /* with "auto", req->session is needed even without a session, because its
+     * member "form" has the form of the server; if the server refuses the
+     * request, the form is detected again */
 
     if (mcp_endpoint_upstream(req->call->endpoint, req->target)
         == MCP_UPSTREAM_AUTO && mcp_upstream_session_create(req) != MCP_OK)

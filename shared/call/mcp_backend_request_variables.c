@@ -9,8 +9,9 @@
 #include "rpc/mcp_revision.h"
 
 
-/* Maximum length of the client's capabilities, bytes, because they become a
- * header or a parameter of the backend request. */
+/* Maximum length of the client's capabilities, bytes. Longer ones are not
+ * passed on, because they become a header or a parameter of the backend
+ * request. */
 #define MCP_BACKEND_REQUEST_DECLARED_MAX  4096
 
 
@@ -52,8 +53,9 @@ mcp_backend_request_declared(mcp_call_t *call)
 }
 
 
-/* Returns the client's capabilities object: that of the request, or one built
- * from the bits that a session token contains. */
+/* Returns the client's capabilities object: the object in the request of a
+ * client without a session, or else one built from the bits in
+ * call->client.capabilities. */
 static mcp_str_t
 mcp_backend_request_client_capabilities(mcp_call_t *call)
 {

@@ -32,9 +32,10 @@
 
 
 typedef enum {
-    MCP_CALL_TRANSIENT = 0,    /* without a stream, except for a call that
-                                  other requests may join */
-    MCP_CALL_DURABLE,          /* its stream is in the store */
+    MCP_CALL_TRANSIENT = 0,    /* the call has no stream, unless other requests
+                                  may join the call */
+    MCP_CALL_DURABLE,          /* each event is stored in the call's stream
+                                  before it is sent */
     MCP_CALL_OVER              /* all requests are answered, or need no
                                   response */
 } mcp_call_phase_e;
@@ -79,21 +80,24 @@ struct mcp_request_s {
     const mcp_method_t    *method;
     mcp_request_state_e    state;
     mcp_outcome_e          outcome;
-    mcp_str_t              raw;
-    mcp_str_t              id;
+    mcp_str_t              raw;         /* the client's request, raw JSON */
+    mcp_str_t              id;          /* raw JSON */
     mcp_str_t              name;        /* name of the tool or prompt, or the
                                            resource's URI in normal form */
     mcp_str_t              raw_uri;     /* the resource's URI as the client
                                            wrote it, may be empty */
-    mcp_str_t              params;
-    mcp_str_t              progress_token;
+    mcp_str_t              params;      /* raw JSON; empty: none */
+    mcp_str_t              progress_token;     /* raw JSON; empty: none */
     mcp_trace_t            trace;       /* trace context from _meta,
                                            unchecked */
-    unsigned               target;
+    unsigned               target;      /* index of the backend in the
+                                           endpoint's targets, or
+                                           MCP_NO_TARGET */
     uint32_t               stats;       /* the request's row in the call
                                            statistics */
-    uint32_t               running;     /* handle from
-                                           mcp_store_active_begin() */
+    uint32_t               running;     /* handle of the active request's
+                                           record, from
+                                           mcp_store_active_begin(); 0: none */
     mcp_error_type_e       error;       /* class of the error response; NONE:
                                            it follows from the outcome */
     mcp_reason_e           reason;      /* exact reason of a failure; NONE: the
@@ -102,48 +106,56 @@ struct mcp_request_s {
                                            page, may be empty */
     mcp_str_t              response;    /* the response, if it was set before
                                            the call was durable */
-    uint64_t               deadline;
+    uint64_t               deadline;    /* when mcp_backend_request_deadline()
+                                           is called, ms; UINT64_MAX: never */
 
     mcp_upstream_session_t *session;    /* session at an MCP server that needs
                                            one; NULL: the request uses none */
     mcp_upstream_question_t *server_questions;  /* questions of the MCP server
                                                    that have no answer yet,
                                                    newest first */
-    mcp_upstream_relist_t *relist;      /* request for the MCP server's list of
-                                           tools, before the call is sent again;
-                                           NULL: none; see
+    mcp_upstream_relist_t *relist;      /* requests for the MCP server's list of
+                                           tools, after which the call is sent
+                                           again; NULL: none; see
                                            mcp_upstream_param_header.h */
     mcp_str_t              cached;      /* result from the cache of lists, which
                                            becomes the response; empty: none */
-    mcp_backend_t         *backend;
+    mcp_backend_t         *backend;     /* decoder of the latest backend
+                                           request; NULL: there was none */
     mcp_backend_msg_t      msg;         /* the held message, if "held" is
                                            set */
     mcp_fault_e            end_fault;   /* fault with which the backend request
                                            ended, if "ended" is set */
-    const char            *end_detail;
+    const char            *end_detail;  /* reason of end_fault for the log, may
+                                           be NULL */
 
     /* questions to the client */
     mcp_arena_t            round;       /* memory of the questions of one
                                            message and their answers */
     mcp_question_t        *questions;
     size_t                 n_questions;
-    size_t                 n_asked;
+    size_t                 n_asked;     /* number of questions that were sent to
+                                           the client */
     size_t                 n_answered;
-    mcp_str_t              request_state;
-    mcp_buf_t              body;        /* body of the next backend request */
-    uint64_t               pause;       /* length of the next pause of state
+    mcp_str_t              request_state;      /* the backend's request state, a
+                                                  raw JSON string; empty:
+                                                  none */
+    mcp_buf_t              body;        /* body of the next backend request;
+                                           empty: the body is "raw" */
+    uint64_t               pause;       /* length of the next pause in the state
                                            PAUSE, ms; 0: the request has not
                                            paused since its last question */
     uint64_t               pause_until; /* when the request times out if its
                                            backend has still asked no question,
                                            ms */
     int                    subscribed;  /* result of the cluster operation that
-                                           subscribes or unsubscribes at all
-                                           nodes */
+                                           subscribes or unsubscribes the
+                                           session at all nodes; MCP_AGAIN: the
+                                           operation is pending */
     unsigned               token_warned:1;     /* 1: the warning about a wrong
                                                   progress token was logged */
     mcp_buf_t              urls;        /* event numbers (uint64_t) of the
-                                           questions with "url" whose
+                                           questions with "url" set whose
                                            completion was not reported to the
                                            client yet */
 
@@ -160,8 +172,8 @@ struct mcp_request_s {
     unsigned               again:1;     /* 1: the backend is called again when
                                            this backend request has ended and
                                            no message is held */
-    unsigned subscribe_tries:2;         /* number of attempts to subscribe at
-                                           all nodes */
+    unsigned subscribe_tries:2;         /* number of attempts to subscribe the
+                                           session at all nodes */
     unsigned               late:1;      /* 1: the timeout of the backend was
                                            logged */
     unsigned               retry:1;     /* 1: the client's request contains
@@ -175,12 +187,12 @@ struct mcp_request_s {
                                                   list from the cache */
     unsigned               responds:1;  /* 1: the running backend request got a
                                            response head with status 2xx */
-    uint64_t               lists_changed;      /* lists_changed of the worker
-                                                  when the cache of lists was
-                                                  searched */
-    uint32_t               upstream;    /* row of the MCP server that is the
-                                           target, MCP_STORE_UPSTREAM_NONE if
-                                           there is none */
+    uint64_t               lists_changed;      /* value of
+                                                  worker->lists_changed when the
+                                                  cache of lists was searched */
+    uint32_t               upstream;    /* row of the target in the statistics
+                                           of MCP servers, or
+                                           MCP_STORE_UPSTREAM_NONE */
 };
 
 
@@ -191,73 +203,83 @@ typedef struct mcp_kept_s  mcp_kept_t;
 struct mcp_kept_s {
     mcp_kept_t            *next;
     mcp_inbox_item_e       type;
-    uint64_t               tag;
+    uint64_t               tag;        /* see mcp_inbox_item_e */
     size_t                 len;        /* length of the data after this
                                           structure */
 };
 
 
 struct mcp_call_s {
-    mcp_queued_action_t         forget;
+    mcp_queued_action_t         forget;     /* MCP_ACT_FORGET; has to be the
+                                               first member */
     mcp_worker_t               *worker;
     const mcp_endpoint_t       *endpoint;
     mcp_arena_t                 arena;      /* memory of the call, of its
                                                requests and of their text */
     unsigned                    refs;
-    void                       *glue;
+    void                       *glue;       /* see mcp_call_set_glue() */
 
     unsigned char               id[MCP_STREAM_ID_LEN];
-    char                        id_text[9];    /* beginning of the id's text */
+    char                        id_text[9];    /* first 8 characters of the id
+                                                  as text, and a NUL */
     mcp_client_t                client;
     unsigned char               tenant[MCP_DIGEST_LEN];  /* digest of the
                                                             client's tenant,
-                                                            for quotas */
+                                                            for quotas; all
+                                                            zeros: none */
     mcp_policy_t                policy;
     const unsigned char        *decisions;  /* results of the rules of
                                                mcp_allow, from the exchange;
                                                NULL: no rule was evaluated */
     mcp_exchange_t             *x;          /* exchange of the client that
-                                               waits for the response; NULL: it
-                                               reads the stream, or has left */
+                                               waits for the response; NULL: the
+                                               client reads the stream, or has
+                                               disconnected */
     mcp_resume_state_t         *states;     /* states of the resumption methods
                                                that take part in the call */
-    const mcp_join_t           *join;       /* digests by which other
-                                               requests find and join the
-                                               call, whose stream exists
-                                               from the start; NULL: the
-                                               call cannot be joined */
+    const mcp_join_t           *join;       /* digests by which other requests
+                                               find the call to join it; the
+                                               stream of such a call exists
+                                               from the start; NULL: the call
+                                               cannot be joined */
     mcp_variables_t             variables;
 
     mcp_request_t              *requests;
-    size_t                      n;
-    size_t                      pending;
-    void                      (*respond)(mcp_exchange_t *x);  /* called instead
-                                               of sending the response, if this
-                                               server and not a client has made
-                                               the call; otherwise NULL */
+    size_t                      n;          /* number of requests */
+    size_t                      pending;    /* number of requests that are not
+                                               over */
+    void                      (*respond)(mcp_exchange_t *x);  /* called for the
+                                               response of a call that this
+                                               server itself has made; NULL: a
+                                               client has made the call and
+                                               gets the response */
     uint32_t                    cancels;    /* value of mcp_store_cancels() when
                                                the exchange began */
     unsigned                    n_breqs;    /* number of running backend
                                                requests, POSTs in "posts" and
                                                GET streams in "listens" */
-    mcp_upstream_post_t        *posts;      /* POSTs of responses to an MCP
-                                               server that have not ended */
-    mcp_upstream_post_t        *idle_posts; /* POSTs that have ended, to be used
-                                               again */
+    mcp_upstream_post_t        *posts;      /* running POSTs of responses to an
+                                               MCP server */
+    mcp_upstream_post_t        *idle_posts; /* structures of POSTs that have
+                                               ended, for the next POSTs */
     mcp_upstream_listen_t      *listens;    /* GET streams of MCP servers that
                                                this call has opened */
     unsigned                    n_invoked;  /* number of backend requests that
                                                the glue has started */
 
-    mcp_stream_ref_t            ref;
+    mcp_stream_ref_t            ref;        /* the stream, if the call has
+                                               one */
     mcp_stream_state_e          stream_state;  /* last state of the stream that
                                                   was logged */
-    uint64_t                    handle;
-    uint64_t                    received;   /* when the message was received,
-                                               ms */
-    uint64_t                    began;
-    uint64_t                    stream_at;  /* when the call becomes durable,
-                                               ms */
+    uint64_t                    handle;     /* handle by which the store wakes
+                                               the call; 0: none */
+    uint64_t                    received;   /* when the client's message was
+                                               received, ms */
+    uint64_t                    began;      /* when mcp_call_start() was called,
+                                               ms; 0: not yet */
+    uint64_t                    stream_at;  /* when the call becomes durable
+                                               even if the backend has sent
+                                               nothing, ms; UINT64_MAX: never */
     uint64_t                    part_at;    /* when the client gets an interim
                                                response, ms; 0: never */
     const mcp_resume_method_t  *part_by;    /* resumption method that writes
@@ -278,8 +300,9 @@ struct mcp_call_s {
     mcp_kept_t                 *kept;       /* posts taken from the inbox but
                                                not processed, oldest first */
     mcp_kept_t                **kept_last;
-    uint64_t                    kept_bytes;
-    uint64_t                    task_created;
+    uint64_t                    kept_bytes; /* size of the kept posts, bytes */
+    uint64_t                    task_created;  /* when the call became a task,
+                                                  ms */
     uint64_t                    notified;   /* when the listeners of the task
                                                were last notified, ms */
     mcp_timer_t                 timer;
@@ -292,20 +315,22 @@ struct mcp_call_s {
                                                list */
 
     mcp_call_phase_e            phase;      /* see mcp_call_set_phase() */
-    int                         status;     /* HTTP status of a response that is
-                                               not a stream; 0: 200 */
-    unsigned                    bare:1;     /* 1: the backend requests do not
-                                               belong to the client, see
+    int                         status;     /* HTTP status if the response is
+                                               plain JSON; 0: 200 */
+    unsigned                    bare:1;     /* 1: the backend requests are not
+                                               made for the client, see
                                                mcp_backend_request_t */
-    unsigned                    batch:1;
+    unsigned                    batch:1;    /* 1: the client's message is a
+                                               batch */
     unsigned                    interim:1;  /* 1: the client gets an interim
                                                response and resumes for the
                                                rest */
-    unsigned                    may_be_task:1;
+    unsigned                    may_be_task:1; /* 1: the client accepts a task,
+                                                  and the policy allows it */
     unsigned                    part_first:1;  /* 1: the client gets a task as
                                                   the interim response before a
                                                   backend is called */
-    unsigned                    task:1;
+    unsigned                    task:1;     /* 1: the call is a task */
     unsigned                    to_notify:1; /* 1: the listeners of the task
                                                 have to be notified of its new
                                                 status */
@@ -318,8 +343,8 @@ struct mcp_call_s {
 };
 
 
-/* Returns the arena with the message of x: that of x, or of the call that was
- * created from the message. */
+/* Returns the arena with the message of x: the arena of the call if a call was
+ * created from the message, otherwise the arena of x. */
 mcp_arena_t *mcp_call_arena(mcp_exchange_t *x);
 
 /* Calls are reference-counted: the exchange has one reference, and the call
@@ -334,6 +359,9 @@ mcp_arena_t *mcp_call_arena(mcp_exchange_t *x);
  * answered already.
  */
 mcp_call_t *mcp_call_create(mcp_exchange_t *x, size_t n);
+
+/* Starts a call: queues its backend requests. Ends the call at once if all its
+ * requests are answered already. */
 void mcp_call_start(mcp_call_t *call);
 void mcp_call_discard(mcp_call_t *call);       /* frees a call that was not
                                                   started */
@@ -352,6 +380,7 @@ int mcp_call_reserve(mcp_call_t *call);
  * started, with its stream. The message returns to the exchange. */
 void mcp_call_undo(mcp_call_t *call);
 
+/* Returns the present time, ms. */
 uint64_t mcp_call_now(const mcp_call_t *call);
 
 /* Logs a step of a call at level debug. A macro, because the arguments are
@@ -366,8 +395,8 @@ uint64_t mcp_call_now(const mcp_call_t *call);
 void mcp_call_trace_line(const mcp_call_t *call, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Logs "call ID of NAME" with the predicate "what", and a reason after a
- * colon: why, or nothing if that is NULL. */
+/* Logs "call ID of NAME WHAT: WHY", or without ": WHY" if why is NULL. NAME is
+ * the name of the call's first request. */
 void mcp_call_log(mcp_call_t *call, mcp_log_level_e level, const char *what,
     const char *why);
 
@@ -377,8 +406,8 @@ void mcp_call_log(mcp_call_t *call, mcp_log_level_e level, const char *what,
  * the policy does not allow resumption or the client has not declared that it
  * resumes.
  *
- * A call whose client has no event id is cancelled at once. Any other call is
- * cancelled when it has had no consumer for policy.max_wait.
+ * Such a call is cancelled at once if its client has received no event id,
+ * otherwise when the call has had no consumer for policy.max_wait.
  */
 int mcp_call_is_bound(const mcp_call_t *call);
 
@@ -391,10 +420,10 @@ int mcp_call_is_bound(const mcp_call_t *call);
 void mcp_call_leave(mcp_call_t *call);
 
 /*
- * Stores a response that the client gets as plain JSON in a new stream, which
- * is over and whose events count as sent, so that the client can fetch it
- * again. Does nothing if the policy does not allow resumption, if other
- * requests may join the call, or if the store has no room.
+ * Stores a response, which the client gets as plain JSON, in a new stream, so
+ * that the client can fetch the response again. The stream is over, and its
+ * event counts as sent. Does nothing if the policy does not allow resumption,
+ * if other requests may join the call, or if the store has no room.
  */
 void mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_outcome_e how);
 
@@ -403,8 +432,8 @@ void mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_outcome_e how);
 void mcp_call_part_at(mcp_call_t *call, const mcp_resume_method_t *resumption,
     uint64_t when);
 
-/* Appends an event that is not a response to the stream, for a request, with
- * the new state of the stream. Returns the values of mcp_store_append(). */
+/* Appends a message of a request, but not its response, to the stream, and sets
+ * the state of the stream. Returns the values of mcp_store_append(). */
 int  mcp_call_append(mcp_request_t *req, mcp_str_t message,
     mcp_stream_state_e state);
 
@@ -422,7 +451,7 @@ int  mcp_call_promote(mcp_call_t *call);
 /* The contents of the token in a publish URL. */
 typedef struct {
     unsigned char  id[MCP_STREAM_ID_LEN];      /* id of the call */
-    unsigned       request;
+    unsigned       request;    /* index of the request in the call */
     uint64_t       made;       /* when the token was created, ms */
 } mcp_publish_target_t;
 

@@ -16,8 +16,13 @@
  *   mcp_upstream_list_from_cache.c   cached lists of an MCP server
  *   mcp_upstream_param_header.c      headers from the arguments of a tool
  *   mcp_upstream_session.c           the session at an MCP server
+ *   mcp_upstream_session_zone.c      the sessions in the zone
+ *   mcp_upstream_wait.c              requests that wait for a session
+ *   mcp_upstream_ask*.c              questions of an MCP server
+ *   mcp_upstream_respond.c           responses to questions of an MCP server
  *   mcp_upstream_resume.c            resuming a stream of an MCP server
  *   mcp_upstream_listen.c            the GET stream of a session
+ *   mcp_upstream_listen_message.c    the messages on the GET stream
  *   mcp_upstream_listen_refused.c    servers without a GET stream
  *   mcp_upstream_detect_form.c       the form of an MCP server
  *   mcp_upstream_health.c            the statistics of an MCP server
@@ -86,8 +91,8 @@ void mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state);
 void mcp_call_note_stream_state(mcp_call_t *call, mcp_stream_state_e state);
 
 /* Makes the call durable: from now on each event is stored before it is sent.
- * Returns MCP_OK, also if the call was durable, or MCP_ERR_DENIED: the call
- * has ended. */
+ * Returns MCP_OK, also if the call was durable already, or MCP_ERR_DENIED: the
+ * call has ended. */
 int  mcp_call_durable(mcp_call_t *call);
 
 /* Appends the fault as the response of each pending request. If a response
@@ -108,9 +113,9 @@ const char *mcp_call_append_reason(int rc);
  * consumer, ms. max_wait is that of its policy. */
 uint64_t mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait);
 
-/* Appends the response of the call's only request to the stream for the joined
- * requests, while the call's own client waits for plain JSON. Frees the stream
- * if it has no room. */
+/* Appends the response of the call's only request to the stream, from which the
+ * joined requests read it. The call's own client gets plain JSON. Frees the
+ * stream if the response cannot be appended. */
 void mcp_call_join_answer(mcp_request_t *req, mcp_outcome_e how);
 
 /* Sends the response of a joinable call to the client of x, as soon as the
@@ -230,10 +235,10 @@ void mcp_call_send_interim(mcp_call_t *call);
  * one. */
 void mcp_call_detached(mcp_call_t *call);
 
-/* Returns 1 if the call has started and none of its backend requests is
- * still queued. Before that, the call must not become durable: a durable
- * call releases the client's exchange, which the start of a backend request
- * needs. */
+/* Returns 1 if the call has started, and the glue has pulled INVOKE for each of
+ * its backend requests, or PREPARE for one that waits for a session. Before
+ * that, the call must not become durable: a durable call releases the client's
+ * exchange, which the start of a backend request needs. */
 int mcp_call_is_started(const mcp_call_t *call);
 
 /* Arms the call's timer for its next deadline. */
@@ -245,11 +250,15 @@ void mcp_call_timer(void *data);
 
 /* --- mcp_backend_request.c --- */
 
-/* Queues a backend request with a new decoder, which replaces that of the
- * previous backend request. The request must not have a held message. Returns
- * MCP_OK, MCP_ERR_MEMORY, MCP_ERR_LIMIT: too many requests wait for the
- * session at an MCP server, or MCP_ERR_SYNTAX: the arguments are invalid, and
- * req->why is the reason. */
+/*
+ * Queues a backend request with a new decoder, which replaces the decoder of
+ * the previous backend request. The request must not have a held message.
+ *
+ * Returns MCP_OK, also if the request waits for a session at an MCP server, or
+ *   MCP_ERR_LIMIT   too many requests wait for this session
+ *   MCP_ERR_SYNTAX  the arguments are invalid; req->why is the reason
+ *   MCP_ERR_MEMORY
+ */
 int  mcp_backend_request_start(mcp_request_t *req);
 
 /* Queues a backend request that cancels a call at an MCP server or ends its
@@ -318,8 +327,9 @@ int  mcp_backend_request_late(mcp_request_t *req);
 /*
  * Called for the result of a backend. Subscribes or unsubscribes the session
  * if the method is resources/subscribe or resources/unsubscribe. Returns
- * MCP_OK and *fault, MCP_FAULT_NONE on success; or MCP_AGAIN: the result has
- * to be held, and is processed again when the cluster operation is done.
+ * MCP_OK and sets *fault, to MCP_FAULT_NONE on success. Returns MCP_AGAIN if
+ * the caller has to hold the result: it is processed again when the cluster
+ * operation is done.
  */
 int  mcp_backend_request_subscribe(mcp_request_t *req, mcp_fault_e *fault);
 
@@ -327,7 +337,7 @@ int  mcp_backend_request_subscribe(mcp_request_t *req, mcp_fault_e *fault);
 /* --- mcp_inbox.c --- */
 
 /* Handles a wake-up of the call by the store: the stream has room again, has a
- * new consumer or has lost it, or was freed; there are posts, or a
+ * new consumer, has lost its consumer, or was freed; there are posts, or a
  * cancellation. May end the call. */
 void mcp_inbox_wake(void *call);
 
@@ -346,15 +356,15 @@ void mcp_inbox_drop(mcp_call_t *call);
  * response. May end the call. */
 void mcp_cancel_requests(mcp_call_t *call, uint64_t requests);
 
-/* Called when the call has become durable. Cancels the requests for which
- * mcp_cancel() has set a mark, because they were cancelled before; or all
- * requests, if the session has ended. May end the call. */
+/* Called when the call has become durable. Cancels all requests if the session
+ * has ended; otherwise those for which mcp_cancel() has set a mark, because
+ * they were cancelled before the call was durable. May end the call. */
 void mcp_cancel_check(mcp_call_t *call);
 
 /* Start and stop polling for marks of cancelled requests while a call is not
  * durable. mcp_cancel_track() does nothing for a client without a session.
- * mcp_cancel_untrack() also removes such a call from worker->rounds, and does
- * nothing for a call that is in neither list. */
+ * mcp_cancel_untrack() removes the call from worker->tracked or worker->rounds,
+ * and does nothing if the call is in neither list. */
 void mcp_cancel_track(mcp_call_t *call);
 void mcp_cancel_untrack(mcp_call_t *call);
 

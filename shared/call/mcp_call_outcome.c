@@ -131,13 +131,14 @@ mcp_request_duration(const mcp_request_t *req, mcp_outcome_e how, uint64_t now)
 
     call = req->call;
 
-    /* the call does not come from a client: this server has made it */
+    /* this server itself has made the call: not counted */
 
     if (call->respond) {
         return;
     }
 
-    /* a resource has a row in the call statistics, but no label */
+    /* a resource has a row in the call statistics, but no label of its own in
+     * the durations: counted in the common row */
 
     key.row = req->method->subject == MCP_SUBJECT_URI
               ? mcp_call_stats_other(call->worker, call->endpoint)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The stream of a call, which it gets when it becomes durable: from then on
- * the client reads its events from the stream. */
+/* The stream of a call. A call gets its stream when it becomes durable, and
+ * from then on the client reads the events from the stream. */
 
 
 #include "call/mcp_call_internal.h"
@@ -232,9 +232,10 @@ mcp_call_create_stream(mcp_call_t *call, int promised)
 }
 
 
-/* Creates the stream of a call that becomes durable. Responses that exist
- * become its first events. A client that waits becomes its consumer, unless it
- * gets an interim response. */
+/* Creates the stream of a call that becomes durable, unless the stream exists
+ * because other requests may join the call. Responses that exist become the
+ * first events. A client that waits becomes the consumer, unless it gets an
+ * interim response. Returns MCP_OK, or an error for mcp_call_refuse(). */
 static int
 mcp_call_make_stream(mcp_call_t *call)
 {

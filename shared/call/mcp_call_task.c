@@ -4,8 +4,8 @@
  * Calls that are tasks. No client reads the stream of a task; clients poll the
  * task. Until the task ends, progress notifications of its backend set its
  * status message, and all other notifications are ignored. mcp_resume_as_task.c
- * decides after which time a call becomes a task, and mcp_call_detached()
- * whether a call does whose backend responds with HTTP 202.
+ * decides after which time a call becomes a task. mcp_call_detached() decides
+ * whether a call becomes a task because its backend responds with HTTP 202.
  */
 
 #include "call/mcp_call_internal.h"
@@ -100,8 +100,8 @@ mcp_call_task_changed(mcp_call_t *call)
 }
 
 
-/* Truncates a text to MCP_CALL_STATUS_MAX bytes, or less, because a UTF-8
- * character is not divided. */
+/* Truncates a text to MCP_CALL_STATUS_MAX bytes, or to fewer bytes if a UTF-8
+ * character would be divided. */
 static mcp_str_t
 mcp_call_status_cut(mcp_str_t text)
 {

@@ -37,7 +37,7 @@ mcp_call_unattended_until(const mcp_call_t *call)
 
 
 /* Returns the next deadline of a call that is not over, except the deadlines
- * of its requests. */
+ * of its requests, ms, or UINT64_MAX. */
 static uint64_t
 mcp_call_phase_due(const mcp_call_t *call)
 {

@@ -22,10 +22,10 @@ int  mcp_cancel_request(mcp_exchange_t *x, mcp_str_t id);
 void mcp_cancel_set_alias(mcp_exchange_t *x, const mcp_stream_ref_t *ref);
 
 /*
- * Cancels a request at this node, as a client or a broadcast demands. The
- * broadcast contains the session, the key of the request, and the expiry of
- * the mark that is set if the call is not durable yet. The mark counts for the
- * quota of tenant, which may be NULL.
+ * Cancels a request at this node, for a client or because of a broadcast from
+ * another node. In both cases "broadcast" has the session, the key of the
+ * request, and the expiry of the mark that is set if the call is not durable
+ * yet. The mark counts for the quota of tenant, which may be NULL.
  *
  * Returns MCP_OK, an error of mcp_store_cancel() or mcp_store_value_set(), or
  *   MCP_ERR_NOT_FOUND  this node has no durable call with the request: a mark

@@ -28,7 +28,8 @@ mcp_inbox_is_held(const mcp_call_t *call)
 
 
 /* Keeps a post until no message of the call is held. If there is no memory,
- * the call ends, because the sender of the post has got an acknowledgement. */
+ * ends the call, because the sender of the post has got an acknowledgement and
+ * does not send the post again. */
 static void
 mcp_inbox_keep(mcp_call_t *call, mcp_inbox_item_e type, uint64_t tag,
     mcp_str_t text)

@@ -16,8 +16,8 @@
 /* --- request state --- */
 
 /* The request state of a backend, for a client without a session. The client
- * gets it in sealed form and returns it with its next request, for which it is
- * opened. */
+ * gets the state in sealed form and returns it with the client's next request.
+ * This server opens the state before it sends that request to the backend. */
 
 /* Returns the name of a backend without its prefix. The prefix differs between
  * servers of one cluster: "@tools" and "/mcp-backend/tools" are both
@@ -179,8 +179,8 @@ mcp_input_respond_skips(mcp_str_t key)
 
 
 /* Copies an object without the members for which mcp_input_respond_skips() is
- * 1. root is 1 for the result itself: its request state is sealed, and its
- * _meta is copied by this function as well. */
+ * 1. root is 1 for the result itself: its request state is sealed, and the
+ * members of its _meta are copied in the same way. */
 static int
 mcp_input_respond_copy(mcp_request_t *req, mcp_str_t object, int root,
     mcp_buf_t *out)

@@ -15,8 +15,8 @@
 #include "call/mcp_call_outcome.h"
 
 
-/* Appends the object inputRequests in the form for the client, as event
- * "number". */
+/* Appends the text of the event with this number to out: the object
+ * inputRequests in the form for the client. */
 static void
 mcp_input_task_write(const mcp_request_t *req, uint64_t number, mcp_buf_t *out)
 {
@@ -45,8 +45,8 @@ mcp_input_task_write(const mcp_request_t *req, uint64_t number, mcp_buf_t *out)
 }
 
 
-/* Appends the questions to the task's stream and sets *number, that of their
- * event. Returns the values of mcp_store_append(). */
+/* Appends the questions to the task's stream as one event, and sets *number to
+ * the number of this event. Returns the values of mcp_store_append(). */
 static int
 mcp_input_task_append(mcp_request_t *req, uint64_t *number)
 {

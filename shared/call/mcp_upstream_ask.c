@@ -9,9 +9,9 @@
 #include "rpc/mcp_request_id.h"
 
 
-/* JSON-RPC error codes in responses to an MCP server: the client cannot answer
- * the question (2025-11-25, client/roots, "Error Handling"), or has not
- * answered it. */
+/* JSON-RPC error codes in responses to an MCP server. UNKNOWN: the client does
+ * not support such questions (2025-11-25, client/roots, "Error Handling").
+ * FAILED: the client cannot get this question now, or has not answered it. */
 #define MCP_UPSTREAM_ASK_UNKNOWN  (-32601)
 #define MCP_UPSTREAM_ASK_FAILED   (-32000)
 
@@ -87,8 +87,8 @@ mcp_upstream_ask_set_deadline(mcp_request_t *req)
 
 
 /* Removes a question that was answered, was withdrawn by the server, or has
- * timed out. "until" is when the call ends if no connection has read its stream
- * since, ms. */
+ * timed out. "until" becomes call->answered_until, ms: the call continues until
+ * then if no consumer attaches from now on. */
 static void
 mcp_upstream_ask_remove(mcp_request_t *req, mcp_upstream_question_t *question,
     uint64_t until)
@@ -468,9 +468,9 @@ mcp_upstream_ask_answer(mcp_call_t *call, uint64_t number,
 }
 
 
-/* Postpones the timeout of a request while another request of its session has a
- * question from the GET stream, because the question may belong to either.
- * Returns 1, or 0 if there is none. */
+/* Postpones the timeout of a request while another request of its session has
+ * an open question from the GET stream, because the question may belong to
+ * either of the two requests. Returns 1, or 0 if there is no such question. */
 static int
 mcp_upstream_ask_postpone(mcp_request_t *req, uint64_t now)
 {

@@ -32,18 +32,20 @@ struct mcp_upstream_question_s {
     mcp_question_t           question;
     mcp_str_t                id;       /* JSON-RPC id that the server chose, raw
                                           JSON */
-    uint64_t                 deadline; /* ms */
+    uint64_t                 deadline; /* when the question times out, ms */
     mcp_arena_t              arena;    /* memory of the texts */
     mcp_upstream_question_t *next;     /* next one in its list */
     unsigned char            stream[MCP_STREAM_ID_LEN];        /* stream on
-                                                                  which it was
-                                                                  sent last */
-    unsigned                 listened:1;       /* 1: the server has sent it on
-                                                  the GET stream of its
-                                                  session */
-    unsigned                 withdrawn:1;      /* 1: was cancelled at the
-                                                  client, and not yet sent
-                                                  again */
+                                                                  which the
+                                                                  client got
+                                                                  the question
+                                                                  last */
+    unsigned                 listened:1;       /* 1: the server has sent the
+                                                  question on the GET stream of
+                                                  its session */
+    unsigned                 withdrawn:1;      /* 1: the question was cancelled
+                                                  at the client, and not yet
+                                                  sent again */
 };
 
 
@@ -62,9 +64,9 @@ mcp_upstream_question_t *mcp_upstream_ask_take(mcp_request_t *req);
  * Withdraws a question at the client, and sends it again on the stream of
  * another request of the same client.
  *
- * Returns MCP_OK if the question was sent, or the server got an error; it then
- * does not belong to the caller any more. Returns MCP_AGAIN if the stream has
- * no room or the request has just ended. May end the call.
+ * Returns MCP_OK if the question was sent, or if the server got an error; in
+ * both cases the question no longer belongs to the caller. Returns MCP_AGAIN if
+ * the stream has no room, or the request has just ended. May end the call.
  */
 int mcp_upstream_ask_again(mcp_request_t *req,
     mcp_upstream_question_t *question);
@@ -87,11 +89,11 @@ int mcp_upstream_ask_answer(mcp_call_t *call, uint64_t number,
     const mcp_json_value_t *message);
 
 /* Called when the deadline of the request has passed. Responds to the MCP
- * server for each question whose time is over. Returns 1, or 0 if the request
- * has no open question. */
+ * server for each question that has timed out. Returns 1, or 0 if neither the
+ * request nor the GET stream of its session has an open question. */
 int mcp_upstream_ask_timeout(mcp_request_t *req);
 
-/* Forgets the questions of a request that is over. */
+/* Frees the questions of a request that is over. */
 void mcp_upstream_ask_clear(mcp_request_t *req);
 
 

@@ -23,9 +23,9 @@
 #include "call/mcp_call.h"
 
 
-/* Time in which the client may repeat a request whose answers the call has
- * received, if that request could not read the stream, for example because of a
- * response 503, ms. */
+/* Minimum time for which the call continues after an answer without a reader of
+ * its stream, ms. If the request with the answer could not read the stream, for
+ * example because of a response 503, the client may repeat the request. */
 #define MCP_UPSTREAM_ROUND_WAIT  30000
 
 
@@ -35,8 +35,8 @@
 #define MCP_UPSTREAM_ROUND_SHARE  16
 
 
-/* Returns 1 if such questions are possible in the call: the client has no
- * session and has declared that it answers questions, the method allows
+/* Returns 1 if the MCP server may ask the client of this call: the client has
+ * no session and has declared that it answers questions, the method allows
  * questions, and the MCP server may have sessions in which this server declares
  * the client's capabilities. */
 int mcp_upstream_round_possible(mcp_call_t *call);
@@ -51,8 +51,9 @@ int mcp_upstream_round_admit(const mcp_call_t *call);
 void mcp_upstream_round_track(mcp_call_t *call);
 
 /*
- * Writes the response with a question, which is the next event of the stream,
- * and sets the number of the question.
+ * Writes the InputRequiredResult with a question to out. The caller has to
+ * append it as the next event of the stream: q->number is set to the number of
+ * this event.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_LIMIT   the parameters of the client's request are too deep

@@ -7,7 +7,8 @@
 #include "rpc/mcp_revision.h"
 
 
-/* The value in the zone: the form, and the number of the revision. */
+/* The detected form in the zone and in session->form: mcp_upstream_e in the
+ * lowest 8 bits, mcp_revision_e in the bits above. */
 #define mcp_upstream_form_value(form, revision)                               \
     ((uint32_t) (form) | (uint32_t) (revision) << 8)
 #define mcp_upstream_form_of(value)      ((mcp_upstream_e) ((value) & 0xff))
@@ -54,9 +55,9 @@ mcp_upstream_form_auto(mcp_request_t *req, mcp_str_t *version)
     uint32_t       value;
     unsigned char  key[MCP_DIGEST_LEN];
 
-    /* uses the form that this request has found out, which the zone may not
-     * have for lack of room. A request for the description of a server always
-     * finds the form out again. */
+    /* prefers the form that this request itself has detected, because the zone
+     * may lack the form if it had no room. A request for the description
+     * of a server always detects the form again. */
 
     if (req->session && req->session->form) {
         return mcp_upstream_form_take(req->session->form, version);

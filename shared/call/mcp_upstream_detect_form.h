@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The form of an MCP server that is a backend: of 2026-07-28 ("modern"), older
- * without sessions ("stateless"), or with sessions ("session"). It is the value
- * of mcp_upstream. With "auto", the first request to the server finds the form
- * out. All processes then share the result in the zone for mcp_upstream_check;
- * after that time, the next request finds it out again.
+ * The form of an MCP server that is a backend: "modern" (revision 2026-07-28),
+ * "stateless" (an older revision, without sessions) or "session" (an older
+ * revision, with sessions). The directive mcp_upstream sets the form. With
+ * "auto", the first request to the server detects the form and stores it in the
+ * zone, for all processes. After the time mcp_upstream_check, the next request
+ * detects the form again.
  */
 
 
@@ -18,20 +19,20 @@
 
 /*
  * Returns the form of the MCP server that is the target of a request, or
- * MCP_UPSTREAM_AUTO if the form has to be found out first. Sets *version to the
- * name of the revision of the requests to the server, static text; the name is
- * empty for MCP_UPSTREAM_AUTO and MCP_UPSTREAM_SESSION.
+ * MCP_UPSTREAM_AUTO if the form has to be detected first. Sets *version to the
+ * name of the revision in which the server gets requests, static text; the name
+ * is empty for MCP_UPSTREAM_AUTO and MCP_UPSTREAM_SESSION.
  */
 mcp_upstream_e mcp_upstream_form(mcp_request_t *req, mcp_str_t *version);
 
-/* Stores the form that was found out, and logs the form if it is not the one
- * that was found out last. version is the name of the revision that the server
- * has chosen. */
+/* Stores the form that a request has detected, in the zone and in the request.
+ * Logs the form if it differs from the form that was detected before. version
+ * is the name of the revision that the server has chosen. */
 void mcp_upstream_form_found(mcp_request_t *req, mcp_upstream_e form,
     mcp_str_t version);
 
-/* Removes the form that was found out from the zone and from the request,
- * because the server has refused a request of this form. */
+/* Removes the detected form from the zone and from the request, because the
+ * server has refused a request of this form. */
 void mcp_upstream_form_forget(mcp_request_t *req);
 
 

@@ -14,12 +14,12 @@
 #include "call/mcp_call.h"
 
 
-/* Sets req->upstream to the row of the MCP server that is the target of the
- * request. */
+/* Sets req->upstream to the row in the statistics for the MCP server that is
+ * the target of the request. */
 void mcp_upstream_status_begin(mcp_request_t *req);
 
-/* Called for a message of the server that does not concern its session. Stores
- * that the server responds, or its error. */
+/* Called for a message of the server that does not concern a session. Stores
+ * that the server responds or, for a fault, the server's last error. */
 void mcp_upstream_status_message(mcp_request_t *req,
     const mcp_backend_msg_t *msg);
 
@@ -33,8 +33,8 @@ void mcp_upstream_status_timeout(mcp_request_t *req);
 void mcp_upstream_status_describe(mcp_request_t *req, mcp_str_t result,
     mcp_str_t version);
 
-/* Stores for the status in which form and revision the MCP server of a request
- * is called. */
+/* Stores the form and the revision in which the MCP server of a request gets
+ * requests, for the status page. */
 void mcp_upstream_status_form(mcp_request_t *req, mcp_upstream_e form,
     mcp_revision_e revision);
 

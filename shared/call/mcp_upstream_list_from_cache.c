@@ -300,9 +300,10 @@ mcp_upstream_list_error(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     call = req->call;
 
-    /* an error about a header may mean that the tools have changed, and an
-     * error for a list that its cursor is no longer valid. A client can cause
-     * such errors, too, but the cost is only one more request for the list. */
+    /* an error about a header may mean that the tools have changed. An error as
+     * the response to a request for a list may mean that the cursor is out of
+     * date. A client can cause such errors, too, but the cost is only one more
+     * request for the list. */
 
     if (msg->header) {
         mcp_upstream_lists_drop(call->worker, call->endpoint, req->target,

@@ -23,7 +23,7 @@
 
 
 /* Returns 1 if the request is answered from the cache: req->cached is the
- * response. Returns 0 if the server is called. */
+ * result. Returns 0 if the server has to be called. */
 int mcp_upstream_list_begin(mcp_request_t *req);
 
 /* Called for the result of a request for a list. Stores the page in the cache

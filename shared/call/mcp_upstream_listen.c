@@ -469,8 +469,9 @@ mcp_upstream_listen_begin(mcp_request_t *req)
         mcp_upstream_listen_stop(listen);
     }
 
-    /* the request is sent now if there is no stream, the server has responded
-     * to GET, or the waiting time is over */
+    /* the request is sent now if there is no stream, the stream is open, the
+     * waiting time is over, or another process probably has the stream
+     * (busy_tries) */
 
     if (listen == NULL || listen->at == 0
         || listen->busy_tries >= MCP_UPSTREAM_LISTEN_BUSY

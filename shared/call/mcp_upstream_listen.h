@@ -22,7 +22,7 @@
  * requests are those of one client: the question is sent to this client on the
  * stream of one of them. If that request ends before the client has answered,
  * the question is withdrawn, and sent again on the stream of another request.
- * While it is open, mcp_call_timeout runs for none of the requests.
+ * While a question is open, mcp_call_timeout runs for none of the requests.
  *
  * The backend request of the stream belongs to the call that has opened the
  * stream. This call is not freed before the backend request has ended.
@@ -49,7 +49,8 @@
 #define MCP_UPSTREAM_LISTEN_LONG    30000u
 
 /* After TRIES successive streams on which no message has arrived, no further
- * stream is opened. A stream that has lasted for LASTS, ms, does not count. */
+ * stream is opened. A stream that has lasted for LASTS, ms, restarts the
+ * count. */
 #define MCP_UPSTREAM_LISTEN_TRIES   8
 #define MCP_UPSTREAM_LISTEN_LASTS   5000
 
@@ -88,7 +89,8 @@ struct mcp_upstream_listen_s {
     mcp_upstream_listen_t  *sibling;   /* next one of call->listens */
     unsigned char           key[MCP_DIGEST_LEN];       /* key of the session */
     size_t                  len;       /* length of id */
-    char                    id[MCP_UPSTREAM_SESSION_ID];       /* the session */
+    char                    id[MCP_UPSTREAM_SESSION_ID];       /* id of the
+                                                                  session */
     mcp_upstream_listen_e   state;
     mcp_backend_t          *backend;   /* decoder; NULL: none */
     mcp_backend_msg_t       msg;       /* the held message, if "held" is set */
@@ -97,14 +99,15 @@ struct mcp_upstream_listen_s {
                                           chosen */
     mcp_upstream_question_t *questions;        /* questions that will be sent
                                                   again, oldest first */
-    uint64_t                ask_at;    /* when they are sent, ms */
+    uint64_t                ask_at;    /* when "questions" are sent, ms */
     uint64_t                at;        /* time of the next step, ms; 0: none.
                                           OPENING: the waiting requests are sent
                                           without the stream; OPEN: the held
                                           message is processed again; PAUSE: the
                                           stream is opened again; OVER: this
                                           structure is freed */
-    uint64_t                deadline;  /* until when requests wait, ms */
+    uint64_t                deadline;  /* until when requests wait for the
+                                          stream, ms */
     uint64_t                began;     /* when the server last responded to GET
                                           with a stream, ms */
     uint64_t                hold;      /* time after which the held message is
@@ -145,8 +148,9 @@ void mcp_upstream_listen_leave(mcp_upstream_session_t *session);
  * request uses, ms; 0: there is none. */
 uint64_t mcp_upstream_listen_asks_until(const mcp_request_t *req);
 
-/* Called when a question on the stream that a request uses was answered:
- * mcp_call_timeout begins again for the requests that have waited for this. */
+/* Called when the last open question on the stream that a request uses was
+ * answered or has ended otherwise. mcp_call_timeout begins again for requests
+ * whose timeout was postponed because of the question. */
 void mcp_upstream_listen_answered(mcp_request_t *req);
 
 /* Does the same as mcp_backend_request_head(), mcp_backend_request_data() and
@@ -201,10 +205,11 @@ void mcp_upstream_listen_process(mcp_upstream_listen_t *listen);
 void mcp_upstream_listen_take_questions(mcp_upstream_listen_t *listen,
     mcp_request_t *req);
 
-/* Sends these questions again. */
+/* Sends the questions in listen->questions again, on streams of requests that
+ * use the GET stream. Frees the questions if there is no such request. */
 void mcp_upstream_listen_ask_again(mcp_upstream_listen_t *listen);
 
-/* Frees these questions. */
+/* Frees the questions in listen->questions. */
 void mcp_upstream_listen_drop_questions(mcp_upstream_listen_t *listen);
 
 

@@ -54,7 +54,8 @@ mcp_upstream_listen_take_questions(mcp_upstream_listen_t *listen,
 
     *last = mcp_upstream_ask_take(req);
 
-    /* not now, because a call is ending at this moment */
+    /* the timer sends the questions again, not this function, because a call is
+     * ending at this moment */
 
     listen->ask_at = mcp_call_now(listen->breq.call);
     mcp_call_set_timer(listen->breq.call);
@@ -178,7 +179,8 @@ mcp_upstream_listen_notification(mcp_upstream_listen_t *listen,
 
     if (mcp_str_eq(msg->method, mcp_str("notifications/cancelled"))) {
 
-        /* the notification may be about a question that is sent again */
+        /* the notification may be about a question that waits to be sent again:
+         * processed after that */
 
         rc = listen->questions ? MCP_AGAIN : MCP_OK;
 

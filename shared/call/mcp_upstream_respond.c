@@ -28,8 +28,9 @@ mcp_upstream_post_taken(mcp_queued_action_t *queued, mcp_action_t *action)
 }
 
 
-/* Returns a POST that does not run, or NULL when out of memory. It belongs to
- * the call, because the glue uses its variables until the call is over. */
+/* Returns a POST that does not run, or NULL when out of memory. A POST is freed
+ * only with the call, because the glue uses the POST's variables until the call
+ * is over. */
 static mcp_upstream_post_t *
 mcp_upstream_post_get(mcp_call_t *call)
 {

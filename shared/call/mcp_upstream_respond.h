@@ -20,10 +20,10 @@
 #include "call/mcp_call.h"
 
 
-/* Maximum number of such POSTs of one call at the same time. */
+/* Maximum number of POSTs of one call that run at the same time. */
 #define MCP_UPSTREAM_POSTS      32
 
-/* Maximum time of such a POST, ms. */
+/* Maximum duration of one attempt to send a POST, ms. */
 #define MCP_UPSTREAM_POST_TIME  10000
 
 
@@ -33,7 +33,7 @@ struct mcp_upstream_post_s {
     int                    status;     /* HTTP status of the server's reply; 0:
                                           none yet */
     unsigned               repeated:1; /* 1: this is the second attempt */
-    uint64_t               deadline;   /* ms */
+    uint64_t               deadline;   /* when the attempt times out, ms */
     mcp_upstream_post_t   *next;       /* next one of call->posts or
                                           call->idle_posts */
 };
@@ -54,7 +54,7 @@ void mcp_upstream_post_error(mcp_request_t *req, mcp_str_t id, int code,
     mcp_str_t message);
 
 /* Does the same as mcp_backend_request_head() and mcp_backend_request_end(),
- * for the backend request of such a POST. */
+ * for the backend request of a POST. */
 void mcp_upstream_post_head(mcp_backend_request_t *breq, int status);
 void mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     const char *detail);

@@ -8,8 +8,8 @@
 #include "call/mcp_upstream_detect_form.h"
 
 
-/* Returns the state of a call whose stream has ended without the response, or
- * NULL if none has. */
+/* Returns req->session->resume, or NULL if no stream of the request has ended
+ * without the response. */
 static mcp_upstream_resume_t *
 mcp_upstream_resume_of(const mcp_request_t *req)
 {
@@ -18,7 +18,8 @@ mcp_upstream_resume_of(const mcp_request_t *req)
 
 
 /* Called when the stream of a call ends without the response for the first
- * time. Returns NULL when out of memory. */
+ * time. Creates req->session->resume and returns it, or NULL when out of
+ * memory. */
 static mcp_upstream_resume_t *
 mcp_upstream_resume_create(mcp_request_t *req, mcp_fault_e fault)
 {
@@ -223,7 +224,8 @@ mcp_upstream_resume(mcp_request_t *req, mcp_backend_msg_t *msg)
         return mcp_upstream_resume_broken(req, msg);
     }
 
-    /* the question ends this request: the next one contains the answer */
+    /* the question ends this backend request: the next one sends the client's
+     * request with the answer, and resumes nothing */
 
     if (msg->kind == MCP_BACKEND_INPUT) {
         req->session->resume = NULL;

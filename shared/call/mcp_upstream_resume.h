@@ -46,11 +46,13 @@ struct mcp_upstream_resume_s {
                                   event or long stream */
     uint64_t      at;          /* when the next GET request starts, ms; 0: one
                                   runs, or the response has arrived */
-    uint64_t      began;       /* when the last GET request started, ms */
+    uint64_t      began;       /* when the last GET request started, ms;
+                                  UINT64_MAX: none has started */
     uint64_t      wait;        /* value of "retry", ms; 0: none */
     size_t        len;         /* length of id */
     char          id[MCP_SSE_ID];     /* id of the last event */
-    char          number[24];  /* memory for the JSON-RPC id */
+    char          number[24];  /* text of the JSON-RPC id that the response must
+                                  have, if the request has a session */
     unsigned      done:1;      /* 1: the response has arrived */
     unsigned      failed:1;    /* 1: the stream cannot be resumed */
 };

@@ -574,8 +574,8 @@ mcp_upstream_session_opened(mcp_request_t *req, mcp_backend_msg_t *msg)
 /*
  * Processes the response to the client's request. If the server has not
  * executed the request, because it has lost the session or no longer has the
- * form that was found out, sends the request again, once, and returns 1;
- * otherwise returns 0.
+ * detected form, sends the request again, once, and returns 1. Otherwise
+ * returns 0.
  */
 static int
 mcp_upstream_session_answered(mcp_request_t *req, mcp_backend_msg_t *msg)

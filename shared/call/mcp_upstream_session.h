@@ -14,9 +14,9 @@
  *
  * If the stream of CALL breaks off, RESUME follows, see mcp_upstream_resume.h.
  *
- * With "mcp_upstream auto", a request that does not know the form of the server
- * begins with DISCOVER. If the server does not serve 2026-07-28, OPEN follows;
- * if the response to OPEN has no session, CALL follows.
+ * With "mcp_upstream auto", a request begins with DISCOVER if the form of the
+ * server was not detected yet. If the server does not serve 2026-07-28, OPEN
+ * follows; if the response to OPEN has no session, CALL follows.
  *
  * A request that finds a session in the zone begins with CALL. A request waits
  * while another one of this process opens its session, see mcp_upstream_wait.h.
@@ -39,8 +39,9 @@
 #define MCP_UPSTREAM_SESSION_ID  256
 
 
-/* The step of a request in its session, by the message that its running backend
- * request or, if none runs, the next one sends. */
+/* The steps of a request in its session, each with the message that its backend
+ * request sends. The current step is the step of the running backend request
+ * or, if none runs, of the next one. */
 typedef enum {
     MCP_UPSTREAM_STEP_CALL = 0,        /* the client's request */
     MCP_UPSTREAM_STEP_RESUME,          /* HTTP GET, see
@@ -53,7 +54,8 @@ typedef enum {
 } mcp_upstream_step_e;
 
 
-/* A session that was removed from the zone because the server has too many. */
+/* A session that was removed from the zone because the server has too many
+ * sessions. */
 typedef struct {
     mcp_str_t  version;
     mcp_str_t  id;
@@ -67,21 +69,21 @@ struct mcp_upstream_session_s {
                                           of this step is queued, but not
                                           prepared yet; otherwise CALL */
     mcp_upstream_of_e    of;           /* which requests share the session */
-    unsigned char        key[MCP_DIGEST_LEN];   /* key of its value in the
-                                                   zone */
+    unsigned char        key[MCP_DIGEST_LEN];   /* key of the session's value in
+                                                   the zone */
     char                 affinity[MCP_STREAM_TEXT_LEN];  /* the key as text */
     mcp_str_t            version;      /* revision that the server has chosen,
                                           static text; empty: the session is not
                                           open yet */
-    uint32_t             form;         /* form that this request has found out,
-                                          0: none; see
-                                          mcp_upstream_detect_form.c */
+    uint32_t             form;         /* form and revision of the server that
+                                          this request has detected; 0: none;
+                                          see mcp_upstream_detect_form.c */
     size_t               len;          /* length of id; 0: the server has sent
                                           no session id */
     char                 id[MCP_UPSTREAM_SESSION_ID];
     mcp_request_t       *req;          /* the request that uses the session */
-    mcp_upstream_dropped_t *dropped;   /* session of another caller that this
-                                          request ends when it is over; NULL:
+    mcp_upstream_dropped_t *dropped;   /* session of another caller that is
+                                          ended when this request is over; NULL:
                                           none */
     mcp_upstream_resume_t  *resume;    /* state of a stream that has ended
                                           without the response; NULL: none
@@ -106,7 +108,9 @@ struct mcp_upstream_session_s {
     mcp_upstream_session_t   *sibling; /* next request that waits for the same
                                           session */
     uint64_t             wait_until;   /* when the request fails if it still
-                                          waits, ms; 0: it has not waited */
+                                          waits for the session, ms; 0: it does
+                                          not wait; UINT64_MAX: it waits for the
+                                          GET stream */
 
     /* members for the GET stream of the session */
     mcp_upstream_session_t   *listener;        /* next one in
@@ -139,7 +143,8 @@ struct mcp_upstream_session_s {
     unsigned             continues:1;  /* 1: the next step follows when the
                                           running backend request has ended */
     unsigned             bad_id:1;     /* 1: the server has sent an id that is
-                                          too long or not visible ASCII */
+                                          empty, too long or not visible
+                                          ASCII */
 };
 
 
@@ -150,21 +155,24 @@ int mcp_upstream_session_create(mcp_request_t *req);
 /*
  * Finds the session for the next backend request, or prepares the step that
  * opens one. form is MCP_UPSTREAM_SESSION or, if the form of the server has to
- * be found out, MCP_UPSTREAM_AUTO.
+ * be detected, MCP_UPSTREAM_AUTO.
  *
  * Returns MCP_OK, or
- *   MCP_AGAIN       the request waits, see mcp_upstream_wait.h
- *   MCP_ERR_LIMIT   too many requests wait
+ *   MCP_AGAIN       the request waits for the session, see mcp_upstream_wait.h,
+ *                   or for its GET stream, see mcp_upstream_listen.h
+ *   MCP_ERR_LIMIT   too many requests wait for the session
  *   MCP_ERR_MEMORY
  */
 int mcp_upstream_session_begin(mcp_request_t *req, mcp_upstream_e form);
 
 /*
- * Removes the session of the caller at the target of the request from the zone,
- * and prepares the request to end it at the server.
+ * Removes the caller's session at an MCP server, the target of the request,
+ * from the zone. Makes CLOSE the next step of the request, by which the request
+ * ends the session at the server.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  the caller has no session at this target
+ *   MCP_ERR_NOT_FOUND  the caller has no session at this server, or other
+ *                      clients of its principal may use the session
  *   MCP_ERR_MEMORY
  */
 int mcp_upstream_session_close(mcp_request_t *req);
@@ -187,8 +195,9 @@ int mcp_upstream_session_message(mcp_request_t *req, mcp_backend_msg_t *msg);
 void mcp_upstream_session_set_step(mcp_request_t *req,
     mcp_upstream_step_e step);
 
-/* Returns the JSON-RPC id of the request at the server: a number of this
- * server, because two callers of one session may use the same id. */
+/* Returns the JSON-RPC id with which the MCP server gets the request; "text" is
+ * memory for the id. This server chooses the id, because two clients that share
+ * a session may use the same id. */
 mcp_str_t mcp_upstream_session_id(const mcp_request_t *req, char text[24]);
 
 /* Makes a text of this module the body of the next backend request; method is
@@ -196,17 +205,18 @@ mcp_str_t mcp_upstream_session_id(const mcp_request_t *req, char text[24]);
 void mcp_upstream_session_body(mcp_request_t *req, mcp_str_t body,
     mcp_str_t method);
 
-/* Called when the request times out. If it is opening a session, the requests
- * that wait for this session fail as well. */
+/* Called when the request times out. If the request is opening a session, the
+ * requests that wait for this session fail as well. */
 void mcp_upstream_session_timeout(mcp_request_t *req);
 
 /* Called when a backend request of "req", or the last POST of a response of its
- * call, has ended. Starts the step CANCEL or CLOSE if one is due. CLOSE waits
- * for these POSTs, because the server would reject a response after it. */
+ * call, has ended. Starts the step CANCEL or CLOSE if the request is over and
+ * needs one. CLOSE waits until all POSTs have ended, because the server would
+ * reject a response after CLOSE. */
 void mcp_upstream_session_end(mcp_request_t *req);
 
-/* Makes the step CANCEL or CLOSE that mcp_upstream_session_end() has queued the
- * current step. Returns 1, or 0 if there is no such step. */
+/* If the step CANCEL or CLOSE is queued (session->after), makes this step the
+ * current one and returns 1. Otherwise returns 0. */
 int mcp_upstream_session_start_after(mcp_request_t *req);
 
 /* Returns 1 if the last backend request that sent or resumed the client's
@@ -232,29 +242,32 @@ int mcp_upstream_session_is_call(const mcp_request_t *req);
 
 /* --- sessions in the zone (mcp_upstream_session_zone.c) --- */
 
-/* Computes the key of the session, and sets the members about its sharing.
- * Returns MCP_OK or MCP_ERR_MEMORY. */
+/* Sets the members key, of, own and declares of the session. Returns MCP_OK or
+ * MCP_ERR_MEMORY. */
 int mcp_upstream_session_key(mcp_request_t *req,
     mcp_upstream_session_t *session);
 
-/* Reads the session of a request from the zone, which then keeps it for another
- * day. Returns 1, or 0 if there is none. */
+/* Reads the session of a request from the zone, which then keeps the session
+ * for another day. Returns 1, or 0 if the zone has no session for the
+ * request. */
 int mcp_upstream_session_find(mcp_request_t *req);
 
 /*
- * Adds a new session to the zone. If another request of the caller has added
- * one in the meantime, the client's own session has ended, or the zone or
- * mcp_upstream_max_sessions leave no room, no other request can use the
- * session.
+ * Adds a new session to the zone, so that other requests can use the session.
+ * Sets session->own instead if another request of the caller has added a
+ * session in the meantime, if the client has ended its session with this
+ * server, or if the zone or mcp_upstream_max_sessions leaves no room.
  */
 void mcp_upstream_session_share(mcp_request_t *req);
 
-/* Removes a session that has ended from its request, and from the zone unless
- * the zone has a newer session. */
+/* Called when a session has ended, or this server is about to end it. Removes
+ * the session from its request, and from the zone unless the zone has a newer
+ * session. */
 void mcp_upstream_session_forget(mcp_request_t *req);
 
-/* Makes the session that had to make room the one that the request, which is
- * over, ends at the server. Returns 1, or 0 if there is none. */
+/* Replaces the session of a request that is over with session->dropped, so that
+ * the request ends the latter at the server. Returns 1, or 0 if there is no
+ * such session. */
 int mcp_upstream_session_take_dropped(mcp_upstream_session_t *session);
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The sessions at MCP servers in the zone: which requests share one, and how
- * long it is kept. */
+/* The sessions at MCP servers in the zone: which requests share a session, and
+ * how long the zone keeps it. */
 
 #include "call/mcp_upstream_session.h"
 
@@ -43,8 +43,9 @@ mcp_upstream_session_sharing(const mcp_request_t *req)
 }
 
 
-/* Returns 1 if this server declares the client's capabilities in the session:
- * not if clients with different capabilities share the session. */
+/* Returns 1 if this server declares the client's capabilities in the session.
+ * Returns 0 if clients with different capabilities may share the session, or
+ * if the backend request is not made for the client. */
 static int
 mcp_upstream_session_declares(const mcp_request_t *req)
 {
@@ -187,8 +188,9 @@ mcp_upstream_session_text(const mcp_upstream_session_t *session,
 }
 
 
-/* Remembers a session that was removed from the zone, so that the request ends
- * it at the server. When out of memory, the server has to expire it. */
+/* Stores a session that was removed from the zone in req->session->dropped, so
+ * that the request ends this session at the server. When out of memory, the
+ * session remains until the server expires it. */
 static void
 mcp_upstream_session_keep_dropped(mcp_request_t *req,
     const mcp_store_dropped_t *dropped)

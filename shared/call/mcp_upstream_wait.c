@@ -5,8 +5,8 @@
 #include "call/mcp_call_internal.h"
 
 
-/* Returns another session of this process that is being opened for the same
- * key, or NULL. */
+/* Returns another session with the same key that this process is opening, or
+ * NULL. */
 static mcp_upstream_session_t *
 mcp_upstream_wait_find(mcp_upstream_session_t *session)
 {

@@ -39,7 +39,8 @@ void mcp_upstream_wait_list(mcp_upstream_session_t *session);
  *
  * Returns MCP_OK if no request is opening the session, or
  *   MCP_AGAIN      the request waits: it is started again when the other
- *                  request has opened the session, and fails if that fails
+ *                  request has opened the session, and fails if the session
+ *                  cannot be opened
  *   MCP_ERR_LIMIT  MCP_UPSTREAM_WAITING requests wait already
  */
 int mcp_upstream_wait_begin(mcp_upstream_session_t *session);

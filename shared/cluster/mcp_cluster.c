@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The node as a member of its cluster. Each process registers with Redis, so
- * that each knows whether the node was accepted. The leader of the node sends
+/* The node as a member of its cluster. Each process registers the node with
+ * Redis, whose reply accepts or rejects the node. The leader of the node sends
  * the heartbeats. A script replies GONE if Redis has lost the node's data, and
- * DEAD if the node was declared dead: then the process registers again. */
+ * DEAD if the node was declared dead. In both cases the process registers the
+ * node again. */
 
 
 #include <stdio.h>
@@ -288,8 +289,8 @@ mcp_cluster_renew_id(mcp_cluster_t *cluster)
 
 
 /* Returns 1 if this process is the leader of its node or has just become the
- * leader. A process that shuts down resigns if a process that continues may
- * become the leader, because that process lives longer and may have another
+ * leader. A process that shuts down resigns if another process may become the
+ * leader, because the other process lives longer and may have another
  * configuration. */
 static int
 mcp_cluster_may_lead(mcp_cluster_t *cluster)
@@ -487,8 +488,8 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
 
     } else if (cluster->state != MCP_CLUSTER_MEMBER) {
 
-        /* any reply is ignored, because this process is no longer a member and
-         * registers again in any case */
+        /* a reply other than OK is ignored, because this process is no longer a
+         * member and registers again in any case */
 
     } else if (mcp_reply_is(kind, "GONE")) {
         mcp_cluster_register(cluster);
@@ -597,8 +598,8 @@ mcp_cluster_tick(void *data)
  * Changes the leader at once, instead of at the next heartbeat, because only a
  * leader reads broadcasts and the node queue. A leader that shuts down resigns
  * if another process of the node can become the leader. If there is no leader,
- * this process becomes the leader. While it shuts down, it does so only if no
- * other process can become the leader.
+ * this process becomes the leader, except that a process that shuts down leaves
+ * the leadership to any other process that can become the leader.
  */
 static void
 mcp_cluster_check_leader(void *data)
@@ -675,7 +676,8 @@ mcp_cluster_down(mcp_cluster_t *cluster)
 
     mcp_takeover_forget_members(cluster);
 
-    /* another process may be able to reach Redis, and becomes the leader */
+    /* resign: another process of the node may still reach Redis, and can become
+     * the leader */
 
     cluster->leads = 0;
     mcp_cluster_listen(cluster);

@@ -244,10 +244,10 @@ mcp_append_policy_lasts(const mcp_replication_t *repl,
         until = repl->cluster->conf->node_timeout;
     }
 
-    /* The node may die before Redis has decided whether its call is the first
-     * of several equal calls, or while requests at other nodes have joined the
-     * call. The keys must last until another node has taken the stream over
-     * and informed these requests. */
+    /* The node may die before Redis has decided whether the stream's call is
+     * the first of several equal calls, or while requests at other nodes have
+     * joined the call. The keys must last until another node has taken the
+     * stream over and informed these requests. */
 
     if (repl_state->held || (repl_state->joins && !repl_state->end
                              && until < slack))
@@ -335,8 +335,9 @@ mcp_replicator_number(mcp_replicator_t *a, uint64_t number)
 }
 
 
-/* Returns the position of the last broadcast that a listener has received, if
- * its last event is part of this command; otherwise an empty text. */
+/* Returns, as an argument, the position of the last broadcast that a listener
+ * has received. The argument is empty if the stream is not a listener, or has
+ * events after those of this command. */
 static mcp_str_t
 mcp_replicator_position(mcp_replicator_t *a,
     const mcp_store_replication_state_t *repl_state)

@@ -7,8 +7,8 @@
  * If acknowledgements of Redis's replicas are configured, a WAIT follows the
  * command. WAIT blocks its connection until enough replicas have all earlier
  * commands of the connection, or until a timeout, and returns the number of
- * these replicas. So at most one WAIT is pending for all streams, and after a
- * failed one none is sent for a while.
+ * these replicas. So at most one WAIT is pending for all streams. After a WAIT
+ * has failed, no further WAIT is sent for MCP_REPLICATION_LATER ms.
  */
 
 
@@ -60,8 +60,8 @@ mcp_replicator_reader_missed(mcp_replication_t *repl, uint64_t number)
 
 
 /* Handles a reply that the reader is at this node, although the owner has a
- * reader at another node. The reader has returned to this node, and the reply
- * to its redis/resume.lua was lost. */
+ * reader at another node. The client has resumed the stream at this node, but
+ * the reply of redis/resume.lua was lost. */
 static void
 mcp_replicator_reader_back(mcp_replication_t *repl, uint64_t number)
 {
@@ -118,9 +118,9 @@ mcp_replicator_readers(mcp_replication_t *repl, const mcp_reply_t *reply)
 /* --- replies --- */
 
 /* Drops the local stream, because another node owns it: that node has declared
- * this node dead and has taken the stream over, or has created the same
- * session's own stream first. A backend request of the call finds the stream
- * gone, and the client resumes at the other node. */
+ * this node dead and has taken the stream over, or the stream is a session's
+ * own stream, which the other node has created first. A backend request of the
+ * call finds the stream gone, and the client resumes at the other node. */
 static void
 mcp_replicator_fenced(mcp_replication_t *repl)
 {
@@ -137,8 +137,8 @@ mcp_replicator_fenced(mcp_replication_t *repl)
     repl->at.state = MCP_STATE_CANCELLED;
     mcp_store_revoke(worker->store, &repl->ref);
 
-    /* if the stream was replicated under this node's present id, the node
-     * itself may have been declared dead */
+    /* unless the stream was replicated under an earlier id of this node, the
+     * node itself may have been declared dead */
 
     if (repl->node == 0 || repl->node == repl->cluster->node) {
         mcp_cluster_self_check(repl->cluster);
@@ -147,8 +147,9 @@ mcp_replicator_fenced(mcp_replication_t *repl)
 
 
 /* Handles an error of a script. If a key of the stream has a wrong type in
- * Redis, the command is repeated for mcp_cluster_outage_timeout, and then the
- * stream is abandoned. Returns 1 if the stream was abandoned. */
+ * Redis, the command is repeated. After mcp_cluster_outage_timeout the stream
+ * is abandoned, unless mcp_cluster_sync is off. Returns 1 if the stream was
+ * abandoned. */
 static int
 mcp_replicator_displaced(mcp_replication_t *repl, const mcp_reply_t *error)
 {
@@ -189,7 +190,7 @@ mcp_replicator_displaced(mcp_replication_t *repl, const mcp_reply_t *error)
 
 
 /* Ends the replication of the stream, because its session has too many active
- * calls. Posts this to the inbox of the stream's owner, so that the owner ends
+ * calls. Posts MCP_INBOX_LIMIT to the stream's inbox, so that the owner ends
  * the call. */
 static void
 mcp_replicator_over_limit(mcp_replication_t *repl)

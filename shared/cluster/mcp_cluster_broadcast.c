@@ -24,7 +24,7 @@
  * (redis/client_input.lua), the reply is shorter than MCP_LINK_REPLY_MAX. */
 #define MCP_BROADCAST_COUNT  "32"
 
-/* Length of an entry's id in Redis, such as "1700000000000-0". */
+/* Maximum length of an entry's id in Redis, such as "1700000000000-0". */
 #define MCP_BROADCAST_POSITION_MAX  48
 
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Commands on a link, which are queued with the handlers of their replies. An
- * error that means that the server cannot serve now closes the link: all
- * pending commands then have to be sent again, and each command can be
- * repeated.
+ * Commands on a link, which are queued with the handlers of their replies. If
+ * an error means that the server cannot serve now, the link is closed, and all
+ * pending commands have to be sent again. That is possible because each command
+ * can be repeated.
  */
 
 
@@ -220,8 +220,8 @@ static const char *const  mcp_link_faults[] = {
 
 
 /* The errors that mean that the slot of the keys is being moved in a Redis
- * Cluster. If the move is undone, its former master serves the slot again
- * before it has all keys again. */
+ * Cluster. If the move is undone, the slot's former master serves the slot
+ * again before all keys have returned to this master. */
 static const char *const  mcp_link_moves[] = {
     "ASK ",
     "TRYAGAIN "
@@ -669,8 +669,8 @@ mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
 }
 
 
-/* The node remains a member until the reply: usually only one stream was taken
- * over by another node. */
+/* The node remains a member until the reply arrives, because usually the node
+ * was not declared dead, but only one stream was taken over. */
 void
 mcp_cluster_self_check(mcp_cluster_t *cluster)
 {

@@ -90,7 +90,8 @@
 #define MCP_CLUSTER_ID_LEN           16  /* hex digits of a node id */
 #define MCP_CLUSTER_FINGERPRINT_LEN  16  /* hex digits of a fingerprint */
 
-/* Maximum number of arguments of a script, and of its further keys. */
+/* Maximum number of arguments of a script, and of the keys that
+ * mcp_cluster_run_with_keys() adds. */
 #define MCP_CLUSTER_ARGS        192
 #define MCP_CLUSTER_KEYS        448
 
@@ -133,10 +134,11 @@ typedef struct {
  *
  *   up        the link is established
  *   down      an established link is lost
- *   reloaded  lost scripts were loaded again, which has abandoned all pending
- *             commands
+ *   reloaded  scripts that Redis had lost were loaded again, and the commands
+ *             that were pending before were abandoned
  *   replied   replies were handled, so the link may have room
- *   denied    "error" denies this node access, and mcp_link_fail() follows
+ *   denied    Redis denies this node access by "error"; the caller then calls
+ *             mcp_link_fail()
  *   query     sends the commands that follow AUTH and SELECT, and returns
  *             MCP_OK or MCP_AGAIN; NULL: the link checks the server and loads
  *             the scripts
@@ -163,7 +165,9 @@ struct mcp_link_s {
                                           check */
 
     mcp_cluster_seed_t   target;
-    unsigned             seed;         /* index of the seed to try next */
+    unsigned             seed;         /* seed % n_seeds is the index of the
+                                          seed in use, or, if the link is DOWN,
+                                          of the next seed */
     unsigned             attempts;     /* attempts to connect since
                                           mcp_link_settled() */
     unsigned             redirects;
@@ -171,14 +175,15 @@ struct mcp_link_s {
                                           target of a redirection */
     unsigned             at_once:1;    /* 1 if the next attempt to connect
                                           begins without a delay */
-    unsigned             rests:1;      /* 1 if the link must not be opened
-                                          again */
+    unsigned             rests:1;      /* 1 if the link stays closed until
+                                          mcp_link_start() is called */
     unsigned             at_sentinel:1; /* 1 if target is a Sentinel */
     unsigned             reloads:1;    /* 1 while lost scripts are loaded
                                           again */
     unsigned             answered:1;   /* 1 if bytes were received on this
                                           connection */
-    char                 host[MCP_LINK_HOST_MAX + 1];
+    char                 host[MCP_LINK_HOST_MAX + 1]; /* memory of
+                                          target.host after a redirection */
 
     mcp_wire_t          *wire;
     mcp_buf_t            out[2];       /* output buffers: while one buffer is
@@ -225,9 +230,9 @@ typedef struct mcp_cluster_notification_s  mcp_cluster_notification_t;
 /* A node that this process observes, see mcp_cluster_takeover.c. */
 typedef struct {
     uint64_t                   node;
-    uint64_t                   count;
-    uint64_t                   since;  /* when "count", its number of
-                                          heartbeats, last changed, ms */
+    uint64_t                   count;  /* number of heartbeats of the node */
+    uint64_t                   since;  /* when this process first received
+                                          "count", ms */
     uint64_t                   node_timeout;   /* the node's own timeout, ms */
     unsigned                   seen;   /* number of consecutive checks at which
                                           "count" was the same */
@@ -247,7 +252,7 @@ typedef enum {
 typedef struct {
     char                          text[MCP_CLUSTER_KEYS_MAX
                                        * (MCP_CLUSTER_FINGERPRINT_LEN + 1)];
-    size_t                        len;        /* number of bytes used */
+    size_t                        len;        /* length of "text", bytes */
 } mcp_cluster_fingerprints_t;
 
 
@@ -281,8 +286,8 @@ struct mcp_cluster_s {
     mcp_timer_t                   heartbeat;
     mcp_timer_t                   lag;    /* next report of the replication
                                              lag */
-    uint64_t                      node;   /* node id that this node last sent to
-                                             Redis */
+    uint64_t                      node;   /* id of this node that this process
+                                             last sent to Redis */
     uint64_t                      member; /* id under which this process last
                                              joined; 0: never */
     uint64_t                      registered; /* when the last registration or
@@ -338,9 +343,10 @@ struct mcp_cluster_s {
     unsigned                      keeping:1;      /* 1 while the reply of
                                                      redis/keep.lua is
                                                      pending */
-    mcp_replication_t            *waiting;        /* list of replications that
-                                                     wait for room on the link,
-                                                     in their order */
+    mcp_replication_t            *waiting;        /* the send queue: list of
+                                                     replications that wait for
+                                                     room on the link, in order
+                                                     of arrival */
     mcp_replication_t           **waiting_end;
     const mcp_replication_t      *allowed;       /* the replication that was
                                                     just removed from the list
@@ -365,8 +371,8 @@ struct mcp_cluster_s {
     unsigned                      updates_again:1; /* 1 while mcp_token_retry()
                                                       runs */
     mcp_cluster_notification_t   *notifications;  /* list of notifications that
-                                                     Redis may lack, in their
-                                                     order */
+                                                     Redis may lack, oldest
+                                                     first */
     mcp_cluster_notification_t  **notifications_end;
     unsigned                      n_notifications;
     unsigned                      notifications_sending; /* number of
@@ -446,14 +452,14 @@ int mcp_cluster_reads(mcp_cluster_t *cluster, const mcp_reply_t *layout);
  */
 void mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error);
 
-/* Returns 0 unless the reply of redis/register_node.lua rejects the node.
- * Otherwise handles the rejection and returns 1. */
+/* Returns 1 if the reply of redis/register_node.lua rejects the node, after
+ * handling the rejection. Returns 0 for any other reply. */
 int mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply);
 
 extern const mcp_link_handlers_t  mcp_probe_handlers;
 
 /* Opens the connection of the probe if this process is the leader of its node,
- * or closes it if it is not. */
+ * otherwise closes the connection. */
 void mcp_probe_set(mcp_cluster_t *cluster);
 
 /* Returns 1 if this process has registered at another Redis than the one to
@@ -496,10 +502,11 @@ void mcp_link_stop(mcp_link_t *link);
 void mcp_link_logged_in(mcp_link_t *link);
 
 /*
- * Loads the scripts, which Redis has lost, again on the open connection.
- * Abandons all pending commands: their handlers get NULL and send them again
- * if necessary. Returns 0 if the link is not established, or if lost scripts
- * were loaded less than mcp_cluster_timeout ago: the link must then be closed.
+ * Loads the scripts again on the open connection, because Redis has lost them.
+ * Abandons all pending commands: their handlers get NULL and send the commands
+ * again if necessary. Returns 1; or 0 if the link is not established, or if
+ * lost scripts were loaded less than mcp_cluster_timeout ago: the caller must
+ * then close the link.
  */
 int mcp_link_reload(mcp_link_t *link);
 
@@ -525,8 +532,9 @@ void mcp_link_queue(mcp_link_t *link, mcp_action_e type);
 
 /* --- mcp_cluster_command.c --- */
 
-/* Passes an error to the status page, and to the log once for all processes of
- * the node until mcp_store_node_well() is called. */
+/* Passes an error to the status page and to the log. The log level is error if
+ * no process of the node has logged an error at this level in the last
+ * MCP_CLUSTER_AGAIN ms, otherwise info. */
 void mcp_cluster_error(mcp_cluster_t *cluster, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -554,11 +562,11 @@ int mcp_link_has_room(const mcp_link_t *link);
 size_t mcp_link_bytes(const mcp_link_t *link);
 
 /* Counts a command that was just appended to the output buffer as one of a
- * replication. "before" is the value that mcp_link_bytes() had before. */
+ * replication. "before" is the value of mcp_link_bytes() before the command was
+ * appended. */
 void mcp_link_copied(mcp_link_t *link, size_t before);
 
-/* Returns 1 if the connection is established, even if the login is not over.
- * */
+/* Returns 1 if the connection is established, even during the login. */
 int mcp_link_is_open(const mcp_link_t *link);
 
 /* Sends a command during the login, like mcp_link_send(). The handler gets the
@@ -575,7 +583,8 @@ void mcp_link_send_scripts(mcp_link_t *link);
  * link. */
 void mcp_link_reply(mcp_link_t *link, const mcp_reply_t *reply);
 
-/* Write the id of this node, or of another one, with a NUL. */
+/* mcp_cluster_id() writes the id of this node as text with a NUL,
+ * mcp_cluster_node_id() the id "node" of any node. */
 void mcp_cluster_id(const mcp_cluster_t *cluster,
     char id[MCP_CLUSTER_ID_LEN + 1]);
 void mcp_cluster_node_id(uint64_t node, char id[MCP_CLUSTER_ID_LEN + 1]);
@@ -612,14 +621,14 @@ void mcp_args_digest_if(mcp_script_args_t *args,
     const unsigned char digest[MCP_DIGEST_LEN], int matters);
 void mcp_args_flag(mcp_script_args_t *args, int flag);
 
-/* Runs a script. Its arguments are the node's id, the node timeout, and the n
- * arguments in args, at most MCP_CLUSTER_ARGS; its keys follow from them.
- * Returns the values of mcp_link_send(). */
+/* Runs a script. Its arguments are this node's id, the node timeout, and the n
+ * arguments in args, at most MCP_CLUSTER_ARGS. The names of its keys follow
+ * from these arguments. Returns the values of mcp_link_send(). */
 int mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_link_reply_cb handler, void *data);
 
-/* Runs a script like mcp_cluster_run(), with the n_keys keys in "keys" after
- * the usual ones, at most MCP_CLUSTER_KEYS. */
+/* Runs a script like mcp_cluster_run(). After the script's usual keys it gets
+ * the n_keys keys in "keys", at most MCP_CLUSTER_KEYS. */
 int mcp_cluster_run_with_keys(mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *keys, size_t n_keys, const mcp_str_t *args, size_t n,
     mcp_link_reply_cb handler, void *data);
@@ -721,8 +730,8 @@ mcp_decode_fn  mcp_token_decode;
 /* --- mcp_cluster_broadcast.c --- */
 
 /* mcp_broadcast_read() parses the fields of an entry of a Redis stream with
- * broadcasts, mcp_broadcast_position() the id of an entry, "ms-n". Both return
- * 0 if the text does not have that form. */
+ * broadcasts. mcp_broadcast_position() parses the id of an entry, "ms-n". Both
+ * return 1, or 0 if the text is invalid. */
 int mcp_broadcast_read(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     mcp_broadcast_t *broadcast);
 int mcp_broadcast_position(mcp_str_t text, mcp_node_position_t *position);
@@ -780,9 +789,10 @@ int mcp_login_begins(mcp_str_t text, const char *words);
  * or rights. */
 int mcp_login_denies(mcp_str_t error);
 
-/* Handles an error that denies this node its rights: calls the
- * handler "denied", and fails the link with a log line that contains the
- * error and, if it is NOPERM, the rules that the user needs. */
+/* Handles the error of a command by which the server rejects this node's
+ * credentials or rights: calls the handler "denied", and fails the link with a
+ * log line that contains the error and, if the error is NOPERM, the ACL rules
+ * that the Redis user needs. */
 void mcp_login_barred(mcp_link_t *link, const char *command,
     const mcp_reply_t *error);
 

@@ -205,8 +205,9 @@ mcp_keep_send(mcp_keep_t *keep, const mcp_keep_argv_t *argv)
 }
 
 
-/* Sends the next redis/keep.lua if none is pending. So a client's command on
- * the same connection waits for one redis/keep.lua at most. */
+/* Sends the next redis/keep.lua, but only if none is pending, so that a
+ * client's command on the same connection waits for one redis/keep.lua at
+ * most. */
 static void
 mcp_keep_go_on(mcp_cluster_t *cluster)
 {

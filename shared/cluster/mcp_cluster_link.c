@@ -583,7 +583,8 @@ mcp_link_input(mcp_link_t *link, const char *data, size_t len)
 
     link->received = mcp_worker_now(link->cluster->worker);
 
-    /* a TLS alert, which begins with this byte, in place of a reply */
+    /* instead of a reply, the server has sent a TLS alert, which begins with
+     * this byte */
 
     if (!link->answered && len && data[0] == 0x15) {
         mcp_link_fail(link, "the port requires TLS: write rediss:// instead of "

@@ -73,8 +73,8 @@ mcp_login_begins(mcp_str_t text, const char *words)
 
 
 /* The last comparison is for a script that uses a command without the right to
- * do so. These words can be anywhere in the error of Redis 6.2, and follow "ERR
- * The " in that of Redis 7.0. */
+ * do so. The compared words can be anywhere in the error of Redis 6.2, and
+ * follow "ERR The " in the error of Redis 7.0. */
 int
 mcp_login_denies(mcp_str_t text)
 {
@@ -111,8 +111,8 @@ mcp_login_barred(mcp_link_t *link, const char *command,
 }
 
 
-/* Returns 1 if the reply is an error, after failing the link, or if the link
- * is lost. */
+/* Fails the link and returns 1 if the reply is an error. Also returns 1 if the
+ * link is lost, and otherwise 0. */
 static int
 mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply,
     const char *command)
@@ -139,7 +139,8 @@ mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply,
         return 1;
     }
 
-    /* the error for an unknown command repeats the arguments: passwords */
+    /* the error for an unknown command repeats the arguments, which may contain
+     * a password: log only the text in front of them */
 
     comma = text.len > sizeof(unknown) ? memchr(text.data, ',', text.len)
                                        : NULL;

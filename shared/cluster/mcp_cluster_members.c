@@ -32,7 +32,7 @@ mcp_cluster_text(char *to, size_t size, const mcp_reply_t *reply)
 }
 
 
-/* Makes the node serve alone, and logs the reason once. */
+/* Makes the node serve alone, and logs the reason by mcp_cluster_error(). */
 static void
 mcp_cluster_refuse(mcp_cluster_t *cluster, const char *why)
 {
@@ -276,17 +276,18 @@ mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 /*
  * Detects that the addresses of the configuration lead to another Redis than
  * the one to which processes of this node are connected. After a proxy was
- * switched, or a Sentinel has promoted a replica of a master that is only cut
- * off from it, two masters accept writes, and old connections stay at the old
- * one.
+ * switched, or a Sentinel has promoted a replica although the old master is
+ * only cut off from the Sentinel, two masters accept writes, and existing
+ * connections stay at the old master.
  *
- * The leader opens a connection with each heartbeat, which follows the address
- * of its open connection anew, and reads the run id at which members have
- * registered. A process that has registered at another run id connects again.
- * That takes less than two thirds of mcp_cluster_node_timeout. In this time
- * scripts at the new Redis grant neither claims of calls nor resume tokens,
- * because the members that registered there have found another run id
- * (redis/register_node.lua). So the same claim is not granted at both.
+ * With each heartbeat the leader opens one more connection to the configured
+ * address of its link, and reads the run id that members have stored there when
+ * they registered. A process that has registered at a Redis with another run id
+ * connects again. That takes less than two thirds of mcp_cluster_node_timeout.
+ * In this time scripts at the new Redis grant neither claims of calls nor
+ * resume tokens, because a member that registered there has detected the
+ * change of the run id (redis/register_node.lua). So the old and the new Redis
+ * do not both grant the same claim.
  */
 
 static void
@@ -323,8 +324,8 @@ mcp_probe_answered(void *data, const mcp_reply_t *reply)
         return;
     }
 
-    /* the reply is not a text if Redis was emptied, or if its user may not run
-     * INFO: then the run id is unknown */
+    /* the reply is not a text if Redis was emptied, or if the members' Redis
+     * user may not run INFO: then the run id is unknown */
 
     if (reply->type == MCP_REPLY_TEXT) {
         store = link->cluster->worker->store;

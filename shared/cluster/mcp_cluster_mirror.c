@@ -2,13 +2,14 @@
 
 /*
  * Feeds mirrors. Fetches the events that did not arrive in the node queue.
- * Reports the last event that the mirror's reader was sent, and that the reader
- * has left.
+ * Reports to Redis which event was last sent to the mirror's reader, and
+ * whether the reader has left.
  *
- * An event costs Redis four times as much by redis/resume.lua as by XRANGE. So
- * the script fetches only the first of many events, and reports the last event
- * and the size of the longest one. While one reply to XRANGE is added to the
- * mirror, Redis prepares the next.
+ * An event costs Redis four times as much by redis/resume.lua as by XRANGE. If
+ * there are many events, the script therefore fetches only the first ones. Its
+ * reply also contains the number of the last event and the size of the longest
+ * event, and XRANGE fetches the rest. While one reply to XRANGE is added to the
+ * mirror, Redis prepares the next reply.
  */
 
 
@@ -18,8 +19,8 @@
 
 
 /* Limits of one reply to XRANGE: events and bytes. XRANGE is not used if
- * MCP_BULK_FETCH_BYTES have no room for MCP_BULK_FETCH_FEW events of the
- * longest size. */
+ * MCP_BULK_FETCH_BYTES have no room for MCP_BULK_FETCH_FEW events of the size
+ * of the stream's longest event. */
 #define MCP_BULK_FETCH_EVENTS  256
 #define MCP_BULK_FETCH_BYTES   262144
 #define MCP_BULK_FETCH_FEW     64
@@ -130,9 +131,9 @@ mcp_mirror_feed(mcp_cluster_t *cluster,
 }
 
 
-/* Frees a mirror of which events are missing or have no room. If its stream is
- * being taken over, the stream is also removed from Redis, because no other
- * node would end it. */
+/* Frees a mirror whose next event is missing in Redis or has no room in the
+ * zone. If the mirror's stream is being taken over, the stream is also removed
+ * from Redis, because no other node would end it. */
 static void
 mcp_mirror_give_up(mcp_replication_t *repl)
 {
@@ -167,8 +168,8 @@ mcp_mirror_missed(mcp_replication_t *repl)
 }
 
 
-/* Reads the state of the stream from the items i (last event) to i + 2 (state)
- * of a reply. */
+/* Stores the state of the owner's stream in the mirror. The state is in the
+ * items i (number of the last event) and i + 2 (state) of the reply. */
 static void
 mcp_mirror_known(mcp_replication_t *repl, const mcp_reply_t *reply, size_t i,
     uint64_t confirmed)
@@ -419,8 +420,8 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
                          MCP_REMOTE_RESUME_EVENTS,
                          mcp_reply_number(mcp_reply_item(reply, 8)));
 
-    /* fetch no more for now: the mirror has no room, or the reply has no
-     * event */
+    /* this pauses the fetching if the mirror has no room, or if the reply has
+     * no event */
 
     mcp_mirror_note_fetch(repl, rc, reply->n < MCP_REMOTE_RESUME_EVENTS + 2);
 

@@ -12,50 +12,56 @@
 #include "worker/mcp_notification.h"
 
 
-/* Values of the field "k", as the scripts write them, with their other
- * fields. */
+/* Values of the field "k" of an entry, as the scripts write them. Each comment
+ * names the node that gets the entry, and lists the entry's other fields. */
 typedef enum {
     MCP_NODE_QUEUE_EVENTS = 'e',     /* for the reader, and nodes that have
-                                        joined. For each event: q number, m
-                                        message, r its answers. Then l last
-                                        event, x state, c confirmed event, h
-                                        number of the last client input that
+                                        joined. For each event: "q" number, "m"
+                                        message, "r" its answers. Then "l" last
+                                        event, "x" state, "c" confirmed event,
+                                        "h" number of the last client input that
                                         the owner has processed. If equal calls
-                                        may join the stream: y ARGV[21] of
-                                        redis/append.lua, t last sent event, v
-                                        task fields. */
-    MCP_NODE_QUEUE_DISPLACED = 'd',  /* for the reader: w number of a later
+                                        may join the stream: "y" ARGV[21] of
+                                        redis/append.lua, "t" last sent event,
+                                        "v" task fields. */
+    MCP_NODE_QUEUE_DISPLACED = 'd',  /* for the reader: "w" number of a later
                                         reader */
     MCP_NODE_QUEUE_FORGOTTEN = 'f',  /* for the reader, and nodes that have
                                         joined: the stream was freed */
-    MCP_NODE_QUEUE_WATCHED = 'w',    /* for the owner: w number of a reader at
-                                        another node, a last event that it has,
-                                        c last event that it has confirmed, f 1
-                                        to drop the events up to c */
+    MCP_NODE_QUEUE_WATCHED = 'w',    /* for the owner: "w" number of a reader at
+                                        another node, "a" last event that the
+                                        reader has, "c" last event that the
+                                        reader has confirmed, "f" 1 to drop the
+                                        events up to "c" */
     MCP_NODE_QUEUE_LOOKUP = 'o',     /* for the owner: a client looks the
-                                        stream up at another node; a last event
-                                        that the client has confirmed */
-    MCP_NODE_QUEUE_SENT = 't',       /* for the owner: w number of the reader,
-                                        a last event that it was sent */
-    MCP_NODE_QUEUE_LEFT = 'g',
-    MCP_NODE_QUEUE_JOINED = 'b',     /* for the owner: a last event sent to
+                                        stream up at another node; "a" last
+                                        event that the client has confirmed */
+    MCP_NODE_QUEUE_SENT = 't',       /* for the owner: "w" number of the reader,
+                                        "a" last event that was sent to the
+                                        reader */
+    MCP_NODE_QUEUE_LEFT = 'g',       /* for the owner: the reader has left; the
+                                        fields of MCP_NODE_QUEUE_SENT */
+    MCP_NODE_QUEUE_JOINED = 'b',     /* for the owner: "a" last event sent to
                                         requests that have joined at another
                                         node */
-    MCP_NODE_QUEUE_INPUT = 'p',       /* for the owner: m answers, n number of
-                                         the input */
-    MCP_NODE_QUEUE_TASK = 'u',       /* for the owner of a task: m answers, a
-                                        event with the questions, w bit mask of
-                                        the answered ones, l bit mask of all, n
-                                        number of the input */
-    MCP_NODE_QUEUE_CANCEL = 'x',     /* for the owner of a task: n number of the
+    MCP_NODE_QUEUE_INPUT = 'p',      /* for the owner: "m" answers, "n" number
+                                        of the input */
+    MCP_NODE_QUEUE_TASK = 'u',       /* for the owner of a task: "m" answers,
+                                        "a" event with the questions, "w" bit
+                                        mask of the answered questions, "l" bit
+                                        mask of all questions, "n" number of the
                                         input */
+    MCP_NODE_QUEUE_CANCEL = 'x',     /* for the owner of a task: "n" number of
+                                        the input */
     MCP_NODE_QUEUE_REQUESTED = 'q',  /* for the owner: a client has requested an
-                                    event that Redis does not have */
+                                        event that Redis does not have */
     MCP_NODE_QUEUE_CHANGED = 'n'     /* for a node with listeners to a task:
                                         the task has changed */
 } mcp_node_queue_e;
 
 
+/* The fields of an entry, except those of its events. mcp_node_queue_read()
+ * lists their letters. */
 typedef struct {
     mcp_str_t      kind;       /* one byte, see mcp_node_queue_e */
     unsigned char  id[MCP_STREAM_ID_LEN];
@@ -65,7 +71,7 @@ typedef struct {
     uint64_t       confirmed;
     uint64_t       drops;      /* 1 or 0 */
     uint64_t       sent;
-    uint64_t       brought;
+    uint64_t       brought;    /* number of a client input */
     mcp_str_t      checkpoint;
     mcp_str_t      joined;
     mcp_str_t      task;
@@ -73,8 +79,8 @@ typedef struct {
 } mcp_node_queue_t;
 
 
-/* Reads the fields that occur once. Returns 0 if the entry does not have the
- * expected form. */
+/* Reads the fields of an entry, except those of its events. Returns 1, or 0 if
+ * the entry does not have the expected form. */
 static int
 mcp_node_queue_read(const mcp_reply_t *fields, mcp_node_queue_t *entry)
 {
@@ -200,8 +206,8 @@ mcp_node_queue_events(mcp_cluster_t *cluster, const mcp_reply_t *fields,
 }
 
 
-/* Makes a reader at another node the consumer of the events after its
- * position, and records the events that it has confirmed. */
+/* Makes a reader at another node the consumer of the events after the reader's
+ * position, and records which events the reader has confirmed. */
 static void
 mcp_node_queue_watched(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
     const mcp_stream_ref_t *ref)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Notifications for all nodes. A replicated stream gets a notification when
- * its node receives it, so the notification must neither be lost nor be sent
- * twice. If the reply was lost with the link, the notification is sent again
- * with the same number; Redis stores the last number of each process, and so
- * detects the repetition. After a minute a notification is no longer useful to
- * other nodes (mcp_notification.c), and this node delivers it locally.
+ * Notifications for all nodes. A replicated stream gets a notification only
+ * when the stream's node receives the broadcast with the notification, so the
+ * broadcast must neither be lost nor be sent twice. If the reply was lost with
+ * the link, the notification is sent again with the same number. Redis stores
+ * the last number of each process, and so detects the repetition. After a
+ * minute a notification is no longer useful to other nodes
+ * (mcp_notification.c), and this node delivers the notification locally.
  */
 
 
@@ -40,9 +41,9 @@ mcp_cluster_notification_init(mcp_cluster_t *cluster)
 }
 
 
-/* Chooses a random name for this process, by which Redis distinguishes its
- * notification numbers from other processes' numbers. Returns 0 if there are
- * no random bytes. */
+/* Chooses a random name for this process unless it has a name. By this name
+ * Redis distinguishes the notification numbers of this process from those of
+ * other processes. Returns 1, or 0 if there are no random bytes. */
 static int
 mcp_cluster_notification_has_name(mcp_cluster_t *cluster)
 {
@@ -79,8 +80,8 @@ mcp_cluster_notification_free(mcp_cluster_notification_t *notification)
 }
 
 
-/* Delivers a notification locally, because it is unknown whether other nodes
- * will receive it. */
+/* Delivers a notification locally and frees it. It is unknown whether other
+ * nodes will receive the notification. */
 static void
 mcp_cluster_notification_receive(mcp_cluster_notification_t *notification)
 {
@@ -215,7 +216,8 @@ mcp_cluster_notification_broadcast(mcp_cluster_t *cluster,
     const mcp_mem_t             *mem;
     mcp_cluster_notification_t  *notification;
 
-    /* new notifications are queued behind waiting ones, to keep their order */
+    /* while this process is not a member, a new notification is queued only
+     * behind waiting notifications, to keep their order */
 
     if ((cluster->state != MCP_CLUSTER_MEMBER && cluster->notifications == NULL)
         || cluster->n_notifications == MCP_CLUSTER_NOTIFICATIONS

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Cluster operations. Each kind is one script of Redis: this file runs the
- * script with the arguments that the kind encodes, and turns the first word of
- * the reply into the operation's result.
+ * Cluster operations. For each kind of operation there is one script. This file
+ * runs the script with the arguments that the kind's encode function appends,
+ * and turns the first word of the reply into the operation's result.
  */
 
 
@@ -14,7 +14,8 @@
 
 /* Lookups of the state of streams of other nodes. */
 
-/* Copies a name and ends it with a NUL. */
+/* Copies a name into a buffer of zeros, so that a NUL follows the name. A name
+ * that is too long is cut. */
 static void
 mcp_lookup_name(char to[MCP_STORE_NAME_MAX], mcp_str_t name)
 {
@@ -342,9 +343,9 @@ static const mcp_operation_script_t  mcp_operations[MCP_OPERATION_KINDS] = {
 
 
 /* Returns the result of an operation that cannot be sent to Redis. The streams
- * of a standalone node are all local, and it need not notify other nodes. For
- * some kinds of operations, the result is the same at any node if
- * mcp_cluster_sync does not require replication. */
+ * of a standalone node are all local, and a standalone node need not notify
+ * other nodes. If mcp_cluster_sync is off, any node gets the results of a
+ * standalone node for some kinds of operations. */
 static int
 mcp_operation_alone(const mcp_cluster_t *cluster,
     const mcp_operation_spec_t *spec)
@@ -452,8 +453,8 @@ mcp_operation_done(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Runs the script of an operation. Returns MCP_AGAIN if op gets the result,
- * otherwise the result. */
+/* Runs the script of an operation. Returns MCP_AGAIN if op gets the result
+ * later, otherwise the result. */
 static int
 mcp_operation_script(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
     mcp_operation_t *op)

@@ -29,8 +29,16 @@ mcp_cluster_generation(mcp_cluster_t *cluster,
 }
 
 
-/* Makes the client the local consumer of a stream that this node owns. Returns
- * MCP_OK, MCP_ERR_UNREACHABLE, or MCP_ERR_DENIED. */
+/*
+ * Records that the reader of a stream that this node owns is now at this node,
+ * and has the number "number".
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_UNREACHABLE  the take-over of the stream from a dead node is not
+ *                        complete
+ *   MCP_ERR_DENIED       a client that came later reads the stream at another
+ *                        node
+ */
 static int
 mcp_remote_resume_own(mcp_cluster_t *cluster,
     const mcp_operation_stream_t *stream, uint64_t number,
@@ -231,8 +239,8 @@ mcp_remote_resume_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
 
     stream = &op->spec.stream;
 
-    /* Redis does not have the event: only the owner's node knows whether it
-     * exists */
+    /* Redis does not have the event, but this node has the stream itself: the
+     * caller finds out whether the event exists */
 
     if (rc == MCP_ERR_AHEAD && mcp_replication_has(cluster, stream->id, &info))
     {

@@ -121,8 +121,9 @@ mcp_replication_may_send(mcp_replication_t *repl)
         return 0;
     }
 
-    /* a stream for which a client's request waits may send; any other stream
-     * sends after those in the list */
+    /* a stream may send if it is being flushed, if it was just removed from the
+     * send queue, or if a client's request waits for it; any other stream may
+     * send only if the link has room and the send queue is empty */
 
     if (cluster->at_once || cluster->allowed == repl
         || (repl->ops && cluster->link.n_pending < MCP_LINK_QUERIED)
@@ -137,10 +138,10 @@ mcp_replication_may_send(mcp_replication_t *repl)
 }
 
 
-/* Returns 1 if the first stream in the list may send now. "n" is the number
- * of streams in the list that were allowed to send since the last replies.
- * At least one may send after each reply, even if other commands fill the
- * link. */
+/* Returns 1 if the first stream in the send queue may send now. "n" is the
+ * number of streams that were removed from the send queue since the last
+ * replies. At least one stream may send after each reply, even if other
+ * commands fill the link. */
 static int
 mcp_send_queue_is_first(const mcp_cluster_t *cluster, unsigned n)
 {
@@ -413,7 +414,7 @@ mcp_replication_forgotten(void *data, const mcp_reply_t *reply)
 
 
 /* Sends the command by which Redis removes a freed stream. If this process has
- * sent the stream's end, Redis keeps the stream if it has received that end.
+ * sent the stream's end and Redis has received it, Redis keeps the stream.
  * Returns the values of mcp_link_send(). */
 static int
 mcp_replication_forget(mcp_replication_t *repl)
@@ -438,7 +439,7 @@ mcp_replication_forget(mcp_replication_t *repl)
 
 
 /*
- * Returns 1 if Redis has to remove a freed stream. These are
+ * Returns 1 if Redis has to remove a freed stream. Redis has to remove
  *
  * - a stream of this node that this process has sent to Redis, unless Redis
  *   has replied to the command with the stream's end;
@@ -459,8 +460,9 @@ mcp_replication_is_forgotten(const mcp_replication_t *repl)
 
 
 /* Sends the command that removes a freed stream from Redis, if necessary.
- * Returns MCP_OK if the command was sent, before all later ones, or is not
- * necessary. Without a link, the stream is checked again when there is one. */
+ * Returns MCP_OK if the command was sent, so that it precedes all later
+ * commands, or is not necessary. Otherwise returns MCP_AGAIN: the stream is
+ * checked again later, or when the process is a member again. */
 static int
 mcp_replication_forget_now(mcp_replication_t *repl)
 {
@@ -526,7 +528,7 @@ mcp_replication_check(mcp_replication_t *repl)
     mcp_store_replication_state_t  repl_state;
 
     /* the stream is checked again after the pending reply, or when it is the
-     * first in the list of waiting streams */
+     * first in the send queue */
 
     if (repl->phase >= MCP_REPLICATION_SENT
         || (repl->phase == MCP_REPLICATION_WAIT_ROOM

@@ -7,10 +7,10 @@
  * Redis. A node with a reader of that stream has a mirror of it. The mirror is
  * fed from the queue of its node, to which redis/append.lua and
  * redis/append_events.lua add new events, and by fetching events that the
- * queue did not bring. Entries of a node queue may be lost, so each side also
- * reports its state to Redis from time to time: the replies to the owner
- * contain the reader and its position, and the replies to the reader's node
- * the owner's state.
+ * queue did not bring. Entries of a node queue may be lost, so the owner's node
+ * and the reader's node also report their states to Redis from time to time.
+ * The replies to the owner's node contain the reader and its position, and the
+ * replies to the reader's node contain the owner's state.
  *
  *   mcp_cluster_replication.c     a process's replicated streams and mirrors,
  *                                 the send queue and the replication lag
@@ -56,8 +56,8 @@
 /* Delay before a failed operation is tried again, ms. */
 #define MCP_REPLICATION_LATER  200
 
-/* Number of consecutive replies without the stream of a mirror, after which the
- * mirror is freed because the stream no longer exists. */
+/* After this number of consecutive replies that Redis does not have the stream
+ * of a mirror, the mirror is freed, because the stream no longer exists. */
 #define MCP_REPLICATION_MISSES  3
 
 
@@ -130,14 +130,14 @@ struct mcp_replication_s {
     uint64_t                sent;         /* last event that was sent to the
                                              reader, as last reported to
                                              Redis */
-    uint64_t                fetched;      /* "after" of the last
-                                             redis/resume.lua: that script
-                                             fetched the events after this
-                                             one */
+    uint64_t                fetched;      /* number of the event after which
+                                             the last redis/resume.lua has
+                                             fetched the events */
     uint64_t                requested;    /* last event requested by XRANGE */
-    uint64_t                upto;         /* last event according to
+    uint64_t                upto;         /* number of the stream's last event
+                                             in the last reply of
                                              redis/resume.lua: XRANGE does not
-                                             fetch beyond it */
+                                             fetch beyond this event */
     uint32_t                batch;        /* maximum number of events of one
                                              XRANGE; 0: XRANGE is not used */
     uint32_t                ranges;       /* number of pending replies to
@@ -154,9 +154,9 @@ struct mcp_replication_s {
                                              stream, ms; 0: it has room */
     mcp_store_checkpoint_t  at;           /* state of the stream that was last
                                              sent to Redis */
-    mcp_node_position_t     received;     /* of a dead node's stream: position
-                                             up to which its node had received
-                                             broadcasts */
+    mcp_node_position_t     received;     /* for a dead node's stream: position
+                                             up to which the dead node had
+                                             received broadcasts */
     unsigned topics_received;             /* the cluster's topics_received when
                                              the topics were requested */
     uint64_t                behind;       /* since when Redis has lacked an
@@ -172,9 +172,10 @@ struct mcp_replication_s {
     uint64_t                whole;        /* when the complete state was last
                                              sent, ms; 0: never */
     uint64_t                expires;      /* this field and the next four:
-                                             copies of the stream's values
-                                             when the complete state was
-                                             last sent */
+                                             expires, given, taken, first_seq
+                                             and confirmed_seq of the stream
+                                             when the complete state was last
+                                             sent */
     uint32_t                given;
     uint64_t                taken;
     uint64_t                floor;
@@ -186,29 +187,32 @@ struct mcp_replication_s {
     char                    joined;       /* state for remote joins that was
                                              last sent, see
                                              mcp_coalesce_how() */
-    unsigned                coalesced:1;  /* 1 if Redis has this node as a
-                                             reader for the requests that have
-                                             joined the call at this node */
+    unsigned                coalesced:1;  /* 1 if Redis has recorded that
+                                             requests at this node have joined
+                                             the call */
     uint64_t                node;         /* id that this node had when Redis
                                              last acknowledged the stream; 0:
                                              never */
-    unsigned                claims:1;     /* 1 if a claim was sent to Redis
-                                             that the stream's call is the
-                                             first of equal calls, and Redis
-                                             may grant the claim */
+    unsigned                claims:1;     /* 1 if this process has sent Redis
+                                             the claim that the stream's call is
+                                             the first of equal calls, and no
+                                             reply has granted or denied the
+                                             claim yet */
     unsigned                announced:1;  /* 1 if this process has sent the
                                              stream to Redis, which may have
                                              stored it */
-    unsigned                over:1;       /* 1 if the stream was over when last
-                                             sent, even if the reply is lost */
+    unsigned                over:1;       /* 1 if the stream was over when its
+                                             complete state was last sent, even
+                                             if the reply is lost */
     unsigned                stays:1;      /* 1 if the keys in Redis were
                                              made to last beyond the
                                              stream's time of expiry,
                                              because it has a reader */
-    unsigned                specified:1;  /* 1 if max_wait and session are
-                                             known */
-    unsigned                begin:1;      /* 1 if Redis does not have the
-                                             stream */
+    unsigned                specified:1;  /* 1 if max_wait and session were
+                                             read from the store */
+    unsigned                begin:1;      /* 1 if the next command has to create
+                                             the stream in Redis, or to create
+                                             it anew */
     unsigned                refills:1;    /* 1 if Redis has lost events: "at" is
                                              the last event that Redis still
                                              has */
@@ -217,7 +221,9 @@ struct mcp_replication_s {
                                                 contains no event, and answers
                                                 another node's query for the
                                                 stream's state */
-    unsigned                misses:2;
+    unsigned                misses:2;     /* number of consecutive replies that
+                                             Redis does not have the mirror's
+                                             stream */
     mcp_operation_t        *ops;          /* operations that wait until Redis
                                              has the stream, or one of its
                                              events */
@@ -289,7 +295,8 @@ void mcp_replication_link_up(mcp_cluster_t *cluster);
  * more. */
 void mcp_replication_standalone(mcp_cluster_t *cluster);
 
-/* Hooks of mcp_cluster_operation.h. */
+/* The hooks "replicate", "await_replication" and "changed" of
+ * mcp_cluster_operation.h. */
 void mcp_cluster_replicate(void *data, const mcp_stream_ref_t *ref,
     uint32_t limit);
 int mcp_cluster_replicated(void *data, const mcp_stream_ref_t *ref,
@@ -322,7 +329,8 @@ void mcp_replicator_check(mcp_replication_t *repl,
 
 /* Handles the reply for one stream from redis/append.lua,
  * redis/append_events.lua or redis/keep.lua. "data" is the replication. "reply"
- * is NULL if the link was lost before the reply. */
+ * is NULL if the link was lost before the reply, or if the whole command
+ * redis/keep.lua has failed. */
 void mcp_replicator_done(void *data, const mcp_reply_t *reply);
 
 /* Sends WAIT to Redis, if acknowledgements of its replicas are configured,
@@ -348,9 +356,10 @@ void mcp_mirror_note_fetch(mcp_replication_t *repl, int rc, int has_none);
 /* Continues the fetching of events if it was paused. */
 void mcp_mirror_continue(mcp_replication_t *repl);
 
-/* Adds the events of a reply from item "i" on to a mirror; the first one has
- * the number "seq". Returns the values of mcp_store_mirror_append(), but
- * MCP_OK instead of MCP_DONE, or MCP_ERR_SYNTAX. */
+/* Adds the events in a reply to a mirror. They begin with item "i" of the
+ * reply, and the first event has the number "seq". Returns MCP_ERR_SYNTAX if an
+ * event is invalid, otherwise the values of mcp_store_mirror_append(), but
+ * MCP_OK instead of MCP_DONE. */
 int mcp_mirror_feed(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_reply_t *reply,
     size_t i, uint64_t seq);
@@ -414,7 +423,8 @@ void mcp_topic_free_all(mcp_cluster_t *cluster);
 
 /* --- mcp_cluster_token.c --- */
 
-/* Sends the SET of a token until Redis acknowledges it. */
+/* Sends the operation SET for a resume token, and repeats it until Redis
+ * replies or the token expires. */
 void mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec);
 
 /* Sends the updates of tokens again that Redis has not acknowledged. */
@@ -432,11 +442,13 @@ void mcp_cluster_node_queue(mcp_cluster_t *cluster, const mcp_reply_t *fields);
 
 /* --- mcp_cluster_codec.c --- */
 
+/* Maximum lengths of the texts that the functions below write, bytes. */
 #define MCP_CODEC_STATE_MAX  88
 #define MCP_CODEC_ANSWERS_MAX 24
 #define MCP_CODEC_TASK_MAX   84
 
-/* The task fields of a stream; expires is 0 if it is not a task. */
+/* The task fields of a stream, as in mcp_store_replication_state_t. "expires"
+ * is 0 if the stream is not a task. */
 typedef struct {
     uint64_t  expires;
     uint64_t  kept;
@@ -469,7 +481,7 @@ void mcp_codec_decode_joined(mcp_str_t joined, uint64_t sent,
 
 /* mcp_codec_encode_spec() appends the constant values of a stream to buf.
  * mcp_codec_decode_spec() parses them into a spec whose strings point into
- * "text". */
+ * "text", and returns MCP_OK or MCP_ERR_SYNTAX. */
 void mcp_codec_encode_spec(mcp_buf_t *buf, const mcp_stream_spec_t *spec);
 int mcp_codec_decode_spec(const mcp_mem_t *mem, mcp_str_t text,
     mcp_stream_spec_t *spec);
@@ -496,9 +508,10 @@ char mcp_coalesce_how(const mcp_store_replication_state_t *repl_state);
 int mcp_coalesce_is_due(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
-/* Lets the requests that wait for this stream join the stream that the reply
- * "TAKEN" names. They are answered MCP_ERR_EXISTS when that stream or its
- * mirror is at this node, or with the error that prevents this. */
+/* Lets the requests that wait for this stream join the other stream, which the
+ * reply "TAKEN" names. They get the result MCP_ERR_EXISTS when the other stream
+ * or its mirror is at this node, or an error if that is not possible. If no
+ * request waits, frees this stream. */
 void mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply);
 
 /* Returns 1 if the requests that wait for this stream have to join another

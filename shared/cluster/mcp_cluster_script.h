@@ -11,7 +11,7 @@
 #include "mcp.h"
 
 
-/* Hex digits of the SHA-1 by which Redis finds a script. */
+/* Number of hex digits of the SHA-1 by which Redis finds a script. */
 #define MCP_SCRIPT_ID_LEN  40
 
 
@@ -31,7 +31,8 @@ typedef enum {
     MCP_SCRIPT_CLIENT_INPUT,   /* passes a client's answers to a call */
     MCP_SCRIPT_TOPIC,          /* changes a session's subscriptions */
     MCP_SCRIPT_QUOTA,          /* counts the calls of a session */
-    MCP_SCRIPT_TOKEN,          /* consumes a resume token that is valid once */
+    MCP_SCRIPT_TOKEN,          /* records the use of a resume token that is
+                                  valid once */
     MCP_SCRIPT_TAKEOVER,       /* assigns the streams of a dead node */
     MCP_SCRIPT_JOIN,           /* adds a node to those where requests have
                                   joined a call */

@@ -4,15 +4,15 @@
  * Take-over of the streams of dead nodes.
  *
  * Redis counts the heartbeats of each node. The leader of a node declares
- * another node dead if its count has not changed for that node's own timeout,
- * and at several consecutive checks, while the leader's own link was up all
- * the time. So neither Redis's clock nor an outage of Redis causes a node to
- * be declared dead.
+ * another node dead if the other node's count has not changed for the other
+ * node's own timeout and at several consecutive checks, and the leader's link
+ * was up all that time. So neither Redis's clock nor an outage of Redis causes
+ * a node to be declared dead.
  *
  * The leader then takes the streams over: it fetches the stored events of each
- * stream and becomes its owner. The call's backend request is lost, so its
- * client gets an error, after all earlier events (mcp_worker_adopt(), as for a
- * dead process).
+ * stream and becomes its owner. The backend request of the stream's call is
+ * lost, so the client gets an error, after all earlier events
+ * (mcp_worker_adopt(), as for a dead process).
  *
  * The leader may die before it has taken over all streams that were assigned
  * to its node, or the reply that contains them may be lost. So every leader
@@ -106,7 +106,7 @@ mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
         return;
     }
 
-    /* doubled: the owner may keep as many sent events as unsent ones */
+    /* doubled, because the limits apply to sent and to unsent events alone */
 
     spec.max_events = spec.max_events > UINT32_MAX / 2
                       ? UINT32_MAX : 2 * spec.max_events;

@@ -2,9 +2,9 @@
 
 /*
  * Resume tokens that are valid for one call: Redis records which node has used
- * a token. The update that names the stream of the token's call is sent to
- * Redis until Redis acknowledges it; otherwise the token would be valid again
- * after the death of this node.
+ * a token. The update that names the stream of the token's call is repeated
+ * until Redis replies or the token expires, because without the update the
+ * token would be valid again after the death of this node.
  */
 
 
@@ -78,8 +78,7 @@ mcp_token_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
         op->value = (uint32_t) mcp_reply_number(mcp_reply_item(reply, 1));
     }
 
-    /* this node was declared dead, and this process has not received that
-     * yet */
+    /* this node was declared dead, which this process has not detected yet */
 
     if (mcp_reply_is(mcp_reply_item(reply, 0), "FENCED")) {
         mcp_cluster_self_check(cluster);
@@ -144,8 +143,8 @@ mcp_token_update_send(mcp_token_update_t *update)
 
     } else if (cluster->state == MCP_CLUSTER_MEMBER) {
 
-        /* replicate the stream first, so that other nodes find it when they
-         * get its number */
+        /* replicate the stream first, so that other nodes find the stream when
+         * they get the value that identifies it */
 
         mcp_replication_flush(cluster, update->spec.token.stream);
         update->sending = mcp_token_run(cluster, &update->spec,

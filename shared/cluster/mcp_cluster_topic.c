@@ -12,7 +12,7 @@
 /* Maximum number of broadcasts in one reply to XRANGE. */
 #define MCP_TOPIC_REPLAY_COUNT  "128"
 
-/* Length of "(ms-n". */
+/* Maximum length of "(ms-n". */
 #define MCP_TOPIC_POSITION_MAX  43
 
 
@@ -22,8 +22,10 @@ struct mcp_replay_s {
                                           can be queried again */
     mcp_cluster_t       *cluster;
     mcp_stream_ref_t     ref;
-    mcp_node_position_t  at;
-    mcp_node_position_t  end;
+    mcp_node_position_t  at;           /* position of the last broadcast that
+                                          was replayed */
+    mcp_node_position_t  end;          /* position of the last broadcast to
+                                          replay */
 };
 
 
@@ -73,9 +75,9 @@ mcp_topic_promote(mcp_replication_t *repl, const mcp_reply_t *reply)
 }
 
 
-/* Handles the reply to SMEMBERS. A broadcast about topics that was received
- * since the command may be newer than the reply and must not be undone, so the
- * topics are then requested again. */
+/* Handles the reply to SMEMBERS. If a broadcast about topics was received since
+ * the command was sent, the broadcast may be newer than the reply and must not
+ * be undone, so the topics are requested again. */
 static void
 mcp_topic_fetched(void *data, const mcp_reply_t *reply)
 {

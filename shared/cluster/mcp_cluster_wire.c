@@ -306,7 +306,7 @@ mcp_wire_free(mcp_wire_t *wire)
 int
 mcp_wire_feed(mcp_wire_t *wire, const char *data, size_t len)
 {
-    /* after an error no input is accepted; mcp_wire_next() reports it */
+    /* after an error, input is ignored; mcp_wire_next() reports the error */
 
     if (wire->reader->err || len == 0) {
         return MCP_OK;

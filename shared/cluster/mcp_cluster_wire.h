@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Redis's protocol, RESP version 2. This module writes commands; hiredis
- * parses replies. A reader needs a bounded amount of memory for any input, and
- * all replies have the form that is declared here. */
+ * parses replies. A reader of replies needs a bounded amount of memory for any
+ * input, and all replies have the form that is declared here. */
 
 
 #ifndef MCP_CLUSTER_WIRE_H_INCLUDED
@@ -55,7 +55,8 @@ void mcp_wire_free(mcp_wire_t *wire);
 int mcp_wire_feed(mcp_wire_t *wire, const char *data, size_t len);
 
 /*
- * Sets *reply to the next reply, which is valid until the next call.
+ * Sets *reply to the next reply, which is valid until the next call of this
+ * function.
  *
  * Returns MCP_OK, or
  *   MCP_AGAIN       the reply is not complete yet

@@ -17,8 +17,8 @@
 /* The calls of a tool that equal requests may join. */
 typedef enum {
     MCP_JOIN_NOT = 0,
-    MCP_JOIN_KEY,              /* requests with a key join calls with the same
-                                  key */
+    MCP_JOIN_KEY,              /* requests with a key join calls of the same
+                                  caller with the same key */
     MCP_JOIN_ARGUMENTS         /* in addition, requests without a key join calls
                                   of the same caller with the same arguments */
 } mcp_join_e;
@@ -34,19 +34,24 @@ typedef enum {
 } mcp_task_policy_e;
 
 
-/* The limits themselves. Times are in ms; 0 if there is no such limit. */
+/* The limits of a call. Times are in ms. */
 typedef struct {
-    uint64_t  max_wait;        /* how long a stream is kept without a reader */
+    uint64_t  max_wait;        /* how long a stream is kept without a reader;
+                                  0: the call cannot be resumed */
     uint64_t  min_wait;        /* how long clients are asked to wait before
-                                  they resume or poll ("minWait") */
-    uint64_t  stream_after;
-    uint64_t  close_after;
+                                  they resume or poll ("minWait"); 0: they are
+                                  not asked */
+    uint64_t  stream_after;    /* age at which a call without a response becomes
+                                  durable; 0: at once */
+    uint64_t  close_after;     /* time after which the server closes the
+                                  connection of an active call; 0: never */
     uint64_t  task_after;      /* with MCP_TASK_AUTO: age of a call that
                                   becomes a task */
     uint64_t  resume_after;    /* time after which a request gets an interim
-                                  response with a resume token */
-    uint64_t  stream_buffer;
-    uint64_t  max_events;      /* at most UINT32_MAX */
+                                  response with a resume token; 0: never */
+    uint64_t  stream_buffer;   /* maximum number of bytes of unsent events */
+    uint64_t  max_events;      /* maximum number of unsent events, at most
+                                  UINT32_MAX */
     uint64_t  cache_ttl;       /* how long clients may cache a resource */
     uint64_t  cache_public;    /* 1: the cached result is valid for all
                                   callers */
@@ -59,8 +64,8 @@ typedef struct {
 
 /* The limits that an item of the catalog has. */
 typedef struct {
-    unsigned      set;         /* a bit for each key of the item that is
-                                  present */
+    unsigned      set;         /* a bit for each key that the item has, in the
+                                  order of mcp_policy_keys */
     unsigned      has_task:1;  /* 1: the item has "x-mcp-task" */
     mcp_policy_t  value;
 } mcp_policy_rule_t;
@@ -76,7 +81,8 @@ typedef struct {
  * "required", or a number of seconds, which is "auto" after this time).
  *
  * Returns MCP_OK, or
- *   MCP_ERR_CONFIG  *error, a static string, is the text after the key's name
+ *   MCP_ERR_CONFIG  *error is a static text, which the caller appends to the
+ *                   key's name in an error message
  */
 int mcp_policy_read(mcp_policy_rule_t *rule, mcp_list_e kind, mcp_str_t key,
     const mcp_json_value_t *value, const char **error);

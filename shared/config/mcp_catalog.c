@@ -303,7 +303,8 @@ mcp_catalog_cursor_make(const mcp_catalog_t *catalog, mcp_list_e kind,
 
 
 /*
- * Returns 1 if the cursor is equal to the one that this catalog makes for its
+ * Reads a client's cursor and sets *pos to its position. Returns
+ * MCP_ERR_NOT_FOUND if this catalog does not make the same cursor for that
  * position.
  */
 static int

@@ -68,8 +68,9 @@ typedef struct {
     unsigned   outputs:1;      /* 1: some tool has an outputSchema */
     unsigned   joins:1;        /* 1: calls of some item can be joined */
     unsigned   scoped:1;       /* 1: some item needs a scope */
-    unsigned   tasks:1;        /* 1: the catalog makes calls of some tool tasks,
-                                  even if mcp_task_after is off */
+    unsigned   tasks:1;        /* 1: calls of some tool can become tasks because
+                                  of its "x-mcp-task", even if mcp_task_after
+                                  is off */
     uint64_t   stream_after;   /* longest stream_after of an item, ms; 0: no
                                   item has one */
 } mcp_catalog_info_t;
@@ -88,8 +89,8 @@ mcp_str_t mcp_catalog_find(const mcp_catalog_t *catalog,
 /* Returns the number of items of all kinds. */
 size_t mcp_catalog_items(const mcp_catalog_t *catalog);
 
-/* Returns the key of the item with a number (0 is the first of all kinds), and
- * sets *kind. */
+/* Returns the key of an item and sets *kind. The items of all kinds are
+ * numbered together, from 0. */
 mcp_str_t mcp_catalog_key(const mcp_catalog_t *catalog, size_t number,
     mcp_list_e *kind);
 
@@ -103,8 +104,8 @@ mcp_str_t mcp_catalog_key(const mcp_catalog_t *catalog, size_t number,
 int mcp_catalog_number(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_str_t key, size_t *number);
 
-/* Returns 1 if the tool has an outputSchema, which requires that its results
- * have structuredContent. */
+/* Returns 1 if the tool has an outputSchema: its results must then have
+ * structuredContent. */
 int mcp_catalog_has_output(const mcp_catalog_t *catalog, mcp_str_t tool);
 
 /* Returns the scopes that callers of the item need, separated by spaces; empty
@@ -121,7 +122,8 @@ mcp_str_t mcp_catalog_scope(const mcp_catalog_t *catalog, mcp_list_e kind,
 int mcp_catalog_template(const mcp_catalog_t *catalog, mcp_str_t uri,
     uint32_t *i, mcp_str_t *text, mcp_str_t *scope);
 
-/* Returns 1 and sets *scope if the file has a template with this text. */
+/* Returns 1 and sets *scope, the scopes that its callers need, if the file has
+ * a template with this text. */
 int mcp_catalog_has_template(const mcp_catalog_t *catalog, mcp_str_t text,
     mcp_str_t *scope);
 
@@ -163,7 +165,8 @@ const mcp_catalog_header_t *mcp_catalog_headers(const mcp_catalog_t *catalog,
 
 /*
  * Reads the headers of a tool that is not part of a catalog. schema is its
- * inputSchema, of any type. *headers, *n headers in the arena, may be none.
+ * inputSchema, of any type. Sets *headers to an array in the arena, and *n to
+ * the number of headers, which may be 0.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG  an annotation violates a rule
@@ -173,9 +176,10 @@ int mcp_catalog_headers_of(mcp_arena_t *arena, const mcp_json_value_t *schema,
     const mcp_catalog_header_t **headers, size_t *n);
 
 /*
- * Returns the first header that a server drops from requests, and sets *line
- * to its line in the file; NULL if the server drops none. drops() is called
- * for each name and returns 1 if the server drops a header with this name.
+ * Returns the first header of the catalog's tools that the web server drops
+ * from requests, and sets *line to its line in the file; NULL if the server
+ * drops none. drops() is called with the name of each header, without
+ * "Mcp-Param-", and returns 1 if the server drops this header.
  */
 const mcp_catalog_header_t *mcp_catalog_header_dropped(
     const mcp_catalog_t *catalog, int (*drops)(void *ctx, mcp_str_t name),

@@ -71,8 +71,8 @@ static int mcp_catalog_walk(mcp_catalog_walk_t *w,
     const mcp_json_value_t *schema);
 
 
-/* Sets *out to the unescaped text of a raw string, which lasts as long as the
- * arena. Returns MCP_OK or MCP_ERR_MEMORY. */
+/* Sets *out to the unescaped text of a raw string. *out is valid as long as the
+ * catalog's arena. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_catalog_keep(mcp_catalog_walk_t *w, mcp_str_t raw, mcp_str_t *out)
 {
@@ -264,7 +264,8 @@ mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
 }
 
 
-/* Walks the schemas in an object or an array. */
+/* Walks the schemas in an object or an array. If properties is 1, the keys of
+ * the object are the names of properties. */
 static int
 mcp_catalog_walk_each(mcp_catalog_walk_t *w, const mcp_json_value_t *schemas,
     int properties)

@@ -137,8 +137,8 @@ int mcp_catalog_error(mcp_catalog_reader_t *r, const char *at,
     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /*
- * Writes an error about a key of the file, which is shortened and escaped for
- * a log. Returns MCP_ERR_CONFIG.
+ * Writes an error about a key of the file. Shortens and escapes the key for the
+ * log. Returns MCP_ERR_CONFIG.
  */
 int mcp_catalog_error_key(mcp_catalog_reader_t *r, const char *at,
     const char *problem, mcp_str_t key);
@@ -151,8 +151,9 @@ int mcp_catalog_error_key(mcp_catalog_reader_t *r, const char *at,
 int mcp_catalog_check_type(mcp_catalog_reader_t *r,
     const mcp_json_value_t *value, mcp_str_t key, mcp_json_type_e type);
 
-/* Writes the error unless each value of the array, which may be absent, is an
- * object with a string of this key. Returns MCP_OK or MCP_ERR_CONFIG. */
+/* Writes the error unless each element of the array is an object whose member
+ * "key" is a string. The array may be absent. Returns MCP_OK or
+ * MCP_ERR_CONFIG. */
 int mcp_catalog_check_each(mcp_catalog_reader_t *r,
     const mcp_json_value_t *array, mcp_str_t key, const char *error);
 

@@ -516,7 +516,7 @@ mcp_catalog_compile(mcp_catalog_reader_t *r, mcp_catalog_item_t *item,
 }
 
 
-/* Reads the item's key, its inputSchema and its arguments. */
+/* Sets *key to the item's key, and checks its inputSchema and its arguments. */
 static int
 mcp_catalog_check(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *members, mcp_str_t *key)

@@ -582,7 +582,9 @@ mcp_cluster_set_name(mcp_cluster_setup_t *setup, mcp_str_t *member,
 }
 
 
-/* Sets *file to the name of the file that contains the password *member. */
+/* Handles a parameter that names a password file. Sets *file to the name. The
+ * caller reads the file, and mcp_cluster_setup_password() copies the password
+ * into *member. */
 static int
 mcp_cluster_set_password_file(mcp_cluster_setup_t *setup, mcp_str_t *member,
     mcp_str_t value, mcp_str_t *file, char *error)

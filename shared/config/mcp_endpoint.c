@@ -43,7 +43,8 @@ mcp_endpoint_describer(const mcp_endpoint_t *endpoint)
 }
 
 
-/* Returns the description if it is known, otherwise NULL. */
+/* Returns the description of the MCP server that is the default backend; NULL
+ * if the endpoint needs none, or the server has not sent one yet. */
 static const mcp_upstream_about_t *
 mcp_endpoint_about(const mcp_endpoint_t *endpoint)
 {
@@ -447,12 +448,12 @@ mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
 
 
 /*
- * Among the added members are the lifetime of the result in caches, and whether
- * a cached result is valid for all callers. Lists and server/discover from the
- * configuration are valid for all callers if callers are not authenticated. A
- * result of a backend is so if the catalog or the backend declares it. If
- * access rules or scopes hide items from some callers, no result is valid for
- * all callers.
+ * The members that are added to a result include its lifetime in caches, and
+ * whether a cached result is valid for all callers. Lists and server/discover
+ * from the configuration are valid for all callers if callers are not
+ * authenticated. A result of a backend is valid for all callers if the catalog
+ * or the backend declares it. If access rules or scopes hide items from some
+ * callers, no result is valid for all callers.
  */
 const mcp_result_t *
 mcp_endpoint_result(const mcp_endpoint_t *endpoint,

@@ -169,8 +169,8 @@ mcp_forward_skips(const mcp_endpoint_t *endpoint, mcp_str_t name)
     size_t              i;
     const char  *const *names;
 
-    /* most clients send few headers that are to be forwarded, so the frequent
-     * ones are compared first */
+    /* most headers of a usual request are not forwarded and are in the table,
+     * so the table is searched before the other checks */
 
     if (name.len < MCP_FORWARD_LENGTH) {
         names = mcp_forward_skipped[name.len];

@@ -6,9 +6,9 @@
 
 
 typedef struct {
-    mcp_str_t  before;         /* prefix of patterns that apply only to items of
-                                  these kinds */
-    unsigned   kinds;
+    mcp_str_t  before;         /* beginning of patterns that apply only to items
+                                  of "kinds" */
+    unsigned   kinds;          /* bits of mcp_list_e */
 } mcp_allow_kind_t;
 
 static const mcp_allow_kind_t  mcp_allow_kinds[] = {

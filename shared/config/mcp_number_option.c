@@ -317,7 +317,8 @@ static const struct {
     (sizeof(mcp_option_words) / sizeof(mcp_option_words[0]))
 
 
-/* Reads a keyword. Returns MCP_OK, or MCP_DONE if text is none. */
+/* Reads a keyword. Returns MCP_OK, or MCP_DONE if text is not a keyword of the
+ * option. */
 static int
 mcp_option_word(const mcp_option_t *option, mcp_str_t text, uint64_t *value)
 {

@@ -96,8 +96,8 @@ mcp_setup_add_target(mcp_setup_t *setup, mcp_str_t target)
 
 
 /*
- * Appends to the endpoint's n routes those routes of the setup that have exact
- * names if exact is 1, or the others if exact is 0. Returns the new number of
+ * Appends routes of the setup to the endpoint's n routes: those with exact
+ * names if exact is 1, all others if exact is 0. Returns the new number of
  * routes.
  */
 static size_t
@@ -314,9 +314,9 @@ mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size)
     mcp_options_apply(&setup->options, &endpoint);
     mcp_setup_fit(setup, size, &endpoint);
 
-    /* a stream takes up to twice stream_buffer, half of the zone here, because
-     * it may also keep stream_buffer bytes of events that were sent:
-     * mcp_store_append() */
+    /* a stream takes up to twice stream_buffer, because it may also keep
+     * stream_buffer bytes of events that were sent (mcp_store_append()): with a
+     * quarter of the zone as stream_buffer, it takes half of the zone */
 
     return endpoint.stream_buffer >= size / 4;
 }

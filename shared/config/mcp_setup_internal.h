@@ -99,8 +99,9 @@ struct mcp_setup_s {
     mcp_options_t          options;
     uint64_t               own;        /* bits of the options that the
                                           section itself sets */
-    uint32_t               own_others; /* bits of its other directives, from
-                                          MCP_OPTION_COUNT on */
+    uint32_t               own_others; /* bits of the other directives that the
+                                          section itself sets; bit 0 is number
+                                          MCP_OPTION_COUNT */
     unsigned               is_backend:1;       /* 1: mcp_backend or mcp_route
                                                   names the section */
     unsigned               is_described:1;     /* 1: mcp_backend of a section

@@ -327,8 +327,8 @@ mcp_setup_lacks_batches(const mcp_setup_t *setup)
 
 
 /*
- * Returns the time of an option after which it applies to a call, ms, or 0 if
- * it never does.
+ * Returns the age of a call at which the option takes effect, ms. 0 is "off",
+ * but for MCP_OPTION_STREAM_AFTER it is "at once".
  */
 static uint64_t
 mcp_setup_after(const mcp_endpoint_t *endpoint, unsigned option)

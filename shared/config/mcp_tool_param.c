@@ -5,13 +5,13 @@
 #include "http/mcp_header_value.h"
 
 
-/* The names that the paths of some headers have at index "level", so that a key
- * is compared with few names. */
+/* A hash table of the names at index "level" of some headers' paths, so that a
+ * key is compared with few names. */
 typedef struct {
     size_t    level;
-    uint64_t  headers[64];             /* a bit for each header, at the index
-                                          that is the last six bits of the
-                                          name's hash */
+    uint64_t  headers[64];             /* a bit for each header; the index is
+                                          the hash of the header's name at this
+                                          level, modulo 64 */
 } mcp_tool_params_names_t;
 
 
@@ -153,8 +153,8 @@ mcp_tool_param_name(mcp_arena_t *arena, const mcp_catalog_header_t *header,
 }
 
 
-/* Writes the value of a header, see mcp_header_value_write(). A string that is
- * too long is not copied. */
+/* Writes the value of a header. Returns the values of mcp_header_value_write(),
+ * or MCP_ERR_LIMIT for a string that is too long, without copying it. */
 static int
 mcp_tool_params_value(mcp_arena_t *arena, const mcp_json_value_t *argument,
     mcp_str_t *value)

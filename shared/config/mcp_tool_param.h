@@ -27,9 +27,9 @@ typedef struct {
     const mcp_catalog_header_t  *headers;
     size_t                       n;
     mcp_json_value_t             values[MCP_CATALOG_HEADERS_MAX];
-    uint64_t                     ambiguous;    /* a bit for each header whose
-                                                  argument parsers may read
-                                                  differently */
+    uint64_t                     ambiguous;    /* bit i: JSON parsers may differ
+                                                  about the value of argument
+                                                  i */
 } mcp_tool_params_t;
 
 _Static_assert(MCP_CATALOG_HEADERS_MAX <= 64, "one bit for each header");

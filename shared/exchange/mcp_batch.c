@@ -240,8 +240,8 @@ mcp_batch_answer(mcp_exchange_t *x)
                                 mcp_null_str);
     }
 
-    /* notifications and responses are handled before the requests: if there is
-     * no room for them, no call may be started */
+    /* notifications and responses are handled before the requests: if handling
+     * them fails, no call may be started */
 
     if (mcp_dispatch_one_way(x, batch->msgs, batch->n, &fault) == MCP_AGAIN) {
         return MCP_AGAIN;

@@ -95,9 +95,10 @@ mcp_describe_ask(mcp_exchange_t *x, mcp_upstream_e upstream)
 }
 
 
-/* Returns 1 if a description has to be requested now: there is no recent one,
- * and no request has failed a moment ago. If an older description can be used,
- * it is requested only if no other request for it is running. */
+/* Returns 1 if this exchange has to request a description: there is no recent
+ * one, the exchange has not requested one before, and no request has failed in
+ * the last MCP_DESCRIBE_RETRY. If there is an older description, returns 1 only
+ * if no other request for one is pending. */
 static int
 mcp_describe_due(const mcp_exchange_t *x, const mcp_upstream_about_t *about,
     const mcp_target_t *target, uint64_t now)

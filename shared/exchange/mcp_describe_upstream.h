@@ -2,8 +2,8 @@
 
 /*
  * initialize and server/discover at an endpoint without a catalog whose backend
- * is an MCP server: the response contains the server's description of itself,
- * which is requested first unless it is recent.
+ * is an MCP server. The response contains that server's description of itself,
+ * which is requested first unless a recent one is stored.
  */
 
 
@@ -16,11 +16,12 @@
 
 /*
  * Calls respond() if the endpoint needs no description or has a recent one.
- * Otherwise requests a description, and calls respond() after the server's
- * response. If the server fails, the last description is used for
- * mcp_upstream_stale; after that, the client gets 503.
+ * Otherwise requests a description and calls respond() after the server's
+ * response, unless a request has just failed, or a request of another client is
+ * renewing the last description. While there is no new description, the last
+ * one is used for mcp_upstream_stale; after that, the client gets 503.
  *
- * respond() returns the values of mcp_exchange_body(). Returns its value, or
+ * Returns the values of mcp_exchange_body(), as respond() does:
  *   MCP_AGAIN       a description is requested; respond() is called later
  *   MCP_ERR_MEMORY
  */

@@ -168,8 +168,8 @@ mcp_dispatch_opens(const mcp_exchange_t *x, const mcp_method_t *method)
         return NULL;
     }
 
-    /* of the notifications, only stream/resume has a stream as its response,
-     * because it was a notification in one draft */
+    /* stream/resume is the only notification with a stream as its response: it
+     * was a notification in one draft */
 
     if (!method->opens
         || (x->msg->kind == MCP_RPC_NOTIFICATION

@@ -83,8 +83,8 @@ mcp_exchange_method(mcp_str_t method)
 }
 
 
-/* Sets the requested host: that of the request's target if it has one,
- * otherwise that of the Host header. */
+/* Sets the requested host: the host in the request's target if there is one,
+ * otherwise the Host header. */
 static void
 mcp_exchange_read_target(mcp_exchange_t *x, const mcp_head_t *head,
     mcp_exchange_lines_t *h)
@@ -384,8 +384,8 @@ mcp_exchange_admit(const mcp_exchange_t *x, const mcp_head_t *head)
         return MCP_FAULT_FORBIDDEN;
     }
 
-    /* the clocks of this node and of Redis differ too much, so that other
-     * nodes would misinterpret the times in signed tokens */
+    /* MCP_ERR_DENIED: the clocks of this node and of Redis differ so much that
+     * other nodes would misinterpret the times in signed tokens */
 
     return x->head.method != MCP_HTTP_OPTIONS
            && mcp_operation_clock(x->worker) == MCP_ERR_DENIED

@@ -17,7 +17,9 @@
  *   mcp_listen_filter.c      the filter of subscriptions/listen
  *   mcp_listen_task.c        subscriptions to tasks
  *   mcp_permission.c         access of callers to items
+ *   mcp_retry_with_answers.c answers for a call that is still running
  *   mcp_routing_decision.c   which requests a backend answers
+ *   mcp_stateless.c          checks for revisions without sessions
  *   mcp_task.c               tasks from their clients' point of view
  *   mcp_publish.c            the publish endpoint
  */
@@ -40,15 +42,18 @@ typedef enum {
 } mcp_routing_e;
 
 
+/* The details of a routing decision. */
 typedef struct {
-    mcp_fault_e          fault;
-    mcp_str_t            detail;
+    mcp_fault_e          fault;        /* for MCP_ROUTING_FAULT */
+    mcp_str_t            detail;       /* detail for the fault's text; or
+                                          empty */
     mcp_str_t            data;         /* error.data, raw JSON; or empty */
     const mcp_method_t  *method;
     mcp_str_t            name;         /* name of the call, for routes and
                                           variables; a URI in normal form */
     mcp_str_t            raw_uri;      /* the URI as the client wrote it */
-    unsigned             target;
+    unsigned             target;       /* index of the backend in the endpoint's
+                                          targets, or MCP_NO_TARGET */
 } mcp_routing_t;
 
 
@@ -105,8 +110,8 @@ int mcp_dispatch_token_usable(const mcp_rpc_t *msg);
 
 /*
  * Handles the notifications and responses among n messages of one POST. They
- * get no response, except a fault if there is no room for them
- * (basic/transports, "Sending Messages to the Server").
+ * get no response, except a fault if they cannot be stored or cannot be sent to
+ * their call's node (basic/transports, "Sending Messages to the Server").
  *
  * Returns MCP_OK and *fault, which may be MCP_FAULT_NONE; or, in an entry
  * function of mcp_operation_now(),
@@ -147,6 +152,7 @@ int mcp_initialize(mcp_exchange_t *x);
 mcp_routing_e mcp_routing_decide(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_routing_t *v, mcp_buf_t *out);
 
+/* Sets the fault of a routing decision. Returns MCP_ROUTING_FAULT. */
 mcp_routing_e mcp_routing_fault(mcp_routing_t *v, mcp_fault_e fault,
     mcp_str_t detail);
 

@@ -78,7 +78,7 @@ mcp_exchange_param_read(mcp_exchange_t *x, const mcp_head_t *head)
 
 
 /* Returns 1 if an argument has the type of its property, or is null or absent.
- * A value of another type cannot be written to a header, so that a rule of the
+ * A value of another type cannot be written to a header, so a rule of the
  * operator about the header would not apply to it. */
 static int
 mcp_exchange_param_fits(mcp_catalog_type_e type,

@@ -11,11 +11,12 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Checks the request's MCP-Protocol-Version header. */
+/* Checks the request's MCP-Protocol-Version header. Returns its fault, or
+ * MCP_FAULT_NONE. */
 mcp_fault_e mcp_exchange_check_revision(const mcp_exchange_t *x);
 
 /* Checks the session of the request and then its MCP-Protocol-Version header,
- * and sets x->client. */
+ * and sets x->client. Returns the first fault, or MCP_FAULT_NONE. */
 mcp_fault_e mcp_exchange_check_session(mcp_exchange_t *x);
 
 /* Adds to x->client the capabilities that the endpoint assumes for all its

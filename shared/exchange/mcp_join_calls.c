@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Joining equal calls of tools with "x-mcp-join" in the catalog. Calls are
- * equal if they have the same key; or if one caller makes them with the same
- * arguments, and the connection of the first call's client was lost. A joined
- * request reads the stream of the call in addition to the stream's consumer. It
- * gets the remaining events, and the response with its own id.
+ * Joining equal calls of tools with "x-mcp-join" in the catalog. Calls of a
+ * tool are equal if one caller makes them with the same key; or with the same
+ * arguments, after the connection of the first call's client was lost. All
+ * clients without a principal count as one caller, and can join by a key only.
+ * A joined request reads the stream of the call in addition to the stream's
+ * consumer. It gets the remaining events, and the response with its own id.
  *
  * Without a key, a request may join a call only if the call's client has not
  * got the response. While that client's connection seems to be alive, it is
@@ -27,8 +28,8 @@
 
 /* --- keys of equal calls --- */
 
-/* Equal calls have the same digest, which is computed from the tool and from
- * the key or the arguments. */
+/* Equal calls have the same digest, which is computed from the endpoint, the
+ * principal, the revision, the tool, and the key or the arguments. */
 
 /* Maximum length of a client's "idempotencyKey", bytes. */
 #define MCP_JOIN_KEY_MAX  255
@@ -60,8 +61,8 @@ mcp_join_key_ok(const mcp_json_value_t *value)
 
 
 /* Finds the client's key, which may be in _meta, in the parameters, or in
- * both; it is empty if there is none. Returns 0 if the key is invalid, or the
- * two differ. */
+ * both; it is empty if there is none. Returns 1, or 0 if a key is invalid or
+ * the two keys differ. */
 static int
 mcp_join_read_key(const mcp_rpc_t *msg, mcp_str_t *key)
 {
@@ -140,12 +141,12 @@ mcp_join_endpoint(const mcp_exchange_t *x)
 
 
 /*
- * Computes the digests in *join. Both kinds depend on the revision, because
- * results differ by revision. A digest by arguments also depends on the kinds
- * of questions that the client accepts, because a joined request gets the
- * questions of the call. A digest by key does not, because the key promises
- * that the tool is executed once. Returns MCP_OK, or an error of
- * mcp_digest_params() or mcp_digest().
+ * Computes the digests in *join. Calls are found by join->digest, a digest by
+ * key or by arguments. It depends on the revision, because results differ by
+ * revision. A digest by arguments also depends on the kinds of questions that
+ * the client accepts, because a joined request gets the questions of the call.
+ * A digest by key does not, because the key promises that the tool is executed
+ * once. Returns MCP_OK, or an error of mcp_digest_params() or mcp_digest().
  */
 static int
 mcp_join_digest(mcp_exchange_t *x, const mcp_routing_t *v, mcp_str_t key,
@@ -234,10 +235,10 @@ mcp_join_request(mcp_exchange_t *x, const mcp_routing_t *v, mcp_join_t *join)
 /*
  * Maximum number of attempts to register a request's call in the cluster as the
  * first of equal calls. An attempt fails if another node has registered its
- * call first, but the request cannot join it: because it has ended by then, or
- * because another request of this node is registering a call, which is found
- * instead. If many requests arrive at once, one of them succeeds in each
- * attempt.
+ * call first, but the request cannot join that call: that call has ended by
+ * then; or the request finds, instead of that call, one that another request of
+ * this node is registering. If many requests arrive at once, one of them
+ * succeeds in each attempt.
  */
 #define MCP_JOIN_CLAIMS   256
 
@@ -363,8 +364,8 @@ mcp_join_joined(mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* Responds with a CreateTaskResult for a call that is a task, as the call's own
- * client has got it. Returns the values of mcp_exchange_body(). */
+/* Responds with a CreateTaskResult for a call that is a task; the call's own
+ * client has got one, too. Returns the values of mcp_exchange_body(). */
 static int
 mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -669,9 +670,9 @@ mcp_join_lookup(mcp_exchange_t *x)
 
         if (mcp_join_is_open(x, &info) && rc == MCP_DONE) {
 
-            /* x cannot wait any longer: without a key its own call is started,
-             * with a key it gets an error, because a second execution is not
-             * allowed */
+            /* x cannot wait any longer: without a key, x starts a call of its
+             * own; with a key, x gets an error, because the tool must not be
+             * executed twice */
 
             if (!x->join->once) {
                 return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,

@@ -12,9 +12,9 @@
 
 
 /*
- * Joins a call that is equal to that of the request, if there is one. It may be
- * active or have ended. Returns the values of mcp_exchange_body(), or
- *   MCP_ERR_NOT_FOUND  there is no such call: the caller has to create one
+ * Joins an equal call of another request, if there is one. The equal call may
+ * be active or have ended. Returns the values of mcp_exchange_body(), or
+ *   MCP_ERR_NOT_FOUND  there is no equal call: the caller has to create a call
  */
 int mcp_join(mcp_exchange_t *x, const mcp_routing_t *v);
 
@@ -25,8 +25,8 @@ int mcp_join(mcp_exchange_t *x, const mcp_routing_t *v);
  *
  * Returns MCP_ERR_NOT_FOUND if the own call is the first one and the caller has
  * to start it. All other values are those of mcp_exchange_body(): the request
- * was rejected, waits, or has joined another call. Its own call was then freed,
- * unless it waits for the cluster.
+ * was rejected, waits, or has joined another call. In these cases its own call
+ * was freed, unless the request waits for the cluster.
  */
 int mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call,
     const mcp_routing_t *v);

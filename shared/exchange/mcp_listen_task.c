@@ -6,7 +6,7 @@
 #include "worker/mcp_notification.h"
 
 
-/* Looks up all tasks in the filter that are at other nodes, at the same time.
+/* Looks up, in parallel, all tasks in the filter that are at other nodes.
  * Returns MCP_OK, MCP_AGAIN while a lookup is pending, or an error of
  * mcp_task_lookup(). After returning MCP_AGAIN, this function runs again when
  * the cluster has replied, see mcp_cluster_operation.h. */
@@ -260,8 +260,8 @@ mcp_listen_task_is_due(mcp_listen_task_t *entry)
         return mcp_listen_task_differs(entry, &lookup);
     }
 
-    /* frees the result of the previous lookup, because its notification was
-     * written */
+    /* the notification about the previous lookup was written, so
+     * mcp_operation_follow() may free the result of that lookup */
 
     mcp_task_stream(entry->x, &entry->task, 1, &stream);
 

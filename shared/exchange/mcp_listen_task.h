@@ -38,8 +38,8 @@ typedef struct {
 
 
 /*
- * Reads the task ids in a filter, and stores those tasks in *tasks that belong
- * to the client. Other ids are ignored.
+ * Reads the task ids in a filter. Stores the tasks that belong to the client in
+ * *tasks, and ignores all other ids.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_SYNTAX       the value is not an array of strings, or has more than

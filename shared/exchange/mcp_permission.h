@@ -25,7 +25,7 @@ typedef enum {
 
 /* Returns whether the caller may call a tool, a prompt or a resource (by its
  * URI, which a template may match), or complete a template (by its text). If
- * it lacks scopes, *scope is set to all scopes that the item requires. */
+ * the caller lacks scopes, sets *scope to all scopes that the item requires. */
 mcp_permission_e mcp_permission(mcp_exchange_t *x, mcp_list_e kind,
     mcp_str_t name, mcp_str_t *scope);
 

@@ -13,16 +13,17 @@
 #include "worker/mcp_notification.h"
 
 
-/* If the call of a publish URL is not found, but the URL is younger than this
- * time and mcp_stream_after together, ms, the stream of the call may not be in
- * the store yet: the publisher gets MCP_FAULT_CALL_EARLY. */
+/* Extra time after mcp_stream_after, ms, until which the stream of a call may
+ * not be in the store yet. If the call of a publish URL is not found, and the
+ * URL is not older than both times together, the publisher gets
+ * MCP_FAULT_CALL_EARLY. */
 #define MCP_PUBLISH_EARLY    5000
 
 struct mcp_publish_s {
     mcp_str_t             token;       /* configured token, may be empty */
     unsigned              open:1;
-    unsigned              call:1;      /* 1: the request has the token of a
-                                          call, which is in "target" */
+    unsigned              call:1;      /* 1: the request has the token of the
+                                          call in "target" */
     mcp_publish_target_t  target;
 };
 

@@ -34,9 +34,9 @@ mcp_retry_is(mcp_str_t state)
 
 /* --- the reader --- */
 
-/* Called when the request ends. If it has not got the response, because the
- * call was cancelled or another request now reads its stream, writes an
- * error. */
+/* Called when the request ends. If the request has not got the response,
+ * because the call was cancelled or another request now reads the call's
+ * stream, writes an error. */
 static void
 mcp_retry_last(mcp_exchange_t *x)
 {
@@ -51,8 +51,8 @@ mcp_retry_last(mcp_exchange_t *x)
 }
 
 
-/* Makes x the consumer of the stream, which reads the events after event
- * "after". Returns the values of mcp_consumer_start_kept(). */
+/* Makes x the consumer of the stream: x reads the events after number "after".
+ * Returns the values of mcp_consumer_start_kept(). */
 static int
 mcp_retry_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t after)
@@ -200,9 +200,9 @@ mcp_retry(mcp_exchange_t *x, mcp_str_t state)
         return mcp_retry_refuse(x, MCP_ERR_NOT_FOUND);
     }
 
-    /* delivers the answers first, because nothing may delay x from becoming the
-     * reader once the stream is available here: this node would report to the
-     * others that it has no reader */
+    /* Delivers the answers first. Once the stream is available here, x has to
+     * become its reader at once: otherwise this node would report to the other
+     * nodes that the stream has no reader here. */
 
     rc = mcp_retry_deliver(x, id);
 

@@ -2,10 +2,10 @@
 
 /*
  * The second request of a client without a session whose first request has
- * ended with a question (2026-07-28, basic/patterns/mrtr), if the call of the
- * first request is still running. This is so if an MCP server with sessions has
- * asked the question, see call/mcp_upstream_ask_stateless_client.h. The second
- * request contains the answers.
+ * ended with a question (2026-07-28, basic/patterns/mrtr). The second request
+ * contains the answers. These functions handle it if the call of the first
+ * request is still running, because an MCP server with sessions has asked the
+ * question, see call/mcp_upstream_ask_stateless_client.h.
  */
 
 
@@ -21,10 +21,10 @@
 int mcp_retry_is(mcp_str_t state);
 
 /*
- * Passes the answers in the message of x to the call that the state names,
- * which may run at any node, and makes x its reader. After returning MCP_AGAIN,
- * this function runs again when the cluster has replied, see
- * mcp_cluster_operation.h.
+ * Passes the answers in the message of x to the call that the state names, and
+ * makes x the consumer of the call's stream. The call may run at any node.
+ * After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h.
  *
  * Returns the values of mcp_exchange_body(). The response is a fault if the
  * call does not exist any more, or belongs to another principal.

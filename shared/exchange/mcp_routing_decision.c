@@ -75,8 +75,8 @@ mcp_routing_is_objects(const mcp_json_value_t *value)
 }
 
 
-/* Checks the form of the client's answers to questions, which are in the
- * request's params (2026-07-28, basic/patterns/mrtr). */
+/* Checks the form of the answers to questions in the request's params
+ * (2026-07-28, basic/patterns/mrtr). */
 static mcp_routing_e
 mcp_routing_input(const mcp_rpc_t *msg, mcp_routing_t *v)
 {
@@ -236,8 +236,8 @@ mcp_routing_lacks_tasks(const mcp_exchange_t *x, const mcp_routing_t *v)
 }
 
 
-/* Decides on a tools/call of a revision without sessions, whose "arguments"
- * are known to be an object or missing. */
+/* Decides on a tools/call of a revision without sessions. "arguments" is an
+ * object or missing; mcp_routing_named() has checked this. */
 static mcp_routing_e
 mcp_routing_tool(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v)
 {
@@ -564,7 +564,7 @@ mcp_routing_decide(mcp_exchange_t *x, const mcp_rpc_t *msg,
     v->method = msg->row;
     v->target = MCP_NO_TARGET;
 
-    /* mcp_stateless_enter() has checked this for a client without a session */
+    /* for a client without a session, mcp_stateless_enter() has checked this */
 
     if (!v->method->session && !mcp_client_is_stateless(&x->client)) {
         return mcp_routing_fault(v, MCP_FAULT_METHOD_UNKNOWN, msg->method);

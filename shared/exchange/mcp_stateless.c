@@ -78,8 +78,9 @@ mcp_stateless_is_session(const mcp_exchange_t *x)
 }
 
 
-/* Returns 1 for a server/discover without a revision in _meta and in the
- * header: the client wants to find out which revisions are served. */
+/* Returns 1 for a server/discover that names a revision neither in _meta nor in
+ * a header, and has no session, if the endpoint has a revision without
+ * sessions: the client wants to find out which revisions are served. */
 static int
 mcp_stateless_is_probe(const mcp_exchange_t *x)
 {

@@ -14,8 +14,8 @@
 /*
  * Returns 1 if the MCP-Protocol-Version header names a revision without
  * sessions and the endpoint serves one, otherwise 0; stores the result in x.
- * Some messages show only by this header to which kind of revision they belong:
- * those without params, and bodies that are not a message.
+ * For some bodies, only this header shows whether they belong to a revision
+ * without sessions: messages without params, and bodies that are not a message.
  */
 int mcp_stateless_read(mcp_exchange_t *x);
 

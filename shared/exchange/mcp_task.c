@@ -345,8 +345,9 @@ mcp_task_is_of(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 
 
 /* Returns 1 if the cluster has a newer state of a task of this node than this
- * node itself. Answers may have been passed to other nodes, and a state that
- * other nodes have received takes effect here a moment later. */
+ * node itself: a later event; or the same last event, if its questions may have
+ * been answered at other nodes, or if the task has ended, which takes effect
+ * here a moment later. */
 static int
 mcp_task_is_newer(const mcp_found_t *found, const mcp_stream_info_t *info)
 {
@@ -790,9 +791,9 @@ mcp_task_start(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
         rc = mcp_operation_client_input(x, &input);
     }
 
-    /* ignores the error if the task has ended or was freed (MCP_ERR_NOT_FOUND),
-     * or if the task is at this node, which handles the request locally as
-     * well */
+    /* ignores MCP_ERR_NOT_FOUND: the task has ended or was freed. Ignores
+     * MCP_ERR_UNREACHABLE and MCP_ERR_LIMIT if the task is at this node, which
+     * handles the request locally as well. */
 
     return rc == MCP_ERR_NOT_FOUND
                    || ((rc == MCP_ERR_UNREACHABLE || rc == MCP_ERR_LIMIT)

@@ -29,9 +29,9 @@ typedef struct {
 
 /*
  * To be called by an entry function (mcp_cluster_operation.h) before
- * mcp_task_request(). If other nodes may have a newer state of the request's
- * task, looks the task up in the cluster. If the task is there, sends an update
- * or a cancellation of the task to the cluster.
+ * mcp_task_request(). Looks the request's task up in the cluster, unless this
+ * node has the task's current state. If the state in the cluster has to be used
+ * (mcp_task_t.found), sends tasks/update and tasks/cancel to the cluster.
  *
  * Returns the values of mcp_operation(), or MCP_ERR_LIMIT.
  */
@@ -87,13 +87,13 @@ mcp_fault_e mcp_task_request(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method, mcp_buf_t *out);
 
 
-/* Returns 1 if one of the first MCP_STORE_QUESTIONS questions of a task's
- * event, an object, has no answer yet. given has a bit for each answered
- * question. */
+/* questions is a task's event: a JSON object of questions. Returns 1 if one of
+ * the first MCP_STORE_QUESTIONS questions has no answer yet. given has a bit
+ * for each answered question. */
 int mcp_task_asks(mcp_str_t questions, uint32_t given);
 
-/* Appends the first MCP_STORE_QUESTIONS questions of a task's event, an object,
- * without the answered ones, for which given has bits. */
+/* Appends a JSON object of the first MCP_STORE_QUESTIONS questions, without the
+ * answered ones. The arguments are those of mcp_task_asks(). */
 void mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out);
 
 

@@ -67,14 +67,16 @@ typedef struct {
                                   sent as a header */
     mcp_buf_t   next_id;       /* id of the current event, if has_id is set */
     uint64_t    retry;         /* last value of "retry", ms; 0: none */
-    unsigned    state;
-    unsigned    has_data:1;
+    unsigned    state;         /* MCP_SSE_... (mcp_sse.c) */
+    unsigned    has_data:1;    /* 1: the event has a data line */
     unsigned    joined:1;      /* 1: the event has more than one data line */
     unsigned    foreign:1;     /* 1: its type is not "message" */
-    unsigned    skip_lf:1;
-    unsigned    started:1;
+    unsigned    skip_lf:1;     /* 1: the last input ended with CR, so an LF at
+                                  the start of the next input is skipped */
+    unsigned    started:1;     /* 1: the first line, which may begin with a byte
+                                  order mark, was handled */
     unsigned    keeps_ids:1;
-    unsigned    has_id:1;
+    unsigned    has_id:1;      /* 1: the current event has an id */
 } mcp_sse_decoder_t;
 
 /* max is the maximum length of one event's data and of one line, in bytes. */

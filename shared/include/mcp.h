@@ -36,8 +36,8 @@ typedef struct {
  * message of a client is not an error of this kind: see mcp_fault.h. */
 enum {
     MCP_OK = 0,
-    MCP_AGAIN = 1,              /* no result yet: pass more input or wait for
-                                   the event, then call again */
+    MCP_AGAIN = 1,              /* no result yet: the comment on the function
+                                   says when the result follows */
     MCP_DONE = 2,               /* no result, and none will come */
 
     MCP_ERR_SYNTAX = -1,        /* the input violates its grammar */
@@ -124,8 +124,8 @@ mcp_is_alnum(unsigned char c)
  * case of ASCII letters. */
 int mcp_case_eq(const char *a, const char *b, size_t len);
 
-/* Removes the prefix from the beginning of a string. Returns 0 if the string
- * has another beginning. */
+/* Returns 1 and removes the prefix from *text if *text begins with it.
+ * Otherwise returns 0. */
 static inline int
 mcp_str_take(mcp_str_t *text, mcp_str_t prefix)
 {
@@ -160,7 +160,8 @@ int mcp_str_uint(mcp_str_t s, uint64_t *out);
 /* Writes n in decimal to p (20 bytes at most) and returns the end. */
 char *mcp_uint_print(char *p, uint64_t n);
 
-/* Writes or reads a number of bytes bytes, at most 8, in network byte order. */
+/* Write or read an unsigned number in network byte order. It has the length
+ * "bytes", at most 8. */
 void mcp_be_put(unsigned char *p, uint64_t n, size_t bytes);
 uint64_t mcp_be_get(const unsigned char *p, size_t bytes);
 

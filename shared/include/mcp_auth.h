@@ -25,7 +25,7 @@
 typedef struct {
     mcp_str_t  resource;       /* canonical URI of the resource */
     mcp_str_t  path;           /* URL path of the document */
-    mcp_str_t  url;
+    mcp_str_t  url;            /* URL of the document */
     mcp_str_t  scope;          /* scopes, separated by spaces; empty: unknown */
     mcp_str_t  document;       /* the document, JSON */
     mcp_str_t  etag;           /* value of the ETag header, with its quotation
@@ -48,7 +48,7 @@ const mcp_auth_t *mcp_auth_find(const mcp_auth_t *const *auths, size_t n,
  * Checks whether a document can be added to the n documents of its server.
  *
  * Returns MCP_OK, or
- *   MCP_DONE        the same document is there already
+ *   MCP_DONE        the server already has the same document
  *   MCP_ERR_EXISTS  another document has the same path
  */
 int mcp_auth_check(const mcp_auth_t *const *auths, size_t n,
@@ -63,9 +63,9 @@ int mcp_auth_check(const mcp_auth_t *const *auths, size_t n,
  * insufficient_scope (RFC 6750, 3.1) if scopes are known. authorization is the
  * Authorization header of the request, or empty.
  *
- * Returns MCP_OK if the response needs the value in buf: it replaces value
- * *which or, if *which is n, is the value of an additional header. Otherwise
- * returns
+ * Returns MCP_OK if the response has to be changed: the text in buf replaces
+ * values[*which] or, if *which is n, is the value of an additional
+ * WWW-Authenticate header. Otherwise returns
  *   MCP_DONE        nothing is missing
  *   MCP_ERR_MEMORY
  */

@@ -24,10 +24,11 @@ typedef enum {
                                           its session at an MCP server */
     MCP_BACKEND_REQUEST_RESPONSE,      /* POSTs a JSON-RPC response to a
                                           request that an MCP server has sent.
-                                          It takes little time, and a running
-                                          backend request waits for it, so the
-                                          glue starts it before others. The
-                                          HTTP response has no effect. */
+                                          This POST takes little time, and the
+                                          server may continue another backend
+                                          request only after it, so the glue
+                                          starts it before others. The HTTP
+                                          status is only logged. */
     MCP_BACKEND_REQUEST_LISTEN         /* a stream of an MCP server, which
                                           lasts as long as the calls that use
                                           it. If the glue ends the stream at
@@ -69,7 +70,7 @@ struct mcp_backend_request_s {
     unsigned             rebuilt:1;    /* 1: body is freed with this backend
                                           request, even while mcp_call_retain()
                                           keeps the call */
-    unsigned             aborted:1;
+    unsigned             aborted:1;    /* 1 after MCP_ACT_ABORT was queued */
     unsigned             bare:1;       /* 1: the backend gets only the Host
                                           header of the client's request, not
                                           its other headers, its query or its

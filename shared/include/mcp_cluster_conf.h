@@ -49,7 +49,8 @@ typedef struct {
     mcp_cluster_sync_e  sync;
     unsigned            replicas;      /* number of replicas that must
                                           acknowledge a write; 0: none */
-    uint64_t            timeout;       /* ms */
+    uint64_t            timeout;       /* this and the next two: ms, see
+                                          MCP_CLUSTER_OPTIONS */
     uint64_t            outage_timeout;
     uint64_t            node_timeout;
 
@@ -134,8 +135,9 @@ int mcp_cluster_setup_begin(mcp_cluster_setup_t *setup, char *error);
 int mcp_cluster_setup_parameter(mcp_cluster_setup_t *setup, mcp_str_t word,
     mcp_str_t *file, char *error);
 
-/* Copies the password from contents, the text of the password file of the last
- * parameter, without the line end after the password. */
+/* Copies the password from "contents", the text of the file that the last call
+ * of mcp_cluster_setup_parameter() has named. Line ends after the password are
+ * not copied. The name of the file is used in errors only. */
 int mcp_cluster_setup_password(mcp_cluster_setup_t *setup, mcp_str_t file,
     mcp_str_t contents, char *error);
 
@@ -153,7 +155,7 @@ int mcp_cluster_setup_sync(mcp_cluster_setup_t *setup, mcp_str_t text,
     mcp_str_t replicas, char *error);
 
 
-/* Copies all values that setup does not have from parent, except the parameters
+/* Copies from parent all values that setup does not have, except the parameters
  * of mcp_cluster. Borrows the text of parent. */
 void mcp_cluster_setup_merge(mcp_cluster_setup_t *setup,
     const mcp_cluster_setup_t *parent);

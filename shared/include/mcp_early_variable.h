@@ -4,8 +4,8 @@
  * Values of request headers that repeat parts of the body, available before the
  * body is read, for routes, limits and maps. The configuration can rely on
  * these values, because the server never executes a request whose headers
- * contradict its body. So it sets them only for requests whose headers the
- * endpoint will check.
+ * contradict its body. For this reason, a value is available only if the
+ * endpoint will compare the headers with the body.
  */
 
 

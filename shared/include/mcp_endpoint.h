@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* The configuration of one endpoint, constant while the server runs. Times are
- * in milliseconds, sizes in bytes. The value 0 switches a limit off. */
+ * in milliseconds, sizes in bytes. The value 0 switches a limit off. The
+ * members that MCP_OPTIONS lists (mcp_number_option.h) have the values of the
+ * directives listed there. */
 
 
 #ifndef MCP_ENDPOINT_H_INCLUDED
@@ -157,7 +159,8 @@ typedef struct {
 
     mcp_match_t         **origins;
     size_t                n_origins;
-    unsigned              any_origin:1;
+    unsigned              any_origin:1;        /* 1: mcp_allow_origin contains
+                                                  "*" */
     unsigned              link:1;              /* streams have a Link header */
     unsigned              resume_tokens:1;     /* 1: also clients that have not
                                                   declared resume tokens get
@@ -242,8 +245,8 @@ typedef struct {
                                                   requests on the stream of a
                                                   GET request */
     uint64_t              upstream_max_sessions;       /* maximum number of
-                                                  sessions at an MCP server that
-                                                  are in the zone; 0: no
+                                                  sessions at one MCP server
+                                                  that the zone stores; 0: no
                                                   maximum */
     unsigned              resume_stateless;    /* mcp_resume_stateless_e */
     uint64_t              reconnect_wait;      /* how long a call continues
@@ -348,9 +351,10 @@ int mcp_endpoint_completes(const mcp_endpoint_t *endpoint);
 
 /*
  * Appends the object of server capabilities (2025-11-25, lifecycle,
- * "Capability Negotiation"; 2026-07-28, server/discover). It includes the
- * capabilities for resumption methods of clients without a session if
- * stateless is 1, of clients with a session if it is 0.
+ * "Capability Negotiation"; 2026-07-28, server/discover). If stateless is 1,
+ * the object is for clients without a session, otherwise for clients with a
+ * session. Both kinds of clients differ in their resumption methods, in tasks
+ * and in subscriptions.
  */
 void mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
     mcp_buf_t *buf);

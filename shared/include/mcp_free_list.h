@@ -22,9 +22,11 @@
 
 
 typedef struct {
-    mcp_mem_t   below;
-    void       *first[MCP_FREE_LIST_SIZES];
-    unsigned    n[MCP_FREE_LIST_SIZES];
+    mcp_mem_t   below;                         /* allocates the blocks */
+    void       *first[MCP_FREE_LIST_SIZES];    /* first cached block of each
+                                                  size; index: size in steps */
+    unsigned    n[MCP_FREE_LIST_SIZES];        /* number of cached blocks of
+                                                  each size */
 } mcp_free_list_t;
 
 

@@ -144,13 +144,14 @@ typedef struct {
  *
  * - flags: "on" and "off";
  *
- * - quotas, which are numbers or sizes: also "share" (MCP_QUOTA_SHARE) and
- *   "off" (MCP_QUOTA_OFF);
+ * - quotas: a number or a size, "share" (MCP_QUOTA_SHARE) or "off"
+ *   (MCP_QUOTA_OFF);
  *
- * - mcp_quota_key, mcp_resume_stateless and mcp_upstream: their keywords.
+ * - mcp_quota_key, mcp_resume_stateless, mcp_upstream, mcp_upstream_session and
+ *   mcp_upstream_lists: their keywords.
  *
- * "off" is 0 for times, sizes and numbers that mcp_option_table allows to be
- * 0.
+ * "off" is 0 for times, sizes and numbers that may be "off" according to
+ * MCP_OPTIONS.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG  *error, a static text, continues the directive's name, for

@@ -86,8 +86,8 @@ int mcp_setup_granted_scopes(mcp_setup_t *setup, const void *value,
 /* The origin is "scheme://host[:port]", "~regex", "null" or "*". */
 int mcp_setup_origin(mcp_setup_t *setup, mcp_str_t origin, char *error);
 
-/* Adds a revision to those that the endpoint serves. Without any, the endpoint
- * serves all revisions. */
+/* Adds a revision to those that the endpoint serves. If no revision is added,
+ * the endpoint serves all revisions. */
 int mcp_setup_revision(mcp_setup_t *setup, mcp_str_t name, char *error);
 
 /* Describe the endpoint as an OAuth resource server: its canonical URI (RFC
@@ -128,6 +128,8 @@ int mcp_setup_path(mcp_setup_t *setup, mcp_str_t path);
 /* Returns the path of the section, .data NULL if it was not set. */
 mcp_str_t mcp_setup_section_path(const mcp_setup_t *setup);
 
+/* Sets the identity of the endpoint in its cluster, the value of
+ * mcp_cluster_endpoint. Returns the values of mcp_setup_publish_url(). */
 int mcp_setup_cluster_endpoint(mcp_setup_t *setup, mcp_str_t name, char *error);
 
 /* Returns the identity of the endpoint in its cluster; empty if neither a name
@@ -173,8 +175,9 @@ void mcp_setup_mark_backend(mcp_setup_t *backend, const mcp_setup_t *setup,
 /*
  * Returns the number of connections that the quotas let one caller hold: one
  * for each listener, and two for each call (the client's and the backend's).
- * mcp_quota_streams and mcp_quota_listeners count as 0 if they are "share" or
- * "off": the defaults would exceed the worker_connections of most servers.
+ * mcp_quota_streams and mcp_quota_listeners count as 0 if they are "off" or
+ * "share", the default, because the streams that these values allow would
+ * exceed the worker_connections of most servers.
  * mcp_max_session_streams does not count, because it also limits streams that
  * hold no connection: those of tasks, and those that are over and wait for
  * their client. Returns 0 if mcp_quota_key is "off".
@@ -219,8 +222,9 @@ mcp_str_t mcp_setup_allow_nothing(const mcp_setup_t *setup);
 
 /*
  * Checks that the server removes none of the catalog's headers (x-mcp-header)
- * from requests: drops() returns 1 for the name of a removed header without
- * "Mcp-Param-". The setup must be merged; it need not have an endpoint.
+ * from requests. drops() gets the part of a header's name after "Mcp-Param-",
+ * and returns 1 if the server removes this header. The setup must be merged; it
+ * need not have an endpoint.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG  error (MCP_SETUP_ERROR_MAX bytes) names file, line and
@@ -274,9 +278,9 @@ mcp_str_t mcp_setup_target(const mcp_setup_t *setup, unsigned target);
 int mcp_setup_has_upstream(const mcp_setup_t *setup);
 unsigned mcp_setup_upstream(const mcp_setup_t *setup);
 
-/* Applies the directives mcp_upstream, mcp_upstream_... of "backend",
- * the section of a backend, to a target of the endpoint that was created
- * last. */
+/* Applies the directives mcp_upstream and mcp_upstream_... to a target of the
+ * endpoint that was created last. "backend" is the section of the backend, and
+ * has the values of these directives. */
 void mcp_setup_set_upstream(mcp_setup_t *setup, unsigned target,
     const mcp_setup_t *backend);
 

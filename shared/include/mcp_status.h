@@ -36,7 +36,8 @@ typedef struct {
     mcp_str_t     content_type;
     mcp_header_t  headers[MCP_STATUS_HEADERS];
     size_t        n_headers;
-    char          policy[MCP_STATUS_POLICY];
+    char          policy[MCP_STATUS_POLICY];   /* memory for the value of
+                                                  Content-Security-Policy */
 } mcp_status_head_t;
 
 

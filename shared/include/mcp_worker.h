@@ -41,8 +41,9 @@ typedef enum {
                                   mcp_backend_request_end() must follow */
     MCP_ACT_RESUME,            /* backend request: pass again the bytes that
                                   mcp_backend_request_data() did not accept */
-    MCP_ACT_FORGET,            /* glue: the call has ended that kept this
-                                  pointer for mcp_call_set_glue() */
+    MCP_ACT_FORGET,            /* glue: free this pointer, which
+                                  mcp_call_set_glue() has stored, because the
+                                  call is over */
     MCP_ACT_CONNECT,           /* link: open a connection, see mcp_cluster.h */
     MCP_ACT_WRITE,             /* link: write the bytes of mcp_link_output() */
     MCP_ACT_DISCONNECT         /* link: close the connection */
@@ -54,7 +55,7 @@ typedef struct {
     mcp_exchange_t         *exchange; /* RESPOND, STREAM, PULL; also PREPARE
                                          and INVOKE, but NULL if the client has
                                          disconnected */
-    mcp_backend_request_t  *breq;
+    mcp_backend_request_t  *breq;  /* PREPARE, INVOKE, ABORT, RESUME */
     void                   *glue;  /* FORGET: the pointer of
                                       mcp_call_set_glue() */
     mcp_link_t             *link;  /* CONNECT, WRITE, DISCONNECT */
@@ -126,14 +127,15 @@ unsigned mcp_worker_calls(const mcp_worker_t *worker);
 
 /*
  * Prepares the worker for the end of its process. From now on, ends all
- * consumers whose clients can resume. Ends subscriptions when the changes of
- * the next configuration are known, after at most five seconds, or immediately
- * if at_once is 1. Calls continue. May be called again.
+ * consumers whose clients can resume. Ends subscriptions when the next
+ * configuration has announced its changes, after at most five seconds, or
+ * immediately if at_once is 1. Calls continue. May be called again.
  */
 void mcp_worker_stop(mcp_worker_t *worker, int at_once);
 
-/* Ends the calls of dead processes with an error. The glue calls it at its
- * start; mcp_worker_patrol() calls it after it has reclaimed a slot. */
+/* Ends the calls of dead processes, and of dead nodes whose streams this node
+ * has taken over, with an error. The glue calls this function when its process
+ * starts, mcp_worker_patrol() after reclaiming a slot. */
 void mcp_worker_adopt(mcp_worker_t *worker);
 
 /*

@@ -45,7 +45,8 @@ mcp_json_space_end(const char *p, const char *end)
 }
 
 
-/* Skips white space at *pp, which is rare. Returns 1 if *pp is then at c. */
+/* Skips white space at *pp, if there is any (rare). Returns 1 if *pp is then at
+ * c. */
 static inline int
 mcp_json_comes(const char **pp, const char *end, char c)
 {
@@ -226,8 +227,8 @@ mcp_json_number_end(mcp_json_scan_t *scan, const char *p)
 }
 
 
-/* Returns the end of "word", which is true, false or null, at p. Returns NULL
- * if p is not at this word. */
+/* Returns the end of the word (true, false or null) at p. Returns NULL if
+ * another text is at p. */
 static const char *
 mcp_json_word_end(mcp_json_scan_t *scan, const char *p, const char *word)
 {

@@ -170,8 +170,8 @@ mcp_json_find_escaped(const mcp_json_scan_t *scan, mcp_str_t raw)
 
 
 /*
- * Handles a key that names no field: records the key if a parser that ignores
- * case would accept it as the name of a field.
+ * Handles a key that names no field: records the key if it is similar to the
+ * name of a field (mcp_json_alike()).
  */
 __attribute__((noinline)) static void
 mcp_json_key_unknown(mcp_json_scan_t *scan, mcp_str_t raw)
@@ -271,8 +271,9 @@ mcp_json_field_open(mcp_json_scan_t *scan, const char *start)
     value = mcp_json_slot(scan, scan->field);
     value->raw.data = start;
 
-    /* scan->field remains until the closing bracket of this value, unless the
-     * value becomes the tracked object, because its members can be fields */
+    /* scan->field is unchanged until the closing bracket of this value, with
+     * one exception: if members of the value can be fields, the value becomes
+     * the tracked object */
 
     if (*start == '[') {
         value->type = MCP_JSON_ARRAY;

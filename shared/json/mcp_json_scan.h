@@ -95,8 +95,9 @@ typedef struct {
  * Returns MCP_OK, or
  *   MCP_ERR_SYNTAX    *error is the reason; error may be NULL. With
  *                     MCP_JSON_BAD_DUPLICATE the text is still JSON: *root is
- *                     set, and values are the first of each field. With other
- *                     problems all types are MCP_JSON_NONE.
+ *                     set, and values has the first value of a field that
+ *                     occurs twice. With other problems all types are
+ *                     MCP_JSON_NONE.
  *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL  too many fields
  */
@@ -177,11 +178,12 @@ size_t mcp_json_decode(char *out, mcp_str_t raw);
 int mcp_json_str_eq(mcp_str_t raw, mcp_str_t text);
 
 /*
- * Returns 1 if a raw string, with its quotes, decodes to a text that some JSON
- * parsers accept as the member name text, because they ignore case: the two
- * are equal after folding ASCII letters and the characters whose other case is
- * an ASCII letter (U+017F for s, U+212A for k, U+0130 and U+0131 for i). Other
- * characters must be equal. Returns 0 if raw is not a string.
+ * Returns 1 if some JSON parsers accept the key raw, a string with its quotes,
+ * as the member name "text", because they ignore case or truncate keys at
+ * U+0000. Ignores an escaped U+0000 in raw and everything after it. Apart from
+ * that, both must be equal after folding ASCII letters and the characters whose
+ * other case is an ASCII letter (U+017F for s, U+212A for k, U+0130 and U+0131
+ * for i). Returns 0 if raw is not a string.
  */
 int mcp_json_alike(mcp_str_t raw, mcp_str_t text);
 

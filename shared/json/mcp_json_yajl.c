@@ -51,8 +51,8 @@
 /* Number of bytes by which yajl enlarges its stack of states (YAJL_BS_INC). */
 #define MCP_YAJL_STACK      128
 
-/* Size of the header of each allocation, which contains the size of the
- * allocation. */
+/* Size of the header in front of each allocation. The header contains the size
+ * of the allocation. */
 #define MCP_YAJL_HEAD       sizeof(size_t)
 
 
@@ -312,9 +312,9 @@ mcp_json_gap(mcp_json_scan_t *scan, const char *end)
 
 
 /*
- * Handles a token of len bytes, which is not a string and which yajl has just
- * read. If its level can have fields, reads the gap before it. Returns the
- * start of the token.
+ * Handles a token of len bytes, other than a string, that yajl has just read.
+ * If the token's level can have fields, reads the gap before the token. Returns
+ * the start of the token.
  */
 static const char *
 mcp_json_token(mcp_json_scan_t *scan, size_t len)

@@ -14,8 +14,8 @@
 
 /* The state of this method for a request that may become a task. */
 typedef struct {
-    uint64_t  due;             /* when the call becomes a task if it has no
-                                  response before, ms */
+    uint64_t  due;             /* time at which the call becomes a task if it
+                                  has no response by then, ms */
     unsigned  first:1;         /* 1: the call becomes a task before a backend is
                                   called */
 } mcp_resume_task_t;
@@ -113,7 +113,8 @@ mcp_resume_task_tail(mcp_exchange_t *x, mcp_tail_e how)
         return;
     }
 
-    /* this response ends the connection, which must not end the call */
+    /* the connection ends after this response, and the call must not end with
+     * the connection */
 
     mcp_buf_lit(&x->answer.out, "data: ");
     mcp_resume_task_interim(x);

@@ -156,8 +156,8 @@ mcp_resume_link_fetch(mcp_exchange_t *x, const mcp_resume_link_t *link,
  * session gets the stream's session.
  *
  * Returns MCP_OK and *fault, which is MCP_FAULT_NONE on success; or
- *   MCP_AGAIN  the entry function has to return this value; the function runs
- *              again after that
+ *   MCP_AGAIN  the entry function has to return this value; this function runs
+ *              again when the cluster has replied
  *   MCP_ERR_MEMORY
  */
 static int
@@ -310,7 +310,7 @@ mcp_resume_link_head(mcp_exchange_t *x)
     x->reader.has_url = 1;
 
     /* Does not close the connection of a client that has resumed by an event
-     * id: it does not use URLs, and answers questions at the endpoint. */
+     * id: such a client answers questions at the endpoint, not at a URL. */
 
     if (x->resumption == &mcp_resume_link || x->call) {
         link->closes = 1;
@@ -319,8 +319,8 @@ mcp_resume_link_head(mcp_exchange_t *x)
 
 
 /* Returns 1 if the call cannot continue without an answer of the client:
- * questions are open, and no answer is in the inbox or was processed. Until
- * then the stream gets no further events. */
+ * questions are open, and no answer is in the inbox or was processed. Until an
+ * answer arrives, the stream gets no further events. */
 static int
 mcp_resume_link_waits_for_input(const mcp_stream_info_t *info)
 {
@@ -331,7 +331,7 @@ mcp_resume_link_waits_for_input(const mcp_stream_info_t *info)
 
 /* The hook "idle". Returns 1 if the connection has to be closed: it has sent
  * all events, and the client has to answer the questions among them by a POST.
- * Returns 0 if further events were appended, which are not sent yet. */
+ * Returns 0 if there are events that were not sent yet. */
 static int
 mcp_resume_link_idle(mcp_exchange_t *x)
 {
@@ -518,10 +518,10 @@ mcp_resume_link_read(mcp_exchange_t *x, mcp_str_t text,
 
 /*
  * Passes the answers to the call, and starts the response: the stream after the
- * questions, with a URL of the next generation. Answers that are repeated are
- * ignored by the call, which may be over. The generation is set before the
- * answers are posted: otherwise a client that repeats them might be rejected,
- * because the call has already continued.
+ * questions, with a URL of the next generation. If the client repeats answers,
+ * the call ignores them, and may be over by then. Sets the generation, with the
+ * bit for answers, before it posts the answers: otherwise repeated answers
+ * might be rejected, because the call has already continued.
  */
 static int
 mcp_resume_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,

@@ -12,8 +12,8 @@
 #include "resume/mcp_resume_by_link_url.h"
 
 
-/* Offsets in the token of a URL, whose first part is the stream's id, and the
- * length of the token. */
+/* The token of a URL begins with the stream's id. These are the offsets of its
+ * other parts (mcp_resume_by_link.c), and its length. */
 #define MCP_RESUME_LINK_AFTER       MCP_STREAM_ID_LEN
 #define MCP_RESUME_LINK_GENERATION  (MCP_RESUME_LINK_AFTER + 8)
 #define MCP_RESUME_LINK_CAN         (MCP_RESUME_LINK_GENERATION + 4)
@@ -38,6 +38,8 @@ typedef struct {
 
 #define mcp_resume_link_of(x)  mcp_hook_state((x)->states, &mcp_resume_link)
 
+/* The lowest valid generation of a stream's URLs, and the bit for answers: the
+ * store has both in one number. */
 #define mcp_resume_link_least_generation(info)  ((info)->generation / 2)
 #define mcp_resume_link_answered(info)          ((info)->generation % 2)
 

@@ -39,8 +39,8 @@ mcp_resume_link_url_is_target(mcp_str_t s)
 }
 
 
-/* Appends s, with those characters percent-encoded that a Link header must not
- * contain. For the server, this is the same URL (RFC 3986, 2.1). */
+/* Appends s, and percent-encodes the characters that a Link header must not
+ * contain. For the server, the URL remains the same (RFC 3986, 2.1). */
 static char *
 mcp_resume_link_url_put(char *p, mcp_str_t s)
 {

@@ -18,7 +18,7 @@ typedef struct {
     mcp_str_t  origin;         /* configured origin; empty: the URL has the
                                   scheme and the host of the request */
     mcp_str_t  host;
-    unsigned   secure:1;
+    unsigned   secure:1;       /* 1: the request arrived by TLS */
 } mcp_resume_link_url_t;
 
 

@@ -159,8 +159,8 @@ mcp_resume_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
     rc = fetch ? mcp_resume_fetch(x, data, out->seq, &out->info)
                : mcp_resume_find(x, data, &out->info);
 
-    /* the call is over, but has no response for this request of its batch,
-     * which was cancelled */
+    /* the call is over and has no response for this request of its batch: the
+     * request was cancelled */
 
     bit = (uint64_t) 1 << out->number;
 

@@ -27,7 +27,7 @@
 #define MCP_RESUME_TOKEN_AT_SEQ     (9 + 2 * MCP_DIGEST_LEN)
 
 /* Time for which a displaced connection stays open if no interim response is
- * due before, ms. */
+ * due earlier, ms. */
 #define MCP_RESUME_TOKEN_STAY     10000
 
 #define MCP_RESUME_TOKEN_TEXT                                                 \
@@ -83,9 +83,10 @@ mcp_resume_token_payload(unsigned char data[MCP_RESUME_TOKEN_LEN],
 }
 
 
-/* Returns when a request gets an interim response, ms; 0: never. Clients that
- * have declared resumable requests or streams, and calls that become tasks, get
- * none, because they have other ways to wait. */
+/* Returns the time at which a request gets an interim response, ms; 0: never.
+ * Only a tools/call of a client that has declared resumeTokens gets one.
+ * Clients that have also declared resumable requests or streams, and calls that
+ * become tasks, get none, because they have other ways to wait. */
 static uint64_t
 mcp_resume_token_due(mcp_exchange_t *x)
 {
@@ -364,7 +365,7 @@ mcp_resume_token_interim_id(mcp_exchange_t *x)
 
 
 /* Returns 1 if the request has a token, and the response of the call was not
- * written to it yet. */
+ * written to the connection of x yet. */
 static int
 mcp_resume_token_waits(mcp_exchange_t *x, const mcp_resume_token_t *part)
 {

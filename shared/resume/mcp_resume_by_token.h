@@ -22,8 +22,8 @@ typedef struct {
     uint64_t        due;       /* when the request gets an interim response, ms;
                                   0: never */
     mcp_str_t       text;      /* the token of the request, or empty */
-    unsigned char  *key;       /* digest of the client's token, which is the key
-                                  of its value in the store, followed by the
+    unsigned char  *key;       /* digest of the client's token, by which the
+                                  store has the token's value, and after it the
                                   token's expiry (8 bytes); NULL: the request
                                   has used no backend's token */
     uint64_t        until;     /* until when the request waits for the call of

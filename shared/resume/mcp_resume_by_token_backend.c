@@ -36,11 +36,12 @@
 #define MCP_RESUME_TOKEN_BACKEND_MAX  2048
 
 /* Time for which a request waits for the call of another request with the same
- * token, if no interim response is due before, ms. */
+ * token, if no interim response is due earlier, ms. */
 #define MCP_RESUME_TOKEN_WAIT        10000
 
-/* Intervals at which a waiting request searches for the stream of the other
- * request's call: of a call at this node, and of a call at another node, ms. */
+/* Intervals, ms, at which a waiting request searches for the stream of the
+ * other request's call: the first if that call is at this node, the second if
+ * it is at another node. */
 #define MCP_RESUME_TOKEN_CHECK            50
 #define MCP_RESUME_TOKEN_CHECK_ELSEWHERE  500
 

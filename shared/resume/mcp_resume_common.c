@@ -234,7 +234,8 @@ mcp_resume_poll(mcp_exchange_t *x, const mcp_stream_info_t *info, uint64_t seq,
         return MCP_ERR_NOT_FOUND;
     }
 
-    /* for a mirror, the lookup has done the same at the node of the owner */
+    /* for a mirror, the lookup has already restarted this time at the node of
+     * the owner */
 
     if (!info->mirror
         && mcp_store_touch(x->worker->store, &info->ref,

@@ -42,6 +42,7 @@ int mcp_resume_refuse_for(mcp_exchange_t *x, int rc);
  * time is not a whole number of seconds. */
 void mcp_resume_seconds(mcp_buf_t *buf, uint64_t ms);
 
+/* Appends "true" or "false". */
 void mcp_resume_add_flag(mcp_buf_t *buf, int flag);
 
 
@@ -51,7 +52,7 @@ void mcp_resume_add_flag(mcp_buf_t *buf, int flag);
  * exchange has a session, to this session. */
 int mcp_resume_owns(const mcp_exchange_t *x, const mcp_stream_info_t *info);
 
-/* Returns 1 if the stream is that of a call which may be resumed, and
+/* Returns 1 if the stream belongs to a call that may be resumed, and
  * mcp_resume_owns() returns 1. */
 int mcp_resume_allows(const mcp_exchange_t *x, const mcp_stream_info_t *info);
 
@@ -68,9 +69,9 @@ int mcp_resume_find(mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info);
 
 /*
- * Sets *stream to the arguments of mcp_operation_stream(): the client has the
- * events up to that of Last-Event-ID, or up to "least" if the header is missing
- * or names another stream.
+ * Sets *stream to the arguments of mcp_operation_stream(). The client has the
+ * events up to the one in Last-Event-ID, or up to event number "least" if the
+ * header is missing or names another stream.
  */
 void mcp_resume_describe(const mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t least,
@@ -144,9 +145,9 @@ int mcp_resume_resume(mcp_exchange_t *x, const mcp_resume_method_t *resumption,
  * The common part of requests/getStatus and stream/poll. Restarts the time for
  * which the stream's call continues without a consumer. Sets *seen to the last
  * event that the client certainly has: the event in Last-Event-ID or, without
- * this header, the greater of seq and the last confirmed event. Events that
- * were only written to a connection do not count, because the connection may
- * have been lost.
+ * this header, the greater of the last confirmed event and seq, the event with
+ * the request's token. Events that were only written to a connection do not
+ * count, because the connection may have been lost.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  Last-Event-ID is not valid for the stream, or the stream

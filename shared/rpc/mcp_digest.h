@@ -30,9 +30,9 @@
  * "_meta", "idempotencyKey", "inputResponses", "requestState" and
  * "resumeToken".
  *
- * Temporary memory is two to four times the text, and 48 to 96 bytes for each
- * member of the objects that are open at the same time. The time is linear in
- * the length of the text.
+ * Temporary memory is two to four times the length of params, and 48 to 96
+ * bytes for each member of the objects that are open at the same time. The time
+ * is linear in the length of params.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_LIMIT     more than max_depth nested containers, or longer than 4

@@ -23,9 +23,10 @@ typedef enum {
                                           cancelled */
     MCP_ERROR_TYPE_EXPIRED,            /* no response: no client resumed the
                                           call in time */
-    MCP_ERROR_TYPE_CODES,              /* number of the first JSON-RPC code of
-                                          the table; the other codes have the
-                                          following numbers */
+    MCP_ERROR_TYPE_CODES,              /* number of the first JSON-RPC code in
+                                          the table of mcp_error_type.c; the
+                                          other codes have the following
+                                          numbers */
     MCP_ERROR_TYPE_COUNT = 32          /* upper bound of the numbers */
 } mcp_error_type_e;
 

@@ -184,10 +184,10 @@ int64_t mcp_error_code(const mcp_json_value_t *error);
  * Appends a complete error response. error is an object of valid JSON with an
  * integer "code".
  *
- * A stateless revision allows neither -32000 to -32019, nor -32042, nor a
- * reserved code that it does not define (2026-07-28, basic/index, "Error
- * Codes"): -32002 becomes -32602 with uri, which may be empty, as error.data
- * unless there is data; the other codes become -32603.
+ * For a stateless revision, the codes from -32000 to -32099 are replaced,
+ * except MCP_CODE_CAPABILITY (2026-07-28, basic/index, "Error Codes"). -32002
+ * becomes -32602; if uri is not empty and the error has no data, error.data
+ * becomes {"uri":uri}. The other codes become -32603.
  *
  * Returns the code that was written.
  */

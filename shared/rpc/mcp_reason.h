@@ -52,7 +52,7 @@ typedef enum {
 typedef struct {
     mcp_str_t  name;           /* [a-z_]+ */
     mcp_str_t  text;           /* explanation */
-    mcp_str_t  remedy;         /* remedy */
+    mcp_str_t  remedy;         /* what the operator can do */
 } mcp_reason_t;
 
 

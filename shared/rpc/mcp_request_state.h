@@ -32,7 +32,8 @@ typedef struct {
 
 /*
  * Appends the sealed state as a JSON string. state is the backend's JSON
- * string, raw. nonce consists of random bytes that are not used for anything
+ * string, raw. The sealed state is bound to *of, and expires at the time
+ * "expires", ms. nonce consists of random bytes that are not used for anything
  * else.
  *
  * Returns MCP_OK, or

@@ -171,8 +171,9 @@ mcp_result_member(mcp_str_t key, const mcp_json_value_t *value, int *good)
 
 
 /*
- * Writes the value of _meta with the server's identification of the endpoint,
- * which replaces that of the backend unless add->keeps_info is 1.
+ * Writes the value of _meta with the serverInfo of the endpoint, which replaces
+ * the backend's serverInfo. If add->keeps_info is 1 and the backend has sent a
+ * serverInfo, writes meta unchanged.
  */
 static void
 mcp_result_meta(mcp_buf_t *out, mcp_str_t meta, const mcp_result_t *add)

@@ -28,9 +28,9 @@ typedef struct {
 
 
 /*
- * Appends resultType and _meta: what the protocol requires in a result that has
- * none of its members yet, and need not say how long it may be cached.
- * server_info is an Implementation object, raw.
+ * Appends resultType and _meta with server_info, an Implementation object, raw.
+ * These are all members that the protocol requires in a result, except ttlMs
+ * and cacheScope.
  */
 void mcp_result_members(mcp_buf_t *out, mcp_str_t server_info);
 
@@ -49,8 +49,8 @@ void mcp_result_tail(mcp_buf_t *out, const mcp_result_t *add);
 
 /*
  * Appends a complete response. body is the result, an object of valid JSON. If
- * add is NULL, body is copied unchanged; otherwise the members of add are
- * appended, and those members of body that have a wrong type are replaced.
+ * add is NULL, body is copied unchanged. Otherwise the response also gets each
+ * member of add that body lacks, or that has an invalid value in body.
  */
 void mcp_result_write(mcp_buf_t *out, mcp_str_t id, mcp_str_t body,
     const mcp_result_t *add);

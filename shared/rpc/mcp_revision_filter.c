@@ -139,8 +139,8 @@ mcp_revision_filter_tools(unsigned filter, const mcp_json_value_t *tools,
 
 
 /*
- * Returns 1 if the filter may change the member of a result: removes it, or
- * removes members of its tools.
+ * Returns 1 if the filter removes this member of a result, or if the member is
+ * the list of tools and the filter removes members of its tools.
  */
 static int
 mcp_revision_filter_is(unsigned filter, const mcp_method_t *method,

@@ -26,7 +26,8 @@
                                                 than this number */
 
 
-/* Returns the bits that clients of the revision do not accept. */
+/* Returns the bits of the members that clients of the revision do not
+ * accept. */
 unsigned mcp_revision_filter(mcp_revision_e revision);
 
 /*

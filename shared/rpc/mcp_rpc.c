@@ -111,8 +111,9 @@ mcp_rpc_id_usable(const mcp_json_value_t *id)
 
 
 /*
- * Returns the kind of a message with or without a method, or MCP_RPC_INVALID
- * with the fault set.
+ * mcp_rpc_call_kind() returns the kind of a message with a method,
+ * mcp_rpc_response_kind() the kind of a message without one. Both return
+ * MCP_RPC_INVALID if the message violates a rule of mcp_rpc_parse().
  */
 
 static mcp_rpc_kind_e
@@ -149,7 +150,8 @@ mcp_rpc_response_kind(const mcp_rpc_t *msg)
         return MCP_RPC_INVALID;
     }
 
-    /* schema, JSONRPCResultResponse and JSONRPCErrorResponse: both objects */
+    /* result and error must be objects (schema, JSONRPCResultResponse and
+     * JSONRPCErrorResponse) */
 
     if (error) {
         return msg->error.type == MCP_JSON_OBJECT
@@ -286,7 +288,8 @@ mcp_rpc_json_fault(const mcp_json_error_t *error)
 }
 
 
-/* Sets the row of the method of a valid message. */
+/* Sets "method" and "row" of a valid message. Returns MCP_OK or
+ * MCP_ERR_MEMORY. */
 static int
 mcp_rpc_take_method(mcp_rpc_t *msg, mcp_arena_t *arena)
 {
@@ -442,7 +445,8 @@ mcp_rpc_replace(mcp_arena_t *arena, const mcp_json_value_t *places, size_t n,
 }
 
 
-/* Lists n elements of an array in the arena; NULL when out of memory. */
+/* Returns the first n elements of an array as a list in the arena; NULL when
+ * out of memory. */
 static mcp_str_t *
 mcp_rpc_items(mcp_arena_t *arena, mcp_str_t array, size_t n)
 {

@@ -135,8 +135,8 @@ typedef enum {
  *     a name that is similar to a field's (mcp_json_alike()). A backend whose
  *     parser ignores the case of names would read another message than the one
  *     that was checked;
- *   - a member of params, of params.ref or of params._meta that is null counts
- *     as absent.
+ *   - params that is null counts as absent, and so does a member of params, of
+ *     params.ref or of params._meta that is null.
  *
  * Unescaped strings (msg->method) are in the text or in the arena.
  *
@@ -183,7 +183,7 @@ int mcp_rpc_id_usable(const mcp_json_value_t *id);
  *   MCP_FAULT_PARSE            the text is not JSON
  *   MCP_FAULT_TOO_DEEP         a message has more than max_depth nested
  *                              containers
- *   MCP_FAULT_INVALID_REQUEST  the text is not an array, or empty
+ *   MCP_FAULT_INVALID_REQUEST  the text is not an array, or is an empty array
  *   MCP_FAULT_BATCH_SIZE       there are more than max_items elements
  * and MCP_FAULT_NONE otherwise.
  *

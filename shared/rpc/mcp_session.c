@@ -125,8 +125,9 @@ mcp_session_cache_free(mcp_session_cache_t *cache)
 
 /*
  * Returns the only entry of the cache that may contain this token, or NULL if
- * the token has no entry or when out of memory. The token's last bytes select
- * the entry: they are a part of the signature, and thus as good as random.
+ * the text is too short or too long for a token, or when out of memory. The
+ * token's last bytes select the entry: they are a part of the signature, and
+ * thus as good as random.
  */
 static mcp_session_seen_t *
 mcp_session_seen(mcp_session_cache_t *cache, mcp_str_t text)

@@ -6,8 +6,8 @@
  * subscription, exactly as the client sent it.
  *
  * Topics: the subjects of subscriptions, in the form of the store's keys. A
- * session's listener and a subscription receive different texts for the same
- * event, so they have different topics. A change of a list concerns the whole
+ * session's listener and a subscription receive different texts about the same
+ * change, so they have different topics. A change of a list concerns the whole
  * zone if it was published, or one catalog if the configuration was reloaded:
  * see catalog_key in mcp_endpoint_t.
  */
@@ -30,7 +30,7 @@
  *
  *   {"jsonrpc":"2.0","method":"...","params":{"_meta":{...},...}}
  *
- * so that the place where the id is inserted is known: after the third brace.
+ * In this form, the id is always inserted after the third opening brace.
  * message is a valid notification on one line; method is its unescaped method,
  * which must need no escapes. Members of the message other than params are
  * omitted, and so is the subscription id of another server.

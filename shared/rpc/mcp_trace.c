@@ -33,8 +33,8 @@ mcp_trace_hex(const char *p, size_t n, int zero)
 
 
 /*
- * Returns 1 for a valid traceparent. Later versions may have more fields after
- * another hyphen (3.2.4).
+ * Returns 1 for a valid traceparent. Versions after 00 may have more fields
+ * after another hyphen (Trace Context, 3.2.4).
  */
 static int
 mcp_trace_is_parent(mcp_str_t s)

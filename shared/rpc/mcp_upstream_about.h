@@ -30,9 +30,9 @@ struct mcp_upstream_about_s {
                                           request */
     uint64_t               failed;     /* when the latest request failed; 0: it
                                           has not failed */
-    mcp_str_t              version;    /* the revision that the server has
-                                          chosen for clients of older revisions,
-                                          a static text; or empty */
+    mcp_str_t              version;    /* name of the revision in a result of
+                                          initialize, a static text; or empty,
+                                          see mcp_upstream_about_version() */
     mcp_str_t              server_info;        /* the server's Implementation
                                                   object, part of "text"; or
                                                   empty */

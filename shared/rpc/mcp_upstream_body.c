@@ -60,6 +60,7 @@ mcp_upstream_is_free(mcp_buf_t *out, mcp_str_t key)
 }
 
 
+/* Returns 0 for a member of params that only revision 2026-07-28 has. */
 static int
 mcp_upstream_is_older(mcp_buf_t *out, mcp_str_t key)
 {

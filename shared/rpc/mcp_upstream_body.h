@@ -15,8 +15,9 @@
 #include "mcp_version.h"
 
 
-/* The revision in which a server without sessions is called if its own choice
- * is unknown. Servers released since June 2025 support this revision. */
+/* The revision in which a server without sessions is called if the server has
+ * not chosen one in a response to initialize. Servers released since June 2025
+ * support this revision. */
 #define MCP_UPSTREAM_STATELESS_VERSION  "2025-06-18"
 
 /* this server as the client of an upstream */
@@ -39,10 +40,10 @@ typedef struct {
  * 2026-07-28. body is a request that mcp_rpc_parse() has accepted.
  *
  * params._meta, created if absent, gets the protocol version and the members
- * of meta. Other members that begin with "io.modelcontextprotocol/" are
- * removed, because this client's revision does not define them: the upstream
- * would take them for the client's declarations. All other bytes are copied,
- * except white space between the members of params and of params._meta.
+ * of meta. Other members whose names begin with "io.modelcontextprotocol/" are
+ * removed. The client's revision does not define them, but the upstream would
+ * take them for declarations of the client. All other bytes are copied, except
+ * white space between the members of params and of params._meta.
  *
  * Errors are in out->failed.
  */
@@ -51,9 +52,9 @@ void mcp_upstream_add_meta(mcp_buf_t *out, mcp_str_t body,
 
 /*
  * Removes the extension io.modelcontextprotocol/tasks from the capabilities in
- * params._meta of a request of revision 2026-07-28, because an upstream with
- * this extension may respond with a task, and only this server creates tasks.
- * body is a request that mcp_rpc_parse() has accepted.
+ * params._meta of a request of revision 2026-07-28. Otherwise an upstream that
+ * has this extension could respond with a task, but only this server creates
+ * tasks. body is a request that mcp_rpc_parse() has accepted.
  *
  * Returns 1 if it has written the new body to out, whose errors are in
  * out->failed; or 0 if there is nothing to remove.
@@ -62,7 +63,7 @@ int mcp_upstream_remove_tasks(mcp_buf_t *out, mcp_str_t body);
 
 /*
  * Removes the members of revision 2026-07-28 from a request for an upstream of
- * an older revision: members of params._meta that begin with
+ * an older revision: members of params._meta whose names begin with
  * "io.modelcontextprotocol/", and params.inputResponses and
  * params.requestState. body is a request that mcp_rpc_parse() has accepted.
  *

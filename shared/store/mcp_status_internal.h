@@ -46,8 +46,8 @@ typedef struct {
     mcp_node_info_t            node;
     uint64_t                   lag;    /* age of the oldest event that is not
                                           replicated, ms */
-    uint64_t                   silence;            /* age of the oldest
-                                                      heartbeat of all members,
+    uint64_t                   silence;            /* longest time since a
+                                                      member's last heartbeat,
                                                       ms */
 } mcp_status_t;
 
@@ -107,6 +107,7 @@ void mcp_status_read(mcp_status_t *status, mcp_store_t *store,
 void mcp_status_numbers(const mcp_status_t *status, unsigned sections,
     mcp_status_number_pt write, mcp_buf_t *buf);
 
+/* Returns the value of a number of the status. */
 int64_t mcp_status_value(const mcp_status_t *status,
     const mcp_status_row_t *row);
 
@@ -125,8 +126,8 @@ void mcp_status_calls(const mcp_status_t *status, mcp_status_calls_pt write,
 void mcp_status_upstreams(const mcp_status_t *status,
     mcp_status_upstream_pt write, mcp_buf_t *buf);
 
-/* Returns the name of a form of MCP servers, mcp_upstream_e; "auto" if the form
- * was not found out yet. */
+/* Returns the name of a form of MCP servers, mcp_upstream_e. "auto" means that
+ * no request has shown the form of the server yet. */
 mcp_str_t mcp_status_form(unsigned form);
 
 /* Returns the name of a kind of rows, such as "tool". */

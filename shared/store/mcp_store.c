@@ -14,7 +14,7 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics between processes");
 #define MCP_SWEEP_REPORTS  4
 
 /* Maximum number of owners blocked on space that are checked each time the lock
- * is taken. */
+ * is released. */
 #define MCP_STORE_FEED     64
 
 /* The numbers of rows of the call statistics, and of records of active
@@ -78,9 +78,9 @@ mcp_store_clamp(uint64_t n, uint32_t min, uint32_t max)
 }
 
 
-/* Sets the sizes and offsets of all tables and of the chunks for n chunks. The
- * tables of call statistics take a twentieth of a small region. Returns the
- * size of the region. */
+/* Sets the sizes and offsets of all tables, and the offset of the chunks, for a
+ * region with n chunks. The tables of call statistics take a twentieth of a
+ * small region. Returns the size of the region. */
 static uint64_t
 mcp_store_place(mcp_store_head_t *head, uint32_t n)
 {
@@ -243,10 +243,10 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
 
 
 /*
- * Wakes owners that are blocked on space, in their order, as long as the free
- * chunks suffice or a stream can be evicted: the chunks that an owner needs
- * count as taken when it is woken. Owners whose tenant has no quota left move
- * to the end of the list.
+ * Wakes owners that are blocked on space, in the order of their list, as long
+ * as the free chunks suffice or a stream can be evicted. When an owner is
+ * woken, the chunks that it needs no longer count as free for the owners after
+ * it. Owners whose tenant has no quota left move to the end of the list.
  */
 static void
 mcp_store_feed(mcp_store_op_t *op)

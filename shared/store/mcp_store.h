@@ -73,7 +73,7 @@
 typedef struct {
 
     /* Returns MCP_OK, MCP_AGAIN if the lock was acquired but its last holder
-     * died with it, or an error. */
+     * died while it held the lock, or an error. */
     int    (*lock)(void *mutex);
     void   (*unlock)(void *mutex);
     void    *mutex;
@@ -146,7 +146,7 @@ typedef struct {
     uint64_t            expires;       /* LISTEN: when the session expires; 0:
                                           never */
     uint64_t            max_wait;      /* time for which the stream is kept
-                                          without a consumer, ms */
+                                          without a reader, ms */
     uint64_t            linger;        /* time for which the stream is kept
                                           after its last event was sent, ms */
     unsigned            promised;      /* MCP_PROMISE_... */
@@ -163,8 +163,8 @@ typedef struct {
                                           mcp_store_drain() */
     unsigned            left;          /* 1: the client has disconnected, so
                                           the stream may be evicted */
-    uint64_t            consumer;      /* handle of a consumer in the same slot
-                                          that the stream has from the
+    uint64_t            consumer;      /* handle of a consumer in this process,
+                                          which the stream has from the
                                           beginning; the caller has to call
                                           mcp_store_watch() for it; 0: none */
     const unsigned char  *join;        /* digest by which other requests find
@@ -208,11 +208,11 @@ typedef struct {
     uint64_t            own_seq;       /* last event that the owner has
                                           appended. In a replicated stream, the
                                           events after last_seq are not
-                                          acknowledged yet; the state,
-                                          "answered" and "failed" are those
-                                          after last_seq */
-    uint64_t            own_answered;  /* "answered" and "failed" after the
-                                          event own_seq */
+                                          acknowledged yet, and "state",
+                                          "answered" and "failed" do not
+                                          include them */
+    uint64_t            own_answered;  /* like "answered" and "failed", but
+                                          including all events up to own_seq */
     uint64_t            own_failed;
     unsigned            mirror;        /* 1: the stream is a mirror: its call
                                           runs at another node */
@@ -281,7 +281,7 @@ typedef struct {
     uint64_t  skipped;         /* first event of another request that was
                                   skipped; 0: none */
     uint64_t  total;           /* bytes of all events up to seq; 0: unknown */
-    unsigned  resumed:1;
+    unsigned  resumed:1;       /* 1: the client has resumed the stream */
     unsigned  plain:1;         /* set by the reader: 1: events are written
                                   without ids */
     unsigned  all:1;           /* set by mcp_store_read(): 1: the reader may
@@ -415,13 +415,14 @@ int mcp_store_info(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 /*
  * Iterates over the streams of a session, the latest first. With "sent", these
- * are the streams that linger (over, sent and without a consumer) and mirrors
+ * are the streams that linger (over, sent and without a reader) and mirrors
  * without a reader; without "sent", all others. *position is 0 for the first
- * call. request may be NULL.
+ * call. Appends the stored request id or ids to request, unless that is NULL.
  *
  * If a stream begins to linger between an iteration without "sent" and one
- * with it, both may find it. If a lingering stream gets a consumer between
- * them, neither may find it.
+ * with "sent", both may find the stream. If a lingering stream gets a reader
+ * between an iteration without "sent" and one with "sent", neither may find
+ * it.
  *
  * Returns MCP_OK and the next stream, or
  *   MCP_DONE  there are no more
@@ -530,7 +531,7 @@ int mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
  *   MCP_ERR_NOT_FOUND  the stream does not exist, or has no event "after" yet
  *   MCP_ERR_PURGED     events after "after" have been removed
  *   MCP_ERR_DENIED     the stream is replicated or a mirror, and a later reader
- *                      at another node has displaced this one before
+ *                      at another node has already displaced this one
  */
 int mcp_store_watch(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint64_t after, mcp_cursor_t *cursor, int *taken);
@@ -600,13 +601,13 @@ void mcp_store_join_release(mcp_store_t *store, const mcp_stream_ref_t *ref);
  * reader is woken for events as the consumer is, and also when the consumer
  * leaves. As long as there is one, the stream does not count as having no
  * reader. Events are not kept for it: it may get MCP_ERR_PURGED and continue
- * with the stored events. If the stream has no consumer, the events that the
- * fastest joined reader was sent count as sent. The reader leaves with
- * mcp_store_unwatch().
+ * with the stored events. If the stream has no consumer, the events that were
+ * sent to the fastest joined reader count as sent. mcp_store_unwatch() detaches
+ * the reader.
  *
  * Returns MCP_OK and the cursor, or
  *   MCP_ERR_NOT_FOUND  the stream does not exist or cannot be joined
- *   MCP_ERR_LIMIT      it has the maximum number of joined readers
+ *   MCP_ERR_LIMIT      the stream has the maximum number of joined readers
  *   MCP_ERR_FULL       the region has no room
  */
 int mcp_store_join(mcp_store_t *store, const mcp_stream_ref_t *ref,
@@ -619,8 +620,8 @@ int mcp_store_join(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * The stream of a task is kept until a fixed time, and counts as a stream of
  * its tenant until then. If the task has a principal, the stream is not evicted
  * before that time.
- * Any process may poll the task. Of its events only the last one is kept, so
- * the owner never waits for room within the stream's limits.
+ * Any process may poll the task. Only the last event of a task is kept, so the
+ * owner never waits for room within the stream's limits.
  */
 
 /* The maximum number of questions in one event of a task. */
@@ -668,7 +669,8 @@ int mcp_store_lookup(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 typedef enum {
     MCP_INBOX_INPUT = 1,        /* a client's answers to questions; tag: 0 */
-    MCP_INBOX_PUBLISH,
+    MCP_INBOX_PUBLISH,         /* a message from the publish endpoint; tag:
+                                  number of the request that it concerns */
     MCP_INBOX_TASK,            /* answers from mcp_store_answer(); tag: number
                                   of the task's event */
     MCP_INBOX_LIMIT            /* the session has too many calls according to
@@ -753,8 +755,8 @@ typedef enum {
 
     /* A cancelled request whose call has no stream yet, by the digest of its
      * session and id; the value is from mcp_store_count_cancel(). Written by
-     * the exchange that takes the cancellation, and read by the process that
-     * has the call. */
+     * the exchange that receives the cancellation, and read by the process that
+     * runs the call. */
     MCP_VALUE_CANCELLED = 'c',
 
     /* A used resume token of mcp_resume_by_token.c, by its digest; the value
@@ -782,12 +784,14 @@ typedef enum {
      * session; each use extends its time of expiry. */
     MCP_VALUE_UPSTREAM_SESSION = 'u',
 
-    /* The form of an MCP server and its revision, by the digest of the server.
-     * Written by the process that has found them out. */
+    /* The form of an MCP server with mcp_upstream auto (mcp_upstream_e), and
+     * its revision, by the digest of the server. Written by the process whose
+     * requests to the server have shown its form. */
     MCP_VALUE_UPSTREAM_FORM = 'f',
 
     /* An MCP server that has no GET stream, by the digest of the server; value
-     * 1. Written by the process that has got its response. */
+     * 1. Written by the process whose GET request the server has rejected with
+     * HTTP 405. */
     MCP_VALUE_UPSTREAM_NO_STREAM = 'g'
 } mcp_value_e;
 
@@ -922,8 +926,8 @@ int mcp_store_text_delete(mcp_store_t *store, mcp_value_e purpose,
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the stream does not exist, is over, or is not a listener
- *   MCP_ERR_LIMIT      it has too many subscriptions, or they exceed its
- *                      tenant's bytes
+ *   MCP_ERR_LIMIT      the listener has too many subscriptions, or they exceed
+ *                      its tenant's quota of bytes
  *   MCP_ERR_FULL       the region has no room
  */
 int mcp_store_subscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
@@ -935,10 +939,8 @@ int mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
 uint64_t mcp_store_subscribers(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN]);
 
-/* Selects the streams that get a message: all subscribed streams, or only those
- * that are replicated (SHARED), or only those that are not. ms and n are the
- * position of the message among the broadcasts, which replicated streams
- * record; 0 if the message is not a broadcast. */
+/* Selects the subscribed streams that get a message: all, only those that are
+ * not replicated (UNSHARED), or only those that are (SHARED). */
 typedef enum {
     MCP_PUBLISH_ALL = 0,
     MCP_PUBLISH_UNSHARED,
@@ -947,16 +949,19 @@ typedef enum {
 
 typedef struct {
     mcp_publish_e  which;
-    uint64_t       ms;
+    uint64_t       ms;         /* position of the message among the broadcasts,
+                                  which is stored in replicated streams; ms 0:
+                                  the message is not a broadcast */
     uint64_t       n;
 } mcp_publish_to_t;
 
 /*
  * Appends a message to the streams that are subscribed to a topic and that
  * "to" selects, at most "budget" streams in one call, and adds their number to
- * *n. *position is 0 for the first call. A listener that has reached its
- * limits loses its oldest events, and its client gets MCP_ERR_PURGED when it
- * resumes before them.
+ * *n. For the first call, *position is 0, which also resets *n, or the value of
+ * mcp_store_publish_start(). A listener that has reached its limits loses its
+ * oldest events, and its client gets MCP_ERR_PURGED when it resumes before
+ * them.
  *
  * Returns MCP_OK, or
  *   MCP_AGAIN  there are more streams: call again

@@ -7,7 +7,7 @@
  * and frees without the lock. The upper half of the record's "owner" counts
  * how often the record was taken, so that a reader notices if the record was
  * taken again while it was being read. The lower half is 0 while the record is
- * free, otherwise twice the slot + 1; its lowest bit is set when the data are
+ * free. Otherwise it is 2 * (slot + 1), plus 1 when the data of the record are
  * complete.
  */
 

@@ -38,7 +38,7 @@ typedef enum {
 } mcp_outcome_e;
 
 
-/* The names for logs and maps; empty for NONE. */
+/* Returns the name of an outcome for logs and maps; empty for NONE. */
 mcp_str_t mcp_outcome_name(mcp_outcome_e outcome);
 
 /* Adds 1 to the store's counter for an outcome, if there is one. */
@@ -64,8 +64,9 @@ mcp_outcome_e mcp_outcome_of(const mcp_stream_info_t *info);
 #define MCP_CALL_STATS_PRINCIPAL  48
 #define MCP_CALL_STATS_DETAIL     96
 #define MCP_CALL_STATS_RECENT     63   /* number of failures that are kept */
-#define MCP_CALL_STATS_PAGE       64   /* number of calls that are read while
-                                          the lock is held once */
+#define MCP_CALL_STATS_PAGE       64   /* maximum number of active requests that
+                                          mcp_store_active_page() copies in one
+                                          call */
 
 /* The result of a failure that rejected a request before it became a call.
  * Other failures have an outcome as their result. */
@@ -119,7 +120,7 @@ typedef struct {
 typedef struct {
     uint32_t       row;
     unsigned       request;            /* index of the request in its call */
-    uint64_t       began;
+    uint64_t       began;              /* time when the call began, ms */
     unsigned char  id[MCP_STREAM_ID_LEN];
     char           principal[MCP_CALL_STATS_PRINCIPAL];  /* ends with a NUL,
                                                             truncated */
@@ -133,7 +134,7 @@ typedef struct {
                                           node */
     unsigned       elsewhere;          /* 1: the stream's consumer is at
                                           another node */
-    uint64_t       events;
+    uint64_t       events;             /* number of the stream's last event */
     int            state;              /* mcp_stream_state_e; -1: the call has
                                           no stream */
 } mcp_active_t;
@@ -141,11 +142,11 @@ typedef struct {
 
 /* A failure. */
 typedef struct {
-    uint64_t       at;
+    uint64_t       at;                 /* time of the failure, ms */
     uint32_t       row;
     uint16_t       result;             /* mcp_outcome_e, or
                                           MCP_CALL_STATS_REFUSED */
-    uint16_t       reason;
+    uint16_t       reason;             /* mcp_reason_e */
     unsigned char  id[MCP_STREAM_ID_LEN];          /* id of the call; zeros:
                                                       none */
     char           principal[MCP_CALL_STATS_PRINCIPAL];
@@ -224,7 +225,8 @@ void mcp_store_call_stats_count(mcp_store_t *store, uint32_t row,
 void mcp_store_call_stats_failed(mcp_store_t *store,
     const mcp_call_stats_failure_t *failure);
 
-/* Returns the number of rows, which is at least 1. */
+/* mcp_store_call_stats_rows() returns the number of rows, which is at least 1.
+ * mcp_store_call_stats_get() copies the row with this index. */
 uint32_t mcp_store_call_stats_rows(mcp_store_t *store);
 void mcp_store_call_stats_get(mcp_store_t *store, uint32_t row,
     mcp_call_stats_t *out);

@@ -267,9 +267,10 @@ mcp_store_copy_piece(mcp_store_head_t *head, mcp_store_pos_t *pos, char **data,
 }
 
 
-/* Takes the next chunks for a private chain. From its first chunks on, the
- * chain is in the list of the process's slot, so that it is freed if the
- * process dies. */
+/* Takes the next chunks for a private chain that shall have "total" chunks.
+ * From its first chunks on, the chain is in the list of the process's slot, so
+ * that it is freed if the process dies. Returns the values of
+ * mcp_store_private_make(). */
 static int
 mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
     const unsigned char *tenant, mcp_store_chain_t *chain)

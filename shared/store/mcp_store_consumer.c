@@ -204,7 +204,8 @@ mcp_store_cursor_check(const mcp_store_stream_t *st, const mcp_cursor_t *cursor)
 
 /* Sets *pos to the position of the cursor. The cached position is valid as
  * long as an event that touches its chunk is kept: the event that was partly
- * read, or the last one that was read. */
+ * read, or the last one that was read. Returns 1, or 0 if the cached position
+ * is not valid and the log contains no position for the cursor. */
 static int
 mcp_store_cursor_pos(mcp_store_head_t *head, const mcp_store_stream_t *st,
     const mcp_cursor_t *cursor, mcp_store_pos_t *pos)

@@ -12,7 +12,8 @@
 #include "store/mcp_store_layout.h"
 
 
-/* Number of places at which a histogram is searched. */
+/* Maximum number of places at which mcp_duration_find() searches for a
+ * histogram. */
 #define MCP_DURATION_PROBES  32
 
 /* The attributes as one word, which is never 0. */

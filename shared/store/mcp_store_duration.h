@@ -3,8 +3,8 @@
 /*
  * Durations of requests and notifications, as OpenTelemetry's metric
  * mcp.server.operation.duration has them: one histogram for each combination of
- * attributes that has occurred, in a table of the zone whose size follows from
- * the zone's and never changes.
+ * attributes that has occurred. The histograms are in a table of the zone. The
+ * size of the table follows from that of the zone and never changes.
  *
  * Counting takes no lock.
  */
@@ -40,9 +40,9 @@ typedef struct {
 
 /* Counts a request or a notification that was received and ended at these
  * times, ms; its duration is 0 if the clock was set back meanwhile. If the
- * table has no room for a new combination, counts it in the histogram with the
- * row MCP_CALL_STATS_OTHER, the method UNKNOWN, no revision, and the error NONE
- * or OTHER. */
+ * table has no room for a new combination of attributes, counts the request in
+ * the histogram with the row MCP_CALL_STATS_OTHER, the method UNKNOWN, no
+ * revision, and the error NONE (if key->error is NONE) or OTHER. */
 void mcp_store_duration_count(mcp_store_t *store, const mcp_duration_key_t *key,
     uint64_t received, uint64_t ended);
 

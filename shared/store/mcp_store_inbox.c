@@ -252,7 +252,7 @@ mcp_store_take_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 
 /* Copies at most MCP_STORE_BIG bytes of a post, so that the lock is held only
- * briefly. At the end of the post removes it and returns MCP_DONE. */
+ * briefly. After the last byte, removes the post and returns MCP_DONE. */
 static int
 mcp_store_take_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_store_taking_t *taking, mcp_buf_t *data)

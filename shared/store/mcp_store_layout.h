@@ -58,39 +58,41 @@
 #define MCP_STORE_VERSION    24
 
 
-/* Maximum length of a message that is copied while the lock is held. A longer
- * one is copied to a private chain before. */
+/* Maximum length of a message that is copied while the lock is held, in bytes.
+ * A longer message is copied to a private chain before the lock is taken. */
 #define MCP_STORE_BIG        (64 * 1024)
 
-/* Maximum length of a message. */
+/* Maximum length of a message, in bytes. */
 #define MCP_STORE_LEN_MAX    0x7fffffffu
 
 /* Number of chunks taken for a private chain while the lock is held once. */
 #define MCP_STORE_BATCH      1024
 
-/* Number of chunks from one mark of a log to the next one. mcp_store_log_seek()
- * follows the marks, so that it does not visit each chunk. */
+/* Number of chunks from one mark of a log to the next mark. A mark is a chunk
+ * that has the index of the next mark, so that mcp_store_log_seek() need not
+ * visit each chunk. */
 #define MCP_STORE_MARK       64
 
-/* The reserve is 1/32 of all chunks, within these bounds. Only responses and
- * other data that end calls may take its chunks, so that a full region does not
- * keep calls from ending. */
+/* The reserve is 1/32 of all chunks, within these bounds. Only responses,
+ * tombstones and some entries, such as values and groups, may take its chunks,
+ * so that a full region does not keep calls and sessions from ending. */
 #define MCP_STORE_RESERVE_MIN  8
 #define MCP_STORE_RESERVE_MAX  2048
 
 /* Minimum number of chunks of a stream with one event. */
 #define MCP_STORE_LEAST        4
 
-/* For quotas that are shares: the maximum number of calls is a quarter of
- * the number of chunks, and the maximum number of listeners is half of the
- * number of chunks. For all quotas: values without text may take at most an
- * eighth of the chunks, and values with text another eighth. */
+/* For quotas that are MCP_QUOTA_SHARE: the maximum number of calls of all
+ * tenants is a quarter of the number of chunks, and the maximum number of
+ * listeners is half of it. For all quotas: values without text may take at most
+ * an eighth of the chunks, and values with text another eighth. */
 #define MCP_STORE_CALLS        4
 #define MCP_STORE_LISTENERS    2
 #define MCP_STORE_VALUES       8
 
-/* For quotas that are shares of the free room: the last eighth of the region
- * is for tenants that use at most 1/128 of the region. */
+/* For quotas that are MCP_QUOTA_SHARE: the last eighth of each maximum (chunks,
+ * calls, listeners, values) is for tenants that use at most 1/128 of this
+ * maximum. */
 #define MCP_STORE_LAST         8
 #define MCP_STORE_LITTLE       128
 
@@ -157,7 +159,8 @@ enum {
 #define MCP_CHUNK_ROOM  (MCP_STORE_CHUNK - MCP_CHUNK_HEAD)
 
 typedef struct {
-    uint32_t  next;
+    uint32_t  next;                    /* index of the next chunk in the chain;
+                                          0: none */
     uint32_t  skip;                    /* of a mark of a log: index of the next
                                           mark; of the first chunk of a private
                                           chain: index of the first chunk of
@@ -177,16 +180,21 @@ typedef struct {
 } mcp_store_chunk_t;
 
 
+/* A chain of chunks. */
 typedef struct {
-    uint32_t  first;
+    uint32_t  first;                   /* indexes of the first and the last
+                                          chunk */
     uint32_t  last;
-    uint32_t  count;
+    uint32_t  count;                   /* number of chunks; 0: the chain is
+                                          empty */
 } mcp_store_chain_t;
 
 
+/* A position in a chain. */
 typedef struct {
-    uint32_t  chunk;
-    uint32_t  offset;
+    uint32_t  chunk;                   /* index of a chunk */
+    uint32_t  offset;                  /* offset from the start of the chunk,
+                                          whose head counts as well */
 } mcp_store_pos_t;
 
 
@@ -196,9 +204,10 @@ typedef struct {
  * payload after it may. */
 typedef struct {
     uint32_t  len;
-    uint16_t  answers;                 /* of an event: number of the request +
-                                          1, with MCP_STORE_RESULT(), _ERROR or
-                                          _ABOUT */
+    uint16_t  answers;                 /* of an event: 1 + number of the request
+                                          that it answers or concerns, with
+                                          MCP_STORE_RESULT(), _ERROR or _ABOUT;
+                                          0: it concerns no single request */
     uint16_t  type;                    /* of an event: the stream's state after
                                           it; of a post: mcp_inbox_item_e */
     uint64_t  seq;
@@ -211,7 +220,8 @@ typedef struct {
 /* An empty log has head 0 and first == last + 1. Storing "last" commits an
  * append. */
 typedef struct {
-    uint32_t  head;
+    uint32_t  head;                    /* indexes of the first and the last
+                                          chunk */
     uint32_t  tail;
     uint32_t  offset;                  /* offset of record "first" in chunk
                                           "head" */
@@ -219,8 +229,9 @@ typedef struct {
                                           mark */
     uint32_t  since;                   /* number of chunks after the last
                                           mark */
-    uint32_t  chunks;
-    uint64_t  first;
+    uint32_t  chunks;                  /* number of chunks */
+    uint64_t  first;                   /* numbers of the oldest and the newest
+                                          record */
     uint64_t  last;
     uint64_t  bytes;                   /* bytes of payload of the records first
                                           to last */
@@ -231,6 +242,8 @@ typedef struct {
 
 /* --- streams --- */
 
+/* The links of a stream: the indexes of mcp_store_stream_t.link. The dirty list
+ * of a slot contains the streams for which its process was woken. */
 enum {
     MCP_LINK_OWNER = 0,                /* in the dirty list of the owner's
                                           slot, or in the list of orphans */
@@ -256,10 +269,13 @@ enum {
 #define MCP_STREAM_TOMBSTONE  0x676f6e65u
 
 
+/* A stream. For the fields without a comment see mcp_stream_spec_t and
+ * mcp_stream_info_t. */
 typedef struct {
-    uint32_t           next;           /* ref of the next stream in the hash
-                                          chain; a repair also sorts streams by
-                                          it */
+    uint32_t           next;           /* index of the next stream in the hash
+                                          chain; 0: none. While a repair sorts
+                                          the streams: ref of the next stream
+                                          in the sorted list */
     uint32_t           live;           /* MCP_STREAM_LIVE or
                                           MCP_STREAM_TOMBSTONE; written last */
 
@@ -418,7 +434,8 @@ typedef struct {
 
     /* client input from other nodes, which is numbered from 1 on */
     uint64_t                posts;     /* highest number of client input that
-                                          was announced */
+                                          mcp_store_remote_inputs() has
+                                          announced */
     uint64_t                got;       /* highest number of client input
                                           that has arrived; of a mirror:
                                           highest number that the owner has
@@ -468,7 +485,8 @@ enum {
                                           reader */
 
     /* streams in the rings OVER and LEFT count towards the tenant's quota, and
-     * are evicted only when a call would be rejected */
+     * are evicted only if a stream, an event or a value of a tenant would be
+     * rejected otherwise */
     MCP_EVICT_OVER,                    /* calls that are over, without a reader
                                           and without a principal, including
                                           tasks */
@@ -480,8 +498,9 @@ enum {
 
 typedef struct {
     uint32_t       next;               /* ref of the next entry in the hash
-                                          chain; a repair also sorts
-                                          subscriptions by it */
+                                          chain, or, while a repair sorts the
+                                          subscriptions, in the sorted list;
+                                          0: none */
     uint8_t        kind;               /* MCP_ENTRY_...; written last, so that
                                           only complete entries are valid */
     uint8_t        purpose;            /* of a value: mcp_value_e; of a tenant:
@@ -577,7 +596,8 @@ typedef struct {
 /* --- call statistics --- */
 
 /* A row of the call statistics. It is valid if its index is below
- * head->n_call_stats. */
+ * head->n_call_stats. For the fields without a comment see
+ * mcp_call_stats_t. */
 typedef struct {
     unsigned char      key[MCP_DIGEST_LEN];
     char               endpoint[MCP_CALL_STATS_ENDPOINT];
@@ -594,23 +614,24 @@ typedef struct {
 
 /* A histogram of durations. */
 typedef struct {
-    _Atomic uint64_t   word;           /* its attributes, see
+    _Atomic uint64_t   word;           /* attributes of the histogram, see
                                           mcp_store_duration.c; 0: the place is
                                           free */
     _Atomic uint64_t   sum;            /* sum of all durations, ms */
     _Atomic uint64_t   buckets[MCP_CALL_STATS_BUCKETS];
 } mcp_store_duration_t;
 
-/* Number of histograms at the beginning of the table that count the requests
- * for which the rest has no room: one for successful requests, and one for
- * errors. */
+/* Number of histograms at the beginning of the table that count all requests
+ * for whose attributes the rest of the table has no room: one for successful
+ * requests, and one for errors. */
 #define MCP_STORE_DURATIONS_REST  2
 
 
 #define MCP_ACTIVE_WORDS  (offsetof(mcp_active_t, slot) / sizeof(uint64_t))
 
-/* The zone contains these two structures, but mcp_store_head_t.layout does not
- * depend on their sizes: a change of a size needs another MCP_STORE_VERSION. */
+/* The zone contains fields of mcp_active_t, and mcp_call_stats_failure_t, but
+ * mcp_store_head_t.layout does not depend on their sizes: a change of a size
+ * needs another MCP_STORE_VERSION. */
 _Static_assert(MCP_ACTIVE_WORDS == 10, "layout of the zone");
 _Static_assert(sizeof(mcp_call_stats_failure_t) == 176,
                "layout of the zone");
@@ -634,7 +655,8 @@ typedef struct {
 /* --- MCP servers --- */
 
 /* The row of an MCP server. The texts and all members that are not atomic are
- * accessed under the lock. */
+ * accessed under the lock. For the members without a comment see
+ * mcp_store_upstream_t. */
 typedef struct {
     unsigned char      key[MCP_DIGEST_LEN];
     char               endpoint[MCP_CALL_STATS_ENDPOINT];
@@ -688,7 +710,7 @@ typedef struct {
 
 
 /* The zone as a node of a cluster. All members but the atomic ones are accessed
- * under the lock. */
+ * under the lock. For the members without a comment see mcp_node_info_t. */
 typedef struct {
     _Atomic uint64_t     id;
     _Atomic uint64_t     leader_pid;
@@ -776,14 +798,17 @@ typedef struct mcp_store_head_s {
                                           and LEFT */
     _Atomic uint32_t   n_ownerless;
     _Atomic uint32_t   hint_room;      /* number of free chunks without the
-                                          reserve when the lock was last
-                                          released */
+                                          reserve, and n_calls, when the lock
+                                          was last released */
     _Atomic uint32_t   hint_calls;
 
-    mcp_store_list_t   ownerless;
-    mcp_store_list_t   rank[MCP_EVICT_MAX][MCP_STORE_RANKS];
-    mcp_store_list_t   blocked;
-    mcp_store_list_t   partial;
+    mcp_store_list_t   ownerless;      /* the list of orphans */
+    mcp_store_list_t   rank[MCP_EVICT_MAX][MCP_STORE_RANKS]; /* see
+                                          MCP_LINK_RANK */
+    mcp_store_list_t   blocked;        /* streams whose owners are blocked on
+                                          space */
+    mcp_store_list_t   partial;        /* entry chunks that have a free
+                                          entry */
 
     _Atomic int64_t    counter[MCP_COUNT_MAX];
     _Atomic int64_t    refused;        /* value of the counter
@@ -821,11 +846,14 @@ typedef struct {
                                           mirror */
     mcp_store_stream_t   *keep;        /* the stream that must not be evicted
                                           in this operation; NULL: none */
-    mcp_store_dropped_t  *dropped;     /* gets the first session of its server
-                                          that is removed; NULL: not wanted */
+    mcp_store_dropped_t  *dropped;     /* if not NULL, gets a copy of the first
+                                          session at the server dropped->row
+                                          that is removed */
     unsigned           creates;        /* 1: room is made for a new stream */
-    unsigned           wakes;
-    uint64_t           wake[MCP_STORE_SLOTS / 64];
+    unsigned           wakes;          /* number of scheduled wake-ups; 0:
+                                          "wake" is not set */
+    uint64_t           wake[MCP_STORE_SLOTS / 64]; /* a bit for each slot whose
+                                          process is to be woken */
 } mcp_store_op_t;
 
 
@@ -1050,7 +1078,8 @@ void mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Notifies the consumer and the joined readers like mcp_store_mark_consumer().
  * But if the stream cannot be joined and its consumer is in this process,
- * note() of mcp_store_t notifies the consumer at once, if it accepts that. */
+ * calls note() of mcp_store_t instead. If note() returns 0 or is NULL, the
+ * consumer is added to the dirty list nevertheless. */
 void mcp_store_notify_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Removes the owner of a stream, and adds the stream to the list of
@@ -1062,8 +1091,8 @@ void mcp_store_disown(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_unmark(mcp_store_op_t *op, mcp_store_link_t *link,
     uint32_t slot);
 
-/* Remove the owner or the consumer of a stream, which need not be woken any
- * more. */
+/* Remove the owner or the consumer of a stream. The stream also leaves the
+ * dirty list of their slot, because they need not be woken any more. */
 void mcp_store_unmark_owner(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_unmark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
@@ -1090,7 +1119,7 @@ uint32_t mcp_store_room(const mcp_store_head_t *head, int all);
  * free.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_FULL  there are fewer, and no stream is left to evict
+ *   MCP_ERR_FULL  fewer than n chunks are free, and no stream is left to evict
  */
 int mcp_store_ensure(mcp_store_op_t *op, uint32_t n, int all);
 
@@ -1099,12 +1128,13 @@ int mcp_store_ensure(mcp_store_op_t *op, uint32_t n, int all);
 void mcp_store_chain_take(mcp_store_op_t *op, uint32_t n,
     mcp_store_chain_t *chain);
 
-/* Frees a chain whose first chunk, last chunk and length are known, in
- * constant time. */
+/* Frees a chain with this first chunk, this last chunk and this number of
+ * chunks, in constant time. Does nothing if "first" is 0. */
 void mcp_store_chain_free(mcp_store_op_t *op, uint32_t first, uint32_t last,
     uint32_t count);
 
-/* Frees a chain of which only the first chunk is known. */
+/* Frees a chain with this first chunk, and searches for the last chunk. Does
+ * nothing if "first" is 0. */
 void mcp_store_chain_drop(mcp_store_op_t *op, uint32_t first);
 
 /* mcp_store_root_take() takes one chunk that has a type, and sets it to zero;
@@ -1131,10 +1161,10 @@ int mcp_store_copy_piece(mcp_store_head_t *head, mcp_store_pos_t *pos,
     char **data, size_t *left);
 
 /*
- * Creates a private chain: it is filled without the lock, and
- * mcp_store_private_claim() hands it over. Its first "skip" bytes remain
- * unset. "tenant" is the tenant for which room is made; with "all", the
- * reserve may be used.
+ * Creates a private chain, and copies the n parts to it without the lock. The
+ * first "skip" bytes of the chain remain unset. The chain belongs to the slot
+ * of this process until mcp_store_private_claim(). "tenant" is the tenant for
+ * which room is made; with "all", the reserve may be used.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_FULL      the region has no room, even after eviction
@@ -1230,9 +1260,10 @@ void mcp_store_log_drop(mcp_store_op_t *op, mcp_store_log_t *log);
 void mcp_store_log_clear(mcp_store_op_t *op, mcp_store_log_t *log);
 
 /*
- * Counts chunks that were linked to a log; a record begins in the first chunk,
- * "index". That chunk becomes a mark if the log has none, or if MCP_STORE_MARK
- * chunks have been linked since the last mark, which then refers to it.
+ * Counts "chunks" chunks that were linked to a log. "index" is the first of
+ * them, and a record begins in it. The chunk "index" becomes a mark if the log
+ * has no mark, or if MCP_STORE_MARK chunks have been linked since the last
+ * mark. In the second case, the last mark then refers to the new one.
  */
 void mcp_store_log_mark(mcp_store_head_t *head, mcp_store_log_t *log,
     uint32_t index, uint32_t chunks);
@@ -1251,7 +1282,7 @@ typedef struct {
     const mcp_stream_spec_t  *spec;
     const mcp_store_begin_t  *begin;   /* NULL: the stream is not a mirror */
     uint64_t                  now;
-    mcp_str_t                 text[3];
+    mcp_str_t                 text[3]; /* method, name and request */
     mcp_store_chain_t         chain;   /* contains the text if it was copied
                                           before the lock was taken; otherwise
                                           empty */
@@ -1280,9 +1311,8 @@ int mcp_store_session_crowded(mcp_store_head_t *head,
     const unsigned char session[MCP_DIGEST_LEN], uint32_t limit);
 
 /* Frees a stream. Its chunk remains as a tombstone until its owner and its
- * consumer, if they are in other processes, have been notified. With
- * "revoked", the owner is notified even if it is this process: then it does
- * not find the stream any more. */
+ * consumer have been notified. The owner is not notified if it is this
+ * process, unless "revoked" is 1. */
 void mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st,
     int revoked);
 
@@ -1441,6 +1471,8 @@ mcp_store_in_ring(const mcp_store_stream_t *st, unsigned k)
     return st->evict == k + 1;
 }
 
+/* Returns 1 if an id, of a tenant or a principal, is all zeros: there is
+ * none. */
 int mcp_store_tenant_is_nobody(const unsigned char id[MCP_DIGEST_LEN]);
 
 /* Returns the group of the network that contains a tenant's address (see
@@ -1450,9 +1482,9 @@ mcp_store_entry_t *mcp_store_tenant_up(mcp_store_head_t *head,
 
 /*
  * Finds or creates a tenant's group and the groups of the networks that
- * contain its address. The caller has made room for MCP_TENANT_LEVELS entries,
- * and then counts a stream or a value in the groups. Returns NULL if there is
- * no room.
+ * contain its address. The caller makes room for MCP_TENANT_LEVELS entries
+ * before it calls this function, and then counts a stream or a value in the
+ * groups. Returns NULL if there is no room.
  */
 mcp_store_entry_t *mcp_store_tenant_group(mcp_store_op_t *op,
     const unsigned char id[MCP_DIGEST_LEN]);
@@ -1490,9 +1522,10 @@ uint32_t mcp_store_subs_chunks(uint32_t n);
 void mcp_store_tenant_subs(mcp_store_head_t *head, mcp_store_stream_t *st,
     uint32_t n);
 
-/* Count a value in its tenant's group for values with text, or in the one for
- * all others, or remove it from the count. mcp_store_tenant_value_enter()
- * returns NULL if there is no room for the group. */
+/* mcp_store_tenant_value_enter() counts a value in its tenant's group, and
+ * returns the group, or NULL if there is no room for it. With "text", this is
+ * the group for values with text. mcp_store_tenant_value_leave() subtracts the
+ * value again. */
 mcp_store_entry_t *mcp_store_tenant_value_enter(mcp_store_op_t *op,
     const unsigned char id[MCP_DIGEST_LEN], unsigned text);
 void mcp_store_tenant_value_leave(mcp_store_op_t *op, uint32_t group);
@@ -1521,13 +1554,13 @@ uint32_t mcp_store_tenant_quota(const mcp_tenant_t *tenant);
 int mcp_store_tenant_allows(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n, int answer);
 
-/* Returns 1 if mcp_store_tenant_allows() could succeed for n chunks without a
- * response. Evicts nothing. */
+/* Returns 1 if mcp_store_tenant_allows() could succeed for n chunks and
+ * "answer" 0. Evicts nothing. */
 int mcp_store_tenant_would_allow(mcp_store_op_t *op,
     const mcp_store_stream_t *st, uint32_t n);
 
-/* Returns 1 if n chunks exceed the tenant's quota even if it used nothing
- * else. */
+/* Returns 1 if n chunks would exceed the tenant's quota even if the tenant used
+ * nothing else. */
 int mcp_store_tenant_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n);
 
@@ -1557,8 +1590,9 @@ void mcp_store_evict(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* --- mcp_store_consumer.c --- */
 
-/* Detaches a consumer that another one displaces. If it is in this node,
- * leaves a tombstone by which its process is notified. */
+/* Detaches a stream's consumer, because another one displaces it. If the
+ * detached consumer is at this node, creates a tombstone by which its process
+ * is notified. */
 void mcp_store_consumer_displace(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Makes (slot, handle) the consumer, which reads the events after "after".
@@ -1613,7 +1647,7 @@ void mcp_store_reader_gone(mcp_store_op_t *op, mcp_store_entry_t *e,
  * wakes these processes. join is the stream's JOIN entry. */
 void mcp_store_readers_mark(mcp_store_op_t *op, mcp_store_entry_t *join);
 
-/* Returns the slot of a joined reader of a stream, but not the slot "but".
+/* Returns the slot of a joined reader of a stream, other than the slot "but".
  * Returns MCP_STORE_NO_SLOT if no other slot has a joined reader. */
 uint32_t mcp_store_readers_slot(mcp_store_op_t *op,
     const mcp_store_stream_t *st, uint32_t but);
@@ -1642,7 +1676,8 @@ void mcp_store_replication_claim(const mcp_store_stream_t *st,
  * replication data.
  *
  * Returns MCP_OK, or, without the lock,
- *   MCP_ERR_NOT_FOUND  there is none
+ *   MCP_ERR_NOT_FOUND  there is no stream with this id that is replicated or a
+ *                      mirror
  *   MCP_ERR_INTERNAL   the lock cannot be taken
  */
 int mcp_store_replication_enter(mcp_store_t *store,
@@ -1709,14 +1744,15 @@ void mcp_store_repair_replicators(mcp_store_op_t *op);
 void mcp_store_mirror_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_begin_t *begin);
 
-/* Applies the known state of the owner's stream to a mirror. Does nothing while
- * the mirror lacks events before that state. */
+/* Applies to a mirror the latest state of the owner's stream that this node has
+ * received, and the number of the last confirmed event. The state has no effect
+ * while the mirror lacks events before it. */
 void mcp_store_mirror_count(mcp_store_stream_t *st,
     const mcp_store_replication_t *repl);
 
-/* Returns 1 if a later reader at another node has displaced the reader that is
- * about to watch a mirror, or a replicated stream at its own node. For a
- * replicated stream, also clears the number of the local reader. */
+/* Returns 1 if a later reader at another node has displaced the local reader
+ * that is about to watch a stream: a mirror, or a replicated stream of this
+ * node. In the second case, also clears the number of the local reader. */
 int mcp_store_replication_taken(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
@@ -1727,6 +1763,8 @@ int mcp_store_mirror_due(const mcp_store_stream_t *st, uint64_t now);
 
 /* --- mcp_store_hash.c --- */
 
+/* Returns a hash value of a key and a salt, which depends on the secret seed of
+ * the region. */
 uint64_t mcp_store_hash(const mcp_store_head_t *head, uint32_t salt,
     const unsigned char key[16]);
 
@@ -1810,8 +1848,9 @@ mcp_store_upstream_data_t *mcp_store_upstream_row(mcp_store_head_t *head,
  * called before the chunk is freed. */
 void mcp_store_upstream_leave(mcp_store_head_t *head, uint32_t chunk);
 
-/* Copies the session in a chunk, which has this key and is being removed, to
- * op->dropped if it is wanted there. */
+/* Copies a session that is being removed to op->dropped. "chunk" contains the
+ * session, and "key" is the key of its value. Does nothing if op->dropped is
+ * NULL, is for another server, or contains a session already. */
 void mcp_store_upstream_drop(mcp_store_op_t *op, uint32_t chunk,
     const unsigned char key[MCP_DIGEST_LEN]);
 

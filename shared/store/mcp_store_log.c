@@ -148,8 +148,9 @@ mcp_store_log_append(mcp_store_op_t *op, mcp_store_log_t *log,
         tail = mcp_store_chunk(op->head, log->tail);
         start = (mcp_store_pos_t) { log->tail, mcp_store_align8(tail->used) };
 
-        /* The payload continues in the chain. Until the commit, the chain is
-         * linked to a chunk in which no valid record continues. */
+        /* The payload continues in the chain. If this process dies before the
+         * commit, the link does no harm, because no valid record of the log
+         * continues in the chain. */
         tail->next = chain.first;
     }
 

@@ -43,8 +43,9 @@ typedef struct {
  * broadcasts, and the queue of each node. For the keys see
  * mcp_broadcast_key(). */
 typedef enum {
-    MCP_NODE_SENT = 0,
-    MCP_NODE_RECEIVED,
+    MCP_NODE_SENT = 0,         /* broadcasts that a joining node needs as well,
+                                  such as ended sessions */
+    MCP_NODE_RECEIVED,         /* all other broadcasts */
     MCP_NODE_QUEUE,            /* the queue of this node's id */
     MCP_NODE_POSITIONS
 } mcp_node_position_e;
@@ -64,17 +65,20 @@ typedef enum {
     MCP_NODE_LINKS_LOST,
     MCP_NODE_UNREACHABLE,       /* requests rejected because Redis was
                                    unreachable */
-    MCP_NODE_TAKEN_OVER,            /* nodes that this node declared dead */
+    MCP_NODE_TAKEN_OVER,            /* dead nodes whose streams this node has
+                                       taken over */
     MCP_NODE_PROMOTED,          /* streams taken over from nodes that were
                                    declared dead */
-    MCP_NODE_DROPPED,           /* data from other nodes for which there was no
-                                   room */
+    MCP_NODE_DROPPED,           /* streams of dead nodes, and client input from
+                                   other nodes, that were lost: there was no
+                                   room for them, or Redis lacked events */
     MCP_NODE_DISPLACED,         /* readers whose client resumed at another
                                    node */
     MCP_NODE_FENCED,            /* streams of this node that other nodes took
                                    over */
     MCP_NODE_REBORN,            /* times that this node was declared dead */
-    MCP_NODE_UNEXPECTED_REPLY,  /* replies that no script can give */
+    MCP_NODE_UNEXPECTED_REPLY,  /* error replies of Redis, and replies that no
+                                   script can give */
     MCP_NODE_COUNTS
 } mcp_node_count_e;
 
@@ -129,7 +133,8 @@ void mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id);
 int mcp_store_node_lead(mcp_store_t *store, uint64_t now, uint64_t silence);
 void mcp_store_node_resign(mcp_store_t *store);
 
-/* Returns 1 if the last leader has resigned and there is no new one. */
+/* Returns 1 if no process has led the node yet, or the last leader has resigned
+ * and no other process leads. Returns 0 if the last leader has died. */
 int mcp_store_node_is_leaderless(mcp_store_t *store);
 
 /* Wakes the leader of the node, if there is one. */
@@ -186,8 +191,8 @@ void mcp_store_node_insist(mcp_store_t *store);
 /* Stores the list of the cluster's members. Its texts must be printable. */
 void mcp_store_node_view(mcp_store_t *store, const mcp_node_view_t *view);
 
-/* Returns 1 if the node has been a member of the cluster since the zone was
- * created. */
+/* Returns 1 if the node was a member of the cluster at any time since the zone
+ * was created. */
 int mcp_store_node_has_joined(mcp_store_t *store);
 
 /* mcp_store_node_standalone() records why the node was rejected and serves
@@ -202,8 +207,9 @@ void mcp_store_node_set_skewed(mcp_store_t *store, int skewed);
 int mcp_store_node_is_skewed(mcp_store_t *store);
 
 /* mcp_store_node_set_run() stores the run id of the Redis to which a new
- * connection has led, and cuts a longer text. mcp_store_node_run() copies the
- * stored run id with a NUL; the text is empty if none was stored. */
+ * connection has led, at most MCP_NODE_RUN_MAX bytes of it.
+ * mcp_store_node_run() copies the stored run id with a NUL; the text is empty
+ * if none was stored. */
 void mcp_store_node_set_run(mcp_store_t *store, mcp_str_t run);
 void mcp_store_node_run(mcp_store_t *store, char run[MCP_NODE_RUN_MAX + 1]);
 

@@ -811,8 +811,8 @@ mcp_store_repair_private(mcp_store_head_t *head)
 
 
 /* Sets the type of the chunk with a value's text to MCP_CHUNK_MARK. Returns 0
- * if there is no valid text: its chunk cannot exist, has another use, or was
- * being written when the process died. */
+ * if there is no valid text: "index" is not that of a chunk with data, the
+ * chunk has another use, or the process died while it changed the text. */
 static int
 mcp_store_repair_text(mcp_store_head_t *head, uint32_t index)
 {

@@ -95,8 +95,8 @@ mcp_store_replication_mark(mcp_store_op_t *op, mcp_store_stream_t *st)
     }
 
     /* the process that adopts a call also replicates it; a stream without an
-     * owner is not adopted, so its replication data are added to the orphans
-     * instead */
+     * owner is never in the list of orphans, so its replication data are added
+     * to the list instead */
 
     if ((mcp_store_final(st) || st->kind == MCP_STREAM_LISTEN)
         && !mcp_store_linked(&repl->link))
@@ -417,8 +417,8 @@ mcp_store_replication_end(mcp_store_t *store, const mcp_stream_ref_t *ref)
 /* --- client input from other nodes --- */
 
 /* Number of times that the replicator sends the state after a query. Once is
- * not enough: a command with the state for an earlier query may be pending when
- * a query arrives, and its reply counts as well. */
+ * not enough: when the query arrives, a command with an older state may be
+ * pending, and its reply also calls mcp_store_replication_sent(). */
 #define MCP_REPLICATION_ANSWERS  2
 
 

@@ -10,9 +10,9 @@
  * not removed, unless the stream itself is freed. The owner may append further
  * events meanwhile, within the stream's limits.
  *
- * When the replicator's process dies, the process that adopts the stream
- * becomes the replicator. For a finished stream, or a listener, which have no
- * owner, mcp_store_adopt() hands over this role alone.
+ * If the replicator dies, the process that adopts the stream becomes the
+ * replicator. Because finished streams and listeners have no owner, a process
+ * that adopts one of them by mcp_store_adopt() becomes only its replicator.
  */
 
 
@@ -56,10 +56,11 @@ typedef struct {
                                                the state of the mirror */
     mcp_store_checkpoint_t  known;          /* for a mirror: the latest state
                                                of the owner's stream that this
-                                               node has received. seq is the
-                                               highest known number, so the
-                                               other fields may be older than
-                                               that event */
+                                               node has received. But seq is
+                                               the highest event number that
+                                               this node has received from the
+                                               owner, so the other fields may
+                                               be older than that event */
     uint64_t                first_seq;      /* oldest kept event */
     uint64_t                sent_seq;
     uint64_t                confirmed_seq;
@@ -75,9 +76,9 @@ typedef struct {
     uint64_t                changed;
     uint32_t                given;          /* bit k: question k of the last
                                                event has its answer */
-    uint64_t                end;            /* when the stream expires if no
-                                               consumer returns, ms; 0 while
-                                               the call is active */
+    uint64_t                end;            /* when the stream expires if it has
+                                               no reader until then, ms; 0: the
+                                               stream is not over */
     unsigned                consumer_slot;  /* slot of the consumer,
                                                MCP_STORE_REMOTE_CONSUMER, or
                                                MCP_STORE_NO_SLOT */
@@ -121,8 +122,10 @@ typedef struct {
     size_t              offset;        /* offset of the message in
                                           mcp_store_replicator_t.buf */
     size_t              len;
-    unsigned            answers;       /* number of the request + 1, with
-                                          MCP_STORE_RESULT(), _ERROR, _ABOUT */
+    unsigned            answers;       /* 1 + number of the request that the
+                                          event answers or concerns, with
+                                          MCP_STORE_RESULT(), _ERROR or _ABOUT;
+                                          0: it concerns no single request */
     mcp_stream_state_e  state;
 } mcp_store_raw_t;
 
@@ -146,10 +149,10 @@ typedef struct {
 
 /*
  * Starts the replication of a stream, or changes "sync" (see the top of this
- * file). For a call, only the owner may do that; for a listener, the first
- * process that does. This process then gets wake-ups of the kind
- * MCP_WAKE_REPLICATOR, which have no handle. No event is acknowledged at
- * first.
+ * file). For a call, only the owner may do that; for a listener, only its
+ * replicator, or any process if there is no replicator yet. This process then
+ * gets wake-ups of the kind MCP_WAKE_REPLICATOR, which have no handle. No event
+ * is acknowledged at first.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_DENIED     another process owns or replicates the stream; or it is
@@ -204,7 +207,7 @@ int mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
  *
  * Returns MCP_OK, with replicator->n events, which may be 0, or
  *   MCP_ERR_PURGED     the next event is no longer kept: continue with the
- *                      first one that is
+ *                      oldest kept event
  *   MCP_ERR_LIMIT      the next message is longer than replicator->cap
  *   MCP_ERR_DENIED     this process does not replicate the stream
  *   MCP_ERR_NOT_FOUND  the stream does not exist, or has no event
@@ -318,8 +321,7 @@ void mcp_store_remote_consumer_left(mcp_store_t *store,
 /*
  * Records up to which event a joined reader at another node has sent the
  * stream to its client. Has an effect only while the stream has no consumer:
- * these events then count as sent, and the time without a consumer starts
- * anew.
+ * these events then count as sent, and the time without a reader starts anew.
  */
 void mcp_store_remote_consumer_joined(mcp_store_t *store,
     const mcp_stream_ref_t *ref, uint64_t sent, uint64_t now);
@@ -331,16 +333,17 @@ void mcp_store_remote_consumer_joined(mcp_store_t *store,
  * A mirror is a stream without an owner. Its events arrive from other nodes,
  * with their numbers, and no local process publishes to it. The process that
  * passed the number of the latest reader to mcp_store_mirror() feeds the
- * mirror, in the role of the replicator. It is woken if more events are known
- * than the mirror has, if there is room again, if an event was sent or
- * confirmed, if the consumer attached or left, and if the mirror was freed; it
- * reads these conditions from mcp_store_replication_state(). If the feeding
- * process dies, the consumer's process replaces it, unless both are the same
- * process: then no process feeds the mirror.
+ * mirror, in the role of the replicator. The feeding process is woken if more
+ * events are known than the mirror has, if there is room again, if an event was
+ * sent or confirmed, if the consumer attached or left, and if the mirror was
+ * freed. It reads these conditions from mcp_store_replication_state(). If the
+ * feeding process dies, another process that has the consumer or a joined
+ * reader replaces it. If there is no such process, no process feeds the mirror.
  *
- * A reader gets the events that the mirror has; a state counts when all events
- * before it have arrived. A mirror accepts neither posts nor cancellations.
- * Without a consumer it may be evicted, and is freed after half a minute.
+ * A reader gets the events that the mirror has. A state of the owner's stream
+ * takes effect when all events before that state have arrived. A mirror accepts
+ * neither posts nor cancellations. A mirror without a reader may be evicted,
+ * and is freed after half a minute.
  */
 
 /*
@@ -352,9 +355,9 @@ void mcp_store_remote_consumer_joined(mcp_store_t *store,
  * watch the mirror. All values of the spec are used except session_limit,
  * handle, consumer and held.
  *
- * With "number" 0 the mirror is for requests that join the stream, and gets no
- * other reader: an existing mirror with a reader remains unchanged. The caller
- * then has to call mcp_store_mirror_joined().
+ * With "number" 0 the mirror is for requests that join the stream, not for a
+ * consumer: an existing mirror with a reader is not freed, and keeps its
+ * feeding process. The caller then has to call mcp_store_mirror_joined().
  *
  * Returns MCP_OK, or
  *   MCP_ERR_EXISTS  the stream itself is at this node
@@ -367,8 +370,9 @@ int mcp_store_mirror(mcp_store_t *store, const mcp_stream_spec_t *spec,
     uint64_t first, uint64_t after, uint64_t number, uint64_t now,
     mcp_stream_ref_t *ref);
 
-/* Stores the state that the requests joined to a mirror read, and wakes them.
- * Any process may call this. */
+/* Stores this state of the owner's stream in a mirror, and wakes the requests
+ * that have joined the mirror, because they read the state. Any process may
+ * call this. */
 void mcp_store_mirror_joined(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN],
     const mcp_store_joined_t *joined);

@@ -355,8 +355,8 @@ mcp_store_replication_lag(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Sets the acknowledged state. Its member "state" is set last: if that is
- * final, no further event follows. */
+/* Sets the acknowledged state. Its member "state" is set last, because readers
+ * expect no event after "seq" if "state" is final. */
 static void
 mcp_store_replicator_set(mcp_store_checkpoint_t *acked,
     const mcp_store_checkpoint_t *checkpoint)
@@ -613,8 +613,8 @@ mcp_store_replication_taken(mcp_store_head_t *head,
 }
 
 
-/* Counts the events up to "sent" as sent by the remote consumer "number", and
- * detaches it if it has left at the time "now". */
+/* Counts the events up to "sent" as sent by the remote consumer "number". With
+ * "left", also detaches this consumer, which left at the time "now". */
 static void
 mcp_store_remote_consumer_report(mcp_store_t *store,
     const mcp_stream_ref_t *ref, uint64_t number, uint64_t sent, int left,

@@ -334,8 +334,9 @@ mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st)
                           mcp_store_session_list(session, !lingering),
                           &st->link[MCP_LINK_SESSION]);
 
-    /* the ordinal is taken before the stream gets it, so that no later stream
-     * gets the same one, even if this process dies in between */
+    /* the counter is raised before the stream gets the ordinal, so that no
+     * other stream gets the same ordinal, even if this process dies in
+     * between */
 
     op->head->ordinal++;
     mcp_store_barrier();
@@ -798,7 +799,7 @@ mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 /* Sets "unattended" and "ended" if they are unknown, because the time was
  * unknown to the functions that detached the last reader or ended the stream.
- * Also sets "seen" for a stream that has waited long enough for a reader. */
+ * Also sets "seen" MCP_STORE_IDLE_AFTER ms after the stream was created. */
 static void
 mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t now)
 {
@@ -811,7 +812,8 @@ mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t now)
         st->ended = now;
     }
 
-    /* no reader has attached in this time, so the stream may be evicted */
+    /* a reader had enough time to attach: if there is none now, the stream may
+     * be evicted */
 
     if (!st->seen && now >= st->created + MCP_STORE_IDLE_AFTER)
     {

@@ -268,9 +268,10 @@ mcp_store_publishes(mcp_store_head_t *head, const mcp_store_stream_t *st,
 }
 
 
-/* Appends a message to streams subscribed to a topic. A long message is not
- * appended: *ref is set to the next stream, and the caller appends it there
- * without the lock. */
+/* Appends a message to streams subscribed to a topic, like mcp_store_publish()
+ * but with the lock held, and returns the same values. Does not append a
+ * message longer than MCP_STORE_BIG: sets *ref to the next stream that gets the
+ * message, and the caller appends the message there without the lock. */
 static int
 mcp_store_publish_locked(mcp_store_op_t *op,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,

@@ -150,8 +150,8 @@ mcp_store_upstream_offer(mcp_store_t *store,
         mcp_store_upstream_take(op.head, i, key, item);
     }
 
-    /* if the configuration leaves the form open ("auto"), a form that was found
-     * out earlier is kept */
+    /* if the configured form is "auto", the row keeps the form that earlier
+     * requests to the server have shown */
 
     if (item->form != atomic_load(&data->form)
         && (item->form != MCP_UPSTREAM_AUTO || atomic_load(&data->form) == 0))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Statistics of MCP servers that are backends: for each server of each endpoint
- * a row in the zone, in a table whose size follows from that of the zone and
- * never changes.
+ * Statistics of MCP servers that are backends. Each server of each endpoint has
+ * a row in a table of the zone. The size of the table follows from that of the
+ * zone and never changes.
  *
  * The configuration in use determines which rows are shown. A row that is not
  * in use, and whose server has no session in the zone, can be taken for another
@@ -28,15 +28,17 @@
 #define MCP_STORE_UPSTREAM_DETAIL   64
 
 
-/* The number of a row and how often it was taken, for the functions below;
- * NONE: the server has no row, and the functions have no effect. */
+/* A reference to a row, for the functions below: the number of the row, and how
+ * often the row was taken. NONE: the server has no row, and the functions have
+ * no effect. */
 typedef uint32_t  mcp_store_upstream_row_t;
 
 #define MCP_STORE_UPSTREAM_NONE  0
 
 
 typedef enum {
-    MCP_UPSTREAM_UNKNOWN = 0,          /* no request was sent to it yet */
+    MCP_UPSTREAM_UNKNOWN = 0,          /* no request was sent to the server
+                                          yet */
     MCP_UPSTREAM_DOWN,
     MCP_UPSTREAM_UP
 } mcp_upstream_up_e;
@@ -48,8 +50,8 @@ typedef struct {
     /* endpoint and name together are unique even if truncated */
     char               endpoint[MCP_CALL_STATS_ENDPOINT];
     char               name[MCP_STORE_UPSTREAM_NAME];  /* name of the backend */
-    unsigned           form;           /* mcp_upstream_e; AUTO: it was not found
-                                          out yet */
+    unsigned           form;           /* mcp_upstream_e; AUTO: no request has
+                                          shown the form of the server yet */
     mcp_revision_e     revision;       /* revision in which the server was last
                                           called; NONE: unknown */
     mcp_upstream_up_e  up;             /* whether the last request got a
@@ -58,7 +60,8 @@ typedef struct {
                                           succeeded */
     uint64_t           refused;        /* number of initialize requests that
                                           failed */
-    uint32_t           sessions;       /* number of its sessions in the zone */
+    uint32_t           sessions;       /* number of sessions at the server that
+                                          the zone contains */
 
     /* name and version that the server has sent; empty if it has sent none */
     char               server[MCP_STORE_UPSTREAM_SERVER];
@@ -72,11 +75,11 @@ typedef struct {
 } mcp_store_upstream_t;
 
 
-/* The server to which a row belongs. catalog_key and identity are the key of
- * the row. */
+/* The server to which a row belongs. The key of the row is a digest of
+ * catalog_key, identity and name. */
 typedef struct {
     const unsigned char  *catalog_key; /* MCP_DIGEST_LEN bytes */
-    mcp_str_t             identity;
+    mcp_str_t             identity;    /* mcp_endpoint_t.identity */
     mcp_str_t             endpoint;    /* readable name of the endpoint */
     mcp_str_t             name;        /* name of the backend */
     unsigned              form;        /* mcp_upstream_e of the configuration */
@@ -89,15 +92,17 @@ typedef struct {
 /* The session of a caller at a server. */
 typedef struct {
     mcp_store_upstream_row_t  row;     /* the server */
-    const unsigned char      *key;     /* MCP_DIGEST_LEN bytes */
-    mcp_str_t                 text;
+    const unsigned char      *key;     /* key of the value, MCP_DIGEST_LEN
+                                          bytes */
+    mcp_str_t                 text;    /* text of the value */
     uint64_t                  expires; /* ms */
     const mcp_tenant_t       *tenant;  /* may be NULL */
     uint64_t                  max;     /* maximum number of sessions of the
                                           server; 0: no maximum */
 } mcp_store_session_t;
 
-/* A session that was removed to make room for another one of its server. */
+/* A session at a server that was removed to make room for another session at
+ * the same server. */
 typedef struct {
     mcp_store_upstream_row_t  row;
     unsigned char             key[MCP_DIGEST_LEN];
@@ -106,8 +111,8 @@ typedef struct {
 } mcp_store_dropped_t;
 
 
-/* Makes the configuration with this number the one in use. Each configuration
- * has another number. */
+/* Makes the configuration with this number the configuration in use. No two
+ * configurations have the same number. */
 void mcp_store_upstream_begin(mcp_store_t *store, uint32_t number);
 
 /*
@@ -121,7 +126,8 @@ int mcp_store_upstream_offer(mcp_store_t *store,
     const mcp_store_upstream_item_t *item, mcp_store_upstream_row_t *row);
 
 /* Store whether the last request got a response, and the form and the revision
- * in which the server is called. Take no lock, and write only changes. */
+ * in which the server is called. Take no lock, and write a number only if it
+ * changes. */
 void mcp_store_upstream_up(mcp_store_t *store, mcp_store_upstream_row_t row,
     mcp_upstream_up_e up);
 void mcp_store_upstream_form(mcp_store_t *store, mcp_store_upstream_row_t row,
@@ -145,20 +151,20 @@ void mcp_store_upstream_failed(mcp_store_t *store,
 /*
  * Adds a session, as mcp_store_text_add() does with the purpose
  * MCP_VALUE_UPSTREAM_SESSION, and counts it in the server's row until it is
- * removed. If the server has the maximum number of sessions, removes one that
- * was not used for the longest time: of the same tenant if it has any,
- * otherwise of a tenant that has many.
+ * removed. If the server has the maximum number of sessions, first removes one
+ * of them that was not used for a long time: the oldest session of the same
+ * tenant, or, if none is found, the oldest session of a tenant that has many.
  *
- * Sets *dropped to the first session of the server that was removed. Returns
- * the values of mcp_store_text_add(); MCP_ERR_LIMIT also if no session was
- * found that may be removed, or the server still has the maximum number.
+ * Sets *dropped to the first session at the server that was removed. Returns
+ * the values of mcp_store_text_add(). Returns MCP_ERR_LIMIT also if no session
+ * was found that may be removed, or the server still has the maximum number.
  */
 int mcp_store_upstream_session(mcp_store_t *store,
     const mcp_store_session_t *session, uint64_t now,
     mcp_store_dropped_t *dropped);
 
-/* Copies the rows in use, in the order in which they were taken, and returns
- * their number. */
+/* Copies the rows that the configuration in use has, in the order of their
+ * numbers, and returns how many there are. */
 size_t mcp_store_upstream_all(mcp_store_t *store,
     mcp_store_upstream_t out[MCP_STORE_UPSTREAMS]);
 

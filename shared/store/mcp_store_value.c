@@ -17,8 +17,8 @@
  * needs an entry for itself and entries for its tenant's groups. */
 #define MCP_STORE_YIELDS  8
 
-/* Maximum number of a tenant's sessions that are searched for one of a
- * server. */
+/* Maximum number of a tenant's oldest sessions among which
+ * mcp_store_session_oldest() searches for a session at one server. */
 #define MCP_STORE_SESSION_SEARCH  64
 
 
@@ -64,9 +64,9 @@ mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e)
 }
 
 
-/* Frees the oldest pushed value of the tenant with the most values in a
- * sample: a value with text, or one without. Returns 1, or 0 if none was
- * found. */
+/* Frees the oldest pushed value of the tenant that
+ * mcp_store_entry_most_values() returns: a value with text if "text" is 1,
+ * otherwise one without. Returns 1, or 0 if no value was found. */
 static int
 mcp_store_value_yield(mcp_store_op_t *op, const unsigned char *key,
     unsigned text)
@@ -95,7 +95,9 @@ mcp_store_value_yield(mcp_store_op_t *op, const unsigned char *key,
  * value is a tenant's pushed one, frees an older pushed value instead: the
  * oldest of the same tenant, or otherwise, if the store has the maximum number
  * of values, one of a tenant that has many. Values with text have limits of
- * their own, and only they are freed for each other.
+ * their own, and only they are freed for each other. Returns MCP_OK,
+ * MCP_ERR_LIMIT (the tenant has reached its quota) or MCP_ERR_FULL (the store
+ * has the maximum number of values).
  */
 static int
 mcp_store_value_admit(mcp_store_op_t *op, const mcp_store_value_t *v,
@@ -230,9 +232,10 @@ mcp_store_value_take_text(mcp_store_op_t *op, const mcp_store_value_t *v,
 }
 
 
-/* Takes the entry of a value, and the chunk of its text. If a pushed value
- * finds no room, frees at most MCP_STORE_YIELDS other pushed values: first
- * those with text, because it costs least to get them again. */
+/* Takes the entry of a value, and the chunk of its text. If there is no room
+ * for a pushed value, frees at most MCP_STORE_YIELDS other pushed values: first
+ * those with text, because it costs least to get them again. Returns NULL if
+ * there is no room even so. */
 static mcp_store_entry_t *
 mcp_store_value_room(mcp_store_op_t *op, const mcp_store_value_t *v,
     const mcp_tenant_t *tenant)
@@ -458,9 +461,10 @@ mcp_store_value_add(mcp_store_t *store, mcp_value_e purpose,
  * Finds a value, which may have expired. Takes no lock if there is no value
  * with this purpose.
  *
- * Returns MCP_OK, with the lock, which the caller leaves; or, without it,
- *   MCP_ERR_NOT_FOUND
- *   MCP_ERR_INTERNAL
+ * Returns MCP_OK, with the lock, which the caller has to release by
+ * mcp_store_leave(), or, without the lock,
+ *   MCP_ERR_NOT_FOUND  there is no value with this purpose and key
+ *   MCP_ERR_INTERNAL   the lock cannot be taken
  */
 static int
 mcp_store_value_enter(mcp_store_t *store, mcp_value_e purpose,
@@ -580,10 +584,10 @@ mcp_store_text_replace(mcp_store_head_t *head, mcp_store_entry_t *e,
 
 
 /*
- * Makes a text expire at "expires" if that is later than its time of expiry. A
- * single write of 64 bits changes that time: a process that dies leaves the
- * older time or the new one. No other data depend on it, because a sweep reads
- * the time from the entry.
+ * Makes a text expire at "expires", unless the text never expires, or expires
+ * later than that. A single write of 64 bits changes the time of expiry: a
+ * process that dies leaves the older time or the new one. No other data depend
+ * on this time, because a sweep reads it from the entry.
  */
 static void
 mcp_store_text_extend(mcp_store_entry_t *e, uint64_t expires)
@@ -657,8 +661,8 @@ mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
 }
 
 
-/* Returns the oldest session of a server among the oldest sessions of a tenant's
- * group, or NULL. group may be NULL. */
+/* Returns the oldest session at a server among the oldest sessions of a
+ * tenant's group, or NULL. group may be NULL. */
 static mcp_store_entry_t *
 mcp_store_session_oldest(mcp_store_head_t *head, const mcp_store_entry_t *group,
     mcp_store_upstream_row_t row)
@@ -685,8 +689,9 @@ mcp_store_session_oldest(mcp_store_head_t *head, const mcp_store_entry_t *group,
 }
 
 
-/* Makes room for one more session of a server. Returns MCP_OK or
- * MCP_ERR_LIMIT. */
+/* Removes a session at a server if the server has the maximum number of
+ * sessions. Returns MCP_OK, or MCP_ERR_LIMIT if no session was found that may
+ * be removed, or the server still has the maximum number. */
 static int
 mcp_store_session_admit(mcp_store_op_t *op, const mcp_store_session_t *session)
 {

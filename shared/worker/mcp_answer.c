@@ -224,7 +224,7 @@ mcp_reject_log_full(mcp_worker_t *worker)
 }
 
 
-/* Counts a fault in the counters of the zone, if it has one, and adds a
+/* Increments the zone's counter of a fault, if there is one, and adds a
  * Retry-After header if the fault is temporary. */
 static void
 mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)

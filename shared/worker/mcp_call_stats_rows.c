@@ -17,8 +17,8 @@ struct mcp_call_stats_entry_s {
     uint32_t                 other;
     uint32_t                 seen;     /* number of rows of the zone that were
                                           searched for tools of the endpoint */
-    uint32_t                 n_tools;  /* number of tools in "rows" without a
-                                          catalog */
+    uint32_t                 n_tools;  /* without a catalog: number of tools in
+                                          "rows" */
     unsigned                 full:1;   /* 1: no further tools of the endpoint
                                           get rows */
     uint32_t                 rows[];   /* without a catalog: a hash table of
@@ -49,8 +49,8 @@ mcp_call_stats_known(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
 }
 
 
-/* Returns the entry of an endpoint. One without a catalog key is not offered at
- * the start of the process, and gets its entry at its first request. */
+/* Returns the entry of an endpoint. An endpoint without a catalog key is not
+ * passed to mcp_worker_offer(), and gets its entry at its first request. */
 static mcp_call_stats_entry_t *
 mcp_call_stats_entry(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
 {
@@ -193,8 +193,8 @@ mcp_call_stats_free(mcp_worker_t *worker)
 
 /* --- tools of MCP servers without a catalog --- */
 
-/* Returns the place of a tool in the hash table: that with its row, or the free
- * one where the row belongs. */
+/* Returns the place of a tool in the hash table: the place with the tool's row
+ * or, if the tool has no row yet, the free place for it. */
 static uint32_t *
 mcp_call_stats_place(mcp_worker_t *worker, mcp_call_stats_entry_t *p,
     mcp_str_t name)
@@ -220,8 +220,8 @@ mcp_call_stats_place(mcp_worker_t *worker, mcp_call_stats_entry_t *p,
 }
 
 
-/* Adds the rows that processes have taken for tools of the endpoint since the
- * last call to the hash table. */
+/* Adds to the hash table the rows that processes have taken for tools of the
+ * endpoint since the last call of this function. */
 static void
 mcp_call_stats_update(mcp_worker_t *worker, mcp_call_stats_entry_t *p)
 {

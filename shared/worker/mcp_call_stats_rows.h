@@ -30,9 +30,9 @@ uint32_t mcp_call_stats_find(mcp_worker_t *worker,
 uint32_t mcp_call_stats_other(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint);
 
-/* Takes rows for the tools in a result of tools/list, an object of valid JSON,
- * of an MCP server of an endpoint without a catalog. Tools beyond
- * MCP_CALL_STATS_LISTED are counted in the common row. */
+/* Takes rows for the tools in a result of tools/list, which an MCP server of an
+ * endpoint without a catalog has sent. "result" is an object of valid JSON. The
+ * calls of tools beyond MCP_CALL_STATS_LISTED are counted in the common row. */
 void mcp_call_stats_list(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     mcp_str_t result);
 

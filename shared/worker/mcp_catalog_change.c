@@ -17,7 +17,8 @@
 
 #define MCP_CATALOG_CHANGE_STAY   5000  /* maximum time for which a process
                                            waits, ms */
-#define MCP_CATALOG_CHANGE_CHECK  50
+#define MCP_CATALOG_CHANGE_CHECK  50    /* time between two checks while a
+                                           process waits, ms */
 
 /* Maximum number of digests in the zone. Above it, the oldest are removed. */
 #define MCP_CATALOG_CHANGE_LISTS  3072
@@ -38,7 +39,7 @@ static const mcp_list_e  mcp_catalog_change_kinds[MCP_TOPIC_LISTS][2] = {
 };
 
 
-/* Sets the tenant for whose quota all digests in a zone count. */
+/* Sets *tenant to the tenant to whose quota the digests of all lists count. */
 static void
 mcp_catalog_change_tenant(mcp_tenant_t *tenant)
 {
@@ -49,8 +50,9 @@ mcp_catalog_change_tenant(mcp_tenant_t *tenant)
 }
 
 
-/* Sets *value to the first 32 bits of the digest of a list, 0 if the endpoint
- * has no catalog, so that its backend has the list. */
+/* Sets *value to the first 32 bits of the digest of a list, or to 0 if the
+ * endpoint has no catalog, because the backend then has the list. Returns
+ * MCP_OK or the error of mcp_digest(). */
 static int
 mcp_catalog_change_digest(const mcp_endpoint_t *endpoint, mcp_topic_e list,
     uint32_t *value)

@@ -72,8 +72,8 @@ mcp_operation_timer(mcp_exchange_t *x, void (*handler)(void *data), uint64_t ms)
 }
 
 
-/* Stores the entry function of an exchange, with the state to which each run
- * returns. */
+/* Stores the entry function of an exchange, and the headers and states that
+ * mcp_operation_entry() restores before each run. */
 static int
 mcp_operation_note(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
 {
@@ -129,8 +129,8 @@ mcp_operation_now(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
 }
 
 
-/* An earlier run may have written a part of a response and has then stopped:
- * its headers, body and states are dropped. */
+/* An earlier run may have written a part of a response before it stopped: the
+ * headers, the body and the states of that run are dropped. */
 int
 mcp_operation_entry(mcp_exchange_t *x)
 {
@@ -247,8 +247,7 @@ mcp_operation_create(mcp_worker_t *worker, mcp_exchange_t *x)
 
 
 /* Adds a started operation to the end of its exchange's list, because results
- * are found by the order of the operations. If the result is pending, the
- * exchange waits. */
+ * are found by the order of the operations. */
 static void
 mcp_operation_add(mcp_exchange_t *x, mcp_operation_t *op)
 {
@@ -280,10 +279,11 @@ mcp_operation_start(mcp_exchange_t *x, mcp_operation_t *op,
 
 /*
  * Called if the client has an event that the cluster lacks. The owner's node
- * was asked whether the event exists, and replies soon: runs the entry function
- * again later, which then starts this operation again. The other operations of
- * the exchange keep their results, because they must not be repeated. Returns
- * MCP_AGAIN, or MCP_ERR_UNREACHABLE.
+ * was queried about the event, and replies soon: runs the entry function again
+ * later, which then starts this operation again. The other operations of the
+ * exchange keep their results, because they must not be repeated. Returns
+ * MCP_AGAIN, or MCP_ERR_UNREACHABLE after MCP_OPERATION_TIME or if the process
+ * shuts down.
  */
 static int
 mcp_operation_ahead(mcp_exchange_t *x, mcp_operation_t *op)

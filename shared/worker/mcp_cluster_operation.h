@@ -34,8 +34,8 @@
 
 /* The kinds of broadcasts. */
 typedef enum {
-    /* A value that all nodes put into their stores, with its kind in the
-     * store. */
+    /* A value that each node puts into its store. The kind of the broadcast is
+     * the kind of the value in the store. */
     MCP_BROADCAST_SESSION_ENDED = MCP_VALUE_SESSION_ENDED,
     MCP_BROADCAST_LOG_LEVEL = MCP_VALUE_LOG_LEVEL,
     MCP_BROADCAST_CANCELLED = MCP_VALUE_CANCELLED,
@@ -55,11 +55,13 @@ typedef enum {
 
 struct mcp_broadcast_s {
     mcp_broadcast_e        what;
-    unsigned char          key[MCP_DIGEST_LEN];
+    unsigned char          key[MCP_DIGEST_LEN];        /* key of the value, or
+                                                          the topic */
     unsigned char          session[MCP_DIGEST_LEN];    /* session that the
                                                           broadcast concerns */
     uint32_t               value;
-    uint64_t               expires;
+    uint64_t               expires;    /* time of expiry, ms of mcp_env_t.now;
+                                          0: never */
     mcp_str_t              message;    /* text of a notification; otherwise
                                           empty */
     uint64_t               ms;         /* "ms" and "n": the two numbers of the
@@ -150,7 +152,8 @@ typedef struct {
                                             that are answered */
     uint32_t                      all;   /* for a task: bits of all questions
                                             of the event */
-    mcp_str_t                     data;
+    mcp_str_t                     data;  /* the answers, JSON; "{}" for
+                                            CANCEL */
 } mcp_operation_client_input_t;
 
 
@@ -159,8 +162,8 @@ typedef enum {
     MCP_OPERATION_TOKEN_TAKE = 0,  /* use the token */
     MCP_OPERATION_TOKEN_GIVE,      /* release the token for a request that has
                                       not started a call */
-    MCP_OPERATION_TOKEN_SET,       /* record the value, which identifies the
-                                      stream of its call */
+    MCP_OPERATION_TOKEN_SET,       /* record the value that identifies the
+                                      stream of the token's call */
     MCP_OPERATION_TOKEN_DROP       /* allow the token to be used again, because
                                       its call has failed */
 } mcp_operation_token_e;
@@ -206,11 +209,10 @@ typedef enum {
      */
     MCP_OPERATION_STREAM,
 
-    /* Looks a stream up without reading it. Begins the time anew for
-     * which the stream may be without a consumer, and records in Redis that the
-     * client has received the event stream.after. With the result MCP_OK,
-     * "found" has the state of the stream in the cluster, if the stream
-     * exists.
+    /* Looks a stream up without reading it. Restarts the time for which the
+     * stream may be without a consumer, and records in Redis that the client
+     * has received the event stream.after. With the result MCP_OK, "found" has
+     * the state of the stream in the cluster, if the stream exists.
      *   MCP_ERR_AHEAD      the cluster does not have the event stream.after
      *                      yet; the owner's node was queried about it */
     MCP_OPERATION_LOOKUP,
@@ -228,8 +230,9 @@ typedef enum {
     MCP_OPERATION_CLIENT_INPUT,
 
     /* Subscribes or unsubscribes a session's own stream at its owner's node,
-     * before that node receives later broadcasts. The caller has changed the
-     * stream or mirror at this node.
+     * before that node receives later broadcasts. Before starting this
+     * operation, the caller changes the subscriptions of the stream or mirror
+     * at this node.
      *   MCP_ERR_NOT_FOUND  the cluster has no such stream */
     MCP_OPERATION_TOPIC,
 
@@ -294,7 +297,8 @@ struct mcp_operation_s {
     uint64_t seq;       /* number of the event to await by the hook
                            "await_replication"; 0: the stream itself */
     mcp_found_t           *found;      /* result of MCP_OPERATION_LOOKUP and
-                                          MCP_OPERATION_LIST, from env->mem */
+                                          MCP_OPERATION_LIST, allocated with
+                                          env->mem */
     size_t                 n_found;
 };
 
@@ -304,12 +308,14 @@ struct mcp_operation_s {
 struct mcp_cluster_hooks_s {
 
     /*
-     * Starts an operation. op gets the result, never before the function has
-     * returned. If op is NULL, no exchange waits for the result.
+     * Starts an operation. mcp_operation_answer() passes the result to op, but
+     * never before this function has returned. If op is NULL, no exchange waits
+     * for the result.
      *
      * Returns MCP_OK if there is no result to wait for, or
      *   MCP_AGAIN            mcp_operation_answer() follows, if op is not
-     *                        NULL; for a notification, this node receives it
+     *                        NULL; if the operation broadcasts a notification,
+     *                        this node will receive the notification as well
      *   MCP_ERR_UNREACHABLE  the cluster is unreachable
      *   MCP_ERR_NOT_FOUND    for CLIENT_INPUT and TOPIC: this node is
      *                        standalone; for TOPIC also: the cluster is
@@ -373,7 +379,7 @@ int mcp_operation_after_body(mcp_exchange_t *x,
 
 /* Without a cluster, runs the entry function of a request at once, because it
  * waits only for cluster operations. In a cluster, stores it like
- * mcp_operation_after_body(). */
+ * mcp_operation_after_body(). Returns the values of mcp_exchange_head(). */
 int mcp_operation_begin(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x));
 
 /* Stores the entry function of a request with a body, and runs it at once.
@@ -437,8 +443,8 @@ int mcp_operation_client_input(mcp_exchange_t *x,
 /*
  * Starts an operation that no entry function waits for. With a handler,
  * returns MCP_AGAIN if the handler will be called with the result; otherwise
- * returns the result without calling it. Without a handler, returns the values
- * of the hook "start": a command that is lost is not repeated.
+ * returns the result without calling the handler. Without a handler, returns
+ * the values of the hook "start". A command that is lost is then not repeated.
  *
  * Returns MCP_OK without a cluster.
  */
@@ -457,9 +463,9 @@ void mcp_operation_respond(mcp_exchange_t *x, const mcp_stream_ref_t *ref);
 
 /*
  * Sends the response of x, which is ready and was appended to a stream as
- * event seq, when other nodes have the event. After MCP_OPERATION_TIME, x
- * reads the stream instead if it is its consumer; otherwise the response is
- * sent.
+ * event seq, when other nodes have the event. If they do not have it after
+ * MCP_OPERATION_TIME, and x is the consumer of the stream, x starts an SSE
+ * response with the stream; otherwise the response is sent.
  */
 void mcp_operation_respond_with(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     uint64_t seq);

@@ -210,8 +210,8 @@ mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 }
 
 
-/* If the response of the exchange is not a stream, its events count as sent only
- * if it was written completely. */
+/* If the client gets the response of the call as plain JSON, the events of the
+ * stream count as sent if that response was written completely. */
 void
 mcp_consumer_detach(mcp_exchange_t *x)
 {

@@ -10,9 +10,9 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Flag in the number of an event id: the id is that of an interim response.
- * The number without the flag is that of the last event that the client was
- * sent before the result. */
+/* Flag in the number of an event id. It marks the id of an interim response.
+ * The number without the flag is that of the last event that the connection has
+ * read before this response. */
 #define MCP_EVENT_ANSWERED  ((uint64_t) 1 << 62)
 
 
@@ -34,6 +34,9 @@ void mcp_consumer_forget(mcp_exchange_t *x);
  */
 int mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     uint64_t after);
+
+/* Detaches x from its stream, if x is attached and its SSE response has not
+ * started. mcp_consumer_leave() is for started SSE responses. */
 void mcp_consumer_detach(mcp_exchange_t *x);
 
 /* Queues the action PULL for a consumer that has bytes to write or may read
@@ -72,12 +75,14 @@ int mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
  * Starts a response like mcp_consumer_start(), for a client that has not named
  * an event, and so must not be rejected because events are missing. If the
  * event after "after" is no longer stored, starts with the first stored event.
- * If some of the missing events were not confirmed, the client gets a
- * notifications/message about them.
+ * If clients have not confirmed all of the missing events, the client gets a
+ * notifications/message about these events.
  */
 int mcp_consumer_start_kept(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t after);
 
+/* Ends the SSE response of x: detaches x from its stream, records which events
+ * were sent, and frees a stream that was created for this connection. */
 void mcp_consumer_leave(mcp_exchange_t *x);
 
 /* Appends the next events of the stream to *events, each as "data: ...\n\n".

@@ -2,8 +2,8 @@
 
 /* The bytes that a consumer writes: the first ones after the head, events,
  * keepalive comments, and the last ones, which depend on how the connection
- * ends. mcp_consumer_is_closing() decides when it ends while the stream
- * continues. */
+ * ends. mcp_consumer_is_closing() decides when a connection ends while its
+ * stream continues. */
 
 #include "http/mcp_sse.h"
 #include "worker/mcp_consumer.h"
@@ -37,11 +37,12 @@ mcp_consumer_is_released(const mcp_exchange_t *x)
 
 /*
  * Returns 1 if the connection has to be closed now, although its stream
- * continues: the process shuts down, or the glue has requested it. Before
- * CLOSE_NOW, the client must have got an event id or a URL on this connection,
- * because otherwise it cannot resume. A stream that was created for its
- * connection cannot be resumed: when the process shuts down, it stays open
- * until the next configuration has announced its changes.
+ * continues: the process shuts down, or x->reader.close is set. Unless that is
+ * CLOSE_NOW, the client must be able to resume: it must have got an event id or
+ * a URL on this connection, or read a listener. A stream that was created for
+ * its connection cannot be resumed, and needs neither: when the process shuts
+ * down, the connection stays open until the next configuration has announced
+ * its changes.
  */
 static int
 mcp_consumer_is_closing(const mcp_exchange_t *x)
@@ -80,13 +81,13 @@ mcp_consumer_is_placed(const mcp_exchange_t *x)
  * the head. known is 1 if other nodes have the stream; before that, no event
  * id is written.
  *
- * A revision with priming events gets one, also on resumed streams, because
- * the official clients forget their position on a connection without an event
- * id. A client that has not named an event may have later events than those
- * that it gets again: it gets no event id, so that it keeps its position.
- * Clients of other revisions get a comment, because they may fail on empty
- * data. A client that resumes gets "retry" again, because the last value may
- * have been shorter.
+ * A client of a revision with priming events gets one, also on resumed streams,
+ * because the official clients forget their position on a connection without an
+ * event id. A client that has not named an event may already have some of the
+ * events that it gets now. It gets no event id but a comment, so that it keeps
+ * its position. Clients of other revisions get a comment, because they may fail
+ * on empty data. A client that resumes gets "retry" again, because the last
+ * value may have been shorter.
  */
 static char *
 mcp_consumer_prime(mcp_exchange_t *x, char *p, int known)
@@ -151,8 +152,8 @@ mcp_consumer_known(mcp_exchange_t *x)
 }
 
 
-/* Writes the bytes of answer.out that fit, which are not events of the stream,
- * and returns the end. */
+/* Writes the bytes of answer.out that fit, and returns the end of the written
+ * bytes. */
 static char *
 mcp_consumer_flush(mcp_exchange_t *x, char *p, char *end)
 {
@@ -293,8 +294,9 @@ mcp_consumer_yield(mcp_exchange_t *x, char *p)
 
 
 /* Returns 1 if the connection has to be closed while its stream continues.
- * Returns 0 if the stream is over and was read, or another connection reads
- * it, because the next read then detects that end. */
+ * Returns 0 if all events of a finished stream were read, or if another
+ * connection reads the stream, because the next read detects these two
+ * cases. */
 static int
 mcp_consumer_must_close(mcp_exchange_t *x)
 {

@@ -7,8 +7,8 @@
  * A request that begins a call is counted by the call, when its result is
  * known. All others are counted here: a request with a local response or an
  * error, a notification, and a request whose response is the stream of another
- * call or a stream without a call. Of such a stream, only the time until it
- * begins is counted; for a request that joins a call, the time until its
+ * call or a stream without a call. For such a stream, only the time until it
+ * begins is counted, but for a request that joins a call, the time until its
  * response.
  */
 
@@ -27,8 +27,8 @@ void mcp_duration_answered(mcp_exchange_t *x, mcp_error_type_e error);
 
 /* Counts the message of an exchange whose response is a stream that begins now.
  * Does nothing for a request that gets the result of a call: a joined reader is
- * counted when it gets the response, and the call counts itself for its other
- * readers. */
+ * counted when it gets the response, and the request that began the call is
+ * counted by the call. */
 void mcp_duration_opened(mcp_exchange_t *x);
 
 /* Counts one message of the exchange's batch that begins no call. name is that

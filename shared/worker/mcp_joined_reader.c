@@ -165,8 +165,8 @@ mcp_consumer_copy_message(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
-/* Writes the messages in *events, which has each as "data: ...\n\n", up to the
- * response; a message is one line. */
+/* Writes the messages in *events up to the response of the call. Each message
+ * is one line, and has the form "data: ...\n\n" in *events. */
 static int
 mcp_consumer_copy_events(mcp_exchange_t *x, const mcp_buf_t *events)
 {

@@ -2,7 +2,7 @@
 
 /* Recovery of the calls of dead processes, and of the calls of dead nodes whose
  * streams this node has taken over: each of their requests without a response
- * gets an error. That ends a call also while it waits for an answer of the
+ * gets an error. The errors also end a call that waits for an answer of the
  * client; a later answer has no effect. */
 
 #include "json/mcp_json_scan.h"

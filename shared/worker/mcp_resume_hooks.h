@@ -22,8 +22,7 @@
 typedef struct mcp_request_s  mcp_request_t;
 
 
-/* The way in which a connection that reads a stream ends, if it ends by the
- * server. */
+/* The reason why the server ends a connection that reads a stream. */
 typedef enum {
     MCP_TAIL_OVER = 0,         /* the stream is over, and all events were
                                   read */
@@ -144,8 +143,8 @@ struct mcp_resume_method_s {
     void                    (*head)(mcp_exchange_t *x);
 
     /* Called when a consumer has read all events. Returns 1 to close its
-     * connection. Not called for an exchange that no resumption method uses.
-     * */
+     * connection. Called only for an exchange for which a method has created a
+     * state, see mcp_hook_state_create(). */
     int                     (*idle)(mcp_exchange_t *x);
 
     /* Appends the first events to the new stream of a call. Returns the values

@@ -18,8 +18,8 @@ struct mcp_upstream_tool_s {
 };
 
 
-/* Returns the address of the pointer to a tool; the pointer is NULL if the tool
- * is not known. */
+/* Returns the address of the pointer to a tool. If the worker's list does not
+ * have the tool, the pointer is the NULL at the end of the list. */
 static mcp_upstream_tool_t **
 mcp_upstream_tools_link(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     unsigned target, mcp_str_t name)

@@ -3,8 +3,9 @@
 /*
  * The headers Mcp-Param-* of the tools of MCP servers without a catalog
  * (2026-07-28, server/tools, "x-mcp-header"). A worker reads them from each
- * list of tools that it receives, for whichever caller: the headers only depend
- * on the arguments of the caller's own call.
+ * list of tools that it receives, and uses them for the calls of all callers:
+ * the values of the headers come only from the arguments of a caller's own
+ * call.
  */
 
 
@@ -23,14 +24,16 @@
 #define MCP_UPSTREAM_TOOLS_SCHEMA  (64 * 1024)
 
 
-/* Reads the headers of the tools in a result of tools/list, an object of valid
- * JSON, of the endpoint's target. A tool whose annotations violate a rule, or
- * for which there is no memory, has no headers. */
+/* Reads the headers of the tools in a result of tools/list, which the
+ * endpoint's target has sent. "result" is an object of valid JSON. A tool whose
+ * annotations violate a rule, or for which there is no memory, has no
+ * headers. */
 void mcp_upstream_tools_read(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, unsigned target, mcp_str_t result);
 
-/* Returns the array of a tool's headers and sets *n; NULL if it has none, or if
- * they are not known. Valid until the next mcp_upstream_tools_read(). */
+/* Returns the array of a tool's headers and sets *n to their number. Returns
+ * NULL if the tool has no headers, or if the worker remembers none. Valid until
+ * the next mcp_upstream_tools_read(). */
 const mcp_catalog_header_t *mcp_upstream_tools_find(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, unsigned target, mcp_str_t tool, size_t *n);
 

@@ -75,14 +75,15 @@ struct mcp_worker_s {
     mcp_timer_t                        cancel_poll;    /* armed while the list
                                                           "tracked" has calls */
     mcp_session_cache_t                sessions;
-    mcp_upstream_about_t              *abouts; /* descriptions of MCP servers
-                                                  that have a text */
+    mcp_upstream_about_t              *abouts; /* list of the MCP servers'
+                                                  descriptions that have a
+                                                  text */
     mcp_upstream_tool_t               *tools;  /* tools of MCP servers with
-                                                  headers, the one that was
-                                                  listed last first */
+                                                  headers, the most recently
+                                                  listed one first */
     unsigned                           n_tools;
     mcp_upstream_page_t               *pages;  /* cached lists of MCP servers,
-                                                  the page that was used last
+                                                  the most recently used page
                                                   first */
     unsigned                           n_pages;
     size_t                             pages_size;     /* bytes of the texts of
@@ -152,7 +153,8 @@ struct mcp_worker_s {
                                                           not empty */
     unsigned                           calls;   /* number of active calls of
                                                    this worker */
-    unsigned                           consumers;
+    unsigned                           consumers;      /* number of exchanges
+                                                          in the state STREAM */
     unsigned                           asking;  /* number of exchanges in the
                                                    state CLUSTER_WAIT */
     uint32_t                           configuration;  /* number of the
@@ -163,11 +165,13 @@ struct mcp_worker_s {
                                                  shuts down waits for the next
                                                  configuration, see
                                                  mcp_catalog_change.c */
-    uint64_t                           stay_until;
+    uint64_t                           stay_until;     /* when this wait ends at
+                                                          the latest, ms */
     unsigned                           announces:1;    /* 1: this is the first
                                                           process of its
                                                           configuration */
-    unsigned                           stopping:1;
+    unsigned                           stopping:1;     /* 1: the process shuts
+                                                          down */
     unsigned                           ending:1;  /* 1: the process shuts down
                                                      at once */
     unsigned                           header_missed:1; /* 1: the warning about
@@ -258,8 +262,8 @@ typedef struct {
     mcp_str_t              origin;
     mcp_str_t              content_type;
     mcp_str_t              authorization;
-    mcp_trace_t            trace;      /* trace context; of repeated headers,
-                                          the first one */
+    mcp_trace_t            trace;      /* trace context; if a header is
+                                          repeated, its first value */
     mcp_str_t              principal_name;
     int                  (*evaluate)(void *glue, size_t i, const void *value,
                                      mcp_str_t *text);
@@ -289,8 +293,10 @@ typedef struct {
 
 /* The digests by which a request finds an equal call to join. */
 typedef struct {
-    unsigned char          digest[MCP_DIGEST_LEN];
-    unsigned char          params[MCP_DIGEST_LEN];
+    unsigned char          digest[MCP_DIGEST_LEN];     /* the same for equal
+                                                          calls */
+    unsigned char          params[MCP_DIGEST_LEN];     /* value of
+                                                          mcp_digest_params() */
     unsigned               once:1;     /* 1: requests have no idempotency key;
                                           they can join the call only until
                                           its response has been sent */
@@ -308,14 +314,16 @@ typedef struct {
                                           started */
     uint64_t               sent;       /* last event that was written to the
                                           socket */
-    uint64_t               last_write;
-    uint64_t               close_at;
+    uint64_t               last_write; /* when bytes were last written, ms */
+    uint64_t               close_at;   /* when the connection has to be closed,
+                                          ms; 0: no time is set */
     size_t                 pos;        /* number of bytes of answer.out that
                                           the glue has pulled */
     mcp_timer_t            timer;
     mcp_consumer_state_e   state;      /* see mcp_consumer_set_state() */
     mcp_consumer_close_e   close;
-    unsigned               comment:1;
+    unsigned               comment:1;  /* 1: a comment has to be written if
+                                          there is no event to write */
     unsigned               listener:1; /* 1: the stream has no call */
     unsigned               own:1;      /* 1: the stream has been created for
                                           this connection, and is freed with
@@ -324,9 +332,9 @@ typedef struct {
     unsigned               bound:1;    /* 1: the client cannot resume the
                                           stream */
     unsigned               exact:1;    /* 1: a client that resumes does not
-                                          name an event, so the connection is
-                                          closed before a read, when
-                                          x->reader.sent is exact */
+                                          name an event. So the connection is
+                                          closed only before a read, because
+                                          x->reader.sent is then exact. */
     unsigned               has_url:1;  /* 1: the head of the response contains
                                           a URL of the stream */
     unsigned               resumed:1;
@@ -346,9 +354,8 @@ typedef struct {
     unsigned               answered:1; /* 1: the response of the call was
                                           written with the id of this
                                           request */
-    mcp_error_type_e       error;      /* class of the response that was
-                                          written with the id of this
-                                          request */
+    mcp_error_type_e       error;      /* class of the error in this response,
+                                          NONE if it is successful */
     unsigned               whole:1;    /* 1: the client gets only the response,
                                           as plain JSON */
     void                 (*woken)(void *x);    /* handler of a wake-up before
@@ -418,11 +425,10 @@ struct mcp_exchange_s {
     int                       (*entry)(mcp_exchange_t *x);     /* called after
                                                  the body, which is empty;
                                                  NULL: the body is a message */
-    int                       (*respond)(mcp_exchange_t *x);   /* called after
-                                                                  mcp_describe()
-                                                                  has the
-                                                                  description,
-                                                                  or has none */
+
+    /* called when the MCP servers that the exchange waits for have responded or
+     * failed, see mcp_describe_upstream.h and mcp_exchange_session.c */
+    int                       (*respond)(mcp_exchange_t *x);
     unsigned                    allocated:1;       /* 1: the core has allocated
                                                       the exchange, and frees
                                                       it */
@@ -451,6 +457,8 @@ mcp_worker_t *mcp_worker_create_with_methods(const mcp_env_t *env,
     mcp_store_t *store, const mcp_worker_glue_t *glue,
     const mcp_resume_method_t *const *methods);
 
+/* Appends an entry to the queue of actions, or removes an entry. An entry that
+ * is in the queue already keeps its place. */
 void mcp_worker_queue(mcp_worker_t *worker, mcp_queued_action_t *queued);
 void mcp_worker_unqueue(mcp_worker_t *worker, mcp_queued_action_t *queued);
 
