@@ -92,7 +92,7 @@ equal_but(size_t k)
 
 
 static void
-test_equal(void **state)
+comparison_of_secrets_takes_constant_time(void **state)
 {
     size_t  k;
 
@@ -106,7 +106,7 @@ test_equal(void **state)
 
 /* Signed tokens with each kind of damage, made with each of two keys. */
 static void
-test_tokens(void **state)
+verification_of_tokens_takes_constant_time(void **state)
 {
     char        text[MCP_TOKEN_TEXT_MAX + 1], bad[MCP_TOKEN_TEXT_MAX + 2];
     char       *end;
@@ -147,7 +147,7 @@ test_tokens(void **state)
 /* Sealed tokens with each kind of damage, and with another binding than at
  * their creation. */
 static void
-test_sealed(void **state)
+opening_of_sealed_tokens_takes_constant_time(void **state)
 {
     char           text[256], bad[256];
     size_t         k;
@@ -192,7 +192,7 @@ test_sealed(void **state)
 /* Session ids in the cache are secrets of other clients: comparing an id with
  * them takes constant time. */
 static void
-test_sessions(void **state)
+lookup_of_cached_session_ids_takes_constant_time(void **state)
 {
     int                  i;
     char                 text[MCP_SESSION_TEXT_MAX + 1], *end;
@@ -245,7 +245,7 @@ test_sessions(void **state)
 
 /* The comparison of a request's principal and session with the stream's. */
 static void
-test_owners(void **state)
+comparison_of_principal_and_session_takes_constant_time(void **state)
 {
     int                i;
     mcp_exchange_t     x;
@@ -298,7 +298,7 @@ knock_with(const char *text)
 
 
 static void
-test_publish_url(void **state)
+check_of_the_publish_token_takes_constant_time(void **state)
 {
     setup(state);
     assert_int_equal(knock_with("/publish/a token of the operator"),
@@ -313,49 +313,49 @@ test_publish_url(void **state)
 /* Control: valgrind detects comparisons by memcmp(). */
 
 static void
-test_plain_equal(void **state)
+secrets_compared_by_memcmp_valgrind_reports_it(void **state)
 {
     secrets_plain = 1;
-    test_equal(state);
+    comparison_of_secrets_takes_constant_time(state);
 }
 
 
 static void
-test_plain_tokens(void **state)
+tokens_compared_by_memcmp_valgrind_reports_it(void **state)
 {
     secrets_plain = 1;
-    test_tokens(state);
+    verification_of_tokens_takes_constant_time(state);
 }
 
 
 static void
-test_plain_sessions(void **state)
+session_ids_compared_by_memcmp_valgrind_reports_it(void **state)
 {
     secrets_plain = 1;
-    test_sessions(state);
+    lookup_of_cached_session_ids_takes_constant_time(state);
 }
 
 
 static void
-test_plain_owners(void **state)
+principals_compared_by_memcmp_valgrind_reports_it(void **state)
 {
     secrets_plain = 1;
-    test_owners(state);
+    comparison_of_principal_and_session_takes_constant_time(state);
 }
 
 
 static void
-test_plain_publish_url(void **state)
+publish_tokens_compared_by_memcmp_valgrind_reports_it(void **state)
 {
     secrets_plain = 1;
-    test_publish_url(state);
+    check_of_the_publish_token_takes_constant_time(state);
 }
 
 
 /* Control: valgrind detects a table indexed by a secret, and a computed
  * signature that is sent to the client while it counts as secret. */
 static void
-test_kept(void **state)
+signature_is_sent_while_it_is_secret_valgrind_reports_it(void **state)
 {
     char  text[MCP_TOKEN_TEXT_MAX];
 
@@ -370,18 +370,18 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        constant_test(test_equal),
-        constant_test(test_tokens),
-        constant_test(test_sealed),
-        constant_test(test_sessions),
-        constant_test(test_owners),
-        constant_test(test_publish_url),
-        control_test(test_plain_equal),
-        control_test(test_plain_tokens),
-        control_test(test_plain_sessions),
-        control_test(test_plain_owners),
-        control_test(test_plain_publish_url),
-        control_test(test_kept)
+        constant_test(comparison_of_secrets_takes_constant_time),
+        constant_test(verification_of_tokens_takes_constant_time),
+        constant_test(opening_of_sealed_tokens_takes_constant_time),
+        constant_test(lookup_of_cached_session_ids_takes_constant_time),
+        constant_test(comparison_of_principal_and_session_takes_constant_time),
+        constant_test(check_of_the_publish_token_takes_constant_time),
+        control_test(secrets_compared_by_memcmp_valgrind_reports_it),
+        control_test(tokens_compared_by_memcmp_valgrind_reports_it),
+        control_test(session_ids_compared_by_memcmp_valgrind_reports_it),
+        control_test(principals_compared_by_memcmp_valgrind_reports_it),
+        control_test(publish_tokens_compared_by_memcmp_valgrind_reports_it),
+        control_test(signature_is_sent_while_it_is_secret_valgrind_reports_it)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

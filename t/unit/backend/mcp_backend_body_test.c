@@ -7,7 +7,7 @@
 #include "backend_cases.h"
 
 
-TEST(test_json_body)
+TEST(json_response_may_have_a_byte_order_mark_but_may_not_be_empty)
 {
     static const answer_t  answers[] = {
         { "byte order mark", TOOL, 200, JSON, BODY("\xef\xbb\xbf{}"),
@@ -22,7 +22,7 @@ TEST(test_json_body)
 }
 
 
-TEST(test_body_without_type)
+TEST(response_without_a_content_type_is_read_as_json_or_as_text)
 {
     static const answer_t  answers[] = {
         { "no type: a result", TOOL, 200, NULL, BODY(" {\"content\":[]}\n"),
@@ -50,7 +50,7 @@ TEST(test_body_without_type)
 }
 
 
-TEST(test_body_limit)
+TEST(body_larger_than_the_message_limit_is_a_fault)
 {
     static const answer_t  answers[] = {
         { "exactly as large as the limit", TOOL, 200, JSON, BODY(RESULT),
@@ -73,7 +73,7 @@ TEST(test_body_limit)
 }
 
 
-TEST(test_lines)
+TEST(each_line_of_an_ndjson_response_is_read_as_a_message)
 {
     static const answer_t  answers[] = {
         { "progress and response", TOOL, 200, LINES,
@@ -130,7 +130,7 @@ TEST(test_lines)
 }
 
 
-TEST(test_events)
+TEST(each_event_of_an_sse_response_is_read_as_a_message)
 {
     static const answer_t  answers[] = {
         { "progress and response", TOOL, 200, SSE,
@@ -180,7 +180,7 @@ TEST(test_events)
 /* A long stream: each message is read in order, and the memory is bounded by
  * the bytes that were not read yet. */
 
-TEST(test_long_stream)
+TEST(messages_of_a_long_stream_are_read_in_order)
 {
     int                 rc, len;
     size_t              i, n, pos, size, got;
@@ -249,7 +249,7 @@ TEST(test_long_stream)
 /* The buffer of a stream has grown: the decoder frees it while the stream is
  * idle. */
 
-TEST(test_idle)
+TEST(stream_is_idle_its_decoder_has_freed_the_buffer)
 {
     char                *large;
     test_mem_t           tm;

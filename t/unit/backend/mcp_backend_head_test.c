@@ -7,7 +7,7 @@
 #include "backend_cases.h"
 
 
-TEST(test_status)
+TEST(response_with_202_has_no_result_and_a_redirect_is_a_fault)
 {
     static const answer_t  answers[] = {
         { "202", TOOL, 202, "text/plain", BODY("Accepted"), "DETACHED \n" },
@@ -29,7 +29,7 @@ TEST(test_status)
 }
 
 
-TEST(test_type)
+TEST(content_type_decides_how_the_body_of_a_response_is_read)
 {
     static const answer_t  answers[] = {
         { "space, type in capitals with parameters", TOOL, 201,
@@ -62,7 +62,7 @@ TEST(test_type)
 }
 
 
-TEST(test_charset)
+TEST(latin1_is_converted_to_utf_8_and_other_charsets_count_as_utf_8)
 {
     static const answer_t  answers[] = {
         { "latin1, quoted", TOOL, 200, "text/plain;charset=\"latin1\"",
@@ -78,7 +78,7 @@ TEST(test_charset)
 }
 
 
-TEST(test_error_of_tool)
+TEST(http_error_of_a_tool_is_a_failed_result_or_its_json_rpc_error)
 {
     static const answer_t  answers[] = {
         { "text", TOOL, 500, "text/plain", BODY("out of luck\n"),
@@ -127,7 +127,7 @@ TEST(test_error_of_tool)
 }
 
 
-TEST(test_error_with_stream)
+TEST(http_error_with_a_stream_is_a_failed_result_or_an_error)
 {
     static const answer_t  answers[] = {
         { "lines, result", TOOL, 500, LINES,
@@ -151,7 +151,7 @@ TEST(test_error_with_stream)
 }
 
 
-TEST(test_error_of_others)
+TEST(http_error_of_other_than_tools_is_a_fault_or_a_json_rpc_error)
 {
     static const answer_t  answers[] = {
         { "resource, 404", RESOURCE, 404, "text/html", BODY("<h1>"),
@@ -180,7 +180,7 @@ TEST(test_error_of_others)
 
 /* The answer of a rate limiter becomes a text with the time to wait; its body
  * is left out. */
-TEST(test_limit)
+TEST(retry_after_of_429_or_503_up_to_a_day_is_part_of_the_result)
 {
     static const struct {
         int          status;

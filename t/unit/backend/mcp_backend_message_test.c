@@ -7,7 +7,7 @@
 #include "backend_cases.h"
 
 
-TEST(test_json)
+TEST(valid_json_response_is_read_and_a_malformed_one_is_a_fault)
 {
     static const answer_t  answers[] = {
         { "response", TOOL, 200, JSON, BODY(RESULT), "RESULT {\"a\":1}\n" },
@@ -103,7 +103,7 @@ TEST(test_json)
 
 /* structuredContent that is not an object is an error for tools only. */
 
-TEST(test_output)
+TEST(structured_content_that_is_no_object_is_marked_for_tools_only)
 {
     static const answer_t  answers[] = {
         { "structuredContent is an object", TOOL, 200, JSON,
@@ -135,7 +135,7 @@ TEST(test_output)
 }
 
 
-TEST(test_input)
+TEST(result_that_asks_for_input_needs_valid_requests_or_a_state)
 {
     static const answer_t  answers[] = {
         { "requests and state", TOOL, 200, JSON,
@@ -203,7 +203,7 @@ TEST(test_input)
 }
 
 
-TEST(test_notification)
+TEST(notification_is_read_but_a_malformed_one_or_a_request_is_a_fault)
 {
     static const answer_t  answers[] = {
         { "request", TOOL, 200, LINES,
@@ -252,7 +252,7 @@ TEST(test_notification)
 /* mcp_backend_message() parses a complete message from another source than the
  * answer, for example a published one, in any state of the answer. */
 
-TEST(test_message)
+TEST(published_message_is_read_in_any_state_of_the_response)
 {
     char                text[] = PROGRESS;
     test_mem_t          tm;

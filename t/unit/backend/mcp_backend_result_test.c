@@ -7,7 +7,7 @@
 #include "backend_cases.h"
 
 
-TEST(test_tool)
+TEST(response_of_a_tool_becomes_content_by_its_media_type)
 {
     static const answer_t  answers[] = {
         { "empty text", TOOL, 200, "text/plain", BODY(""),
@@ -52,7 +52,7 @@ TEST(test_tool)
 }
 
 
-TEST(test_resource)
+TEST(response_of_a_resource_becomes_its_text_or_blob)
 {
     static const answer_t  answers[] = {
         { "resource, text", RESOURCE, 200, "text/css; charset=utf-8",
@@ -83,7 +83,7 @@ TEST(test_resource)
 }
 
 
-TEST(test_prompt)
+TEST(response_of_a_prompt_becomes_a_message_of_the_user)
 {
     static const answer_t  answers[] = {
         { "prompt, text", PROMPT, 200, "text/plain", BODY("Do it."),
@@ -104,7 +104,7 @@ TEST(test_prompt)
 /* An answer of control characters, which grows most when it becomes a JSON
  * string, is limited as well. */
 
-TEST(test_wrapped_limit)
+TEST(content_larger_than_twice_the_limit_as_json_is_a_fault)
 {
     test_mem_t            tm;
     static char           body[4000];
@@ -144,7 +144,7 @@ TEST(test_wrapped_limit)
 }
 
 
-TEST(test_tool_error)
+TEST(tool_error_is_a_result_with_a_text_and_is_error)
 {
     mcp_buf_t   buf;
     test_mem_t  tm;
@@ -167,7 +167,7 @@ TEST(test_tool_error)
 }
 
 
-TEST(test_text)
+TEST(text_of_a_response_becomes_a_json_string_in_utf_8)
 {
     static const answer_t  answers[] = {
         { "text", TOOL, 200, "text/plain", BODY("a \"b\"\r\n\tc\0d\x7f"),
@@ -187,7 +187,7 @@ TEST(test_text)
 }
 
 
-TEST(test_ill_formed)
+TEST(bytes_of_a_text_that_are_not_utf_8_are_replaced)
 {
     static const answer_t  answers[] = {
         { "ill-formed", TOOL, 200, "text/plain",
@@ -210,7 +210,7 @@ TEST(test_ill_formed)
 }
 
 
-TEST(test_cut)
+TEST(error_text_is_cut_at_the_limit_between_two_characters)
 {
     static const answer_t  answers[] = {
         { "cut before a character that does not fit", TOOL, 500, "text/plain",
@@ -238,7 +238,7 @@ TEST(test_cut)
 /* Only the start of a large error page becomes content; it is cut between two
  * characters. */
 
-TEST(test_error_page)
+TEST(large_error_page_is_cut_between_two_characters)
 {
     size_t                i;
     test_mem_t            tm;

@@ -7,7 +7,7 @@
 #include "backend_cases.h"
 
 
-TEST(test_no_head)
+TEST(response_without_a_head_is_text_or_a_fault_if_it_is_empty)
 {
     static const answer_t  answers[] = {
         { "no head", TOOL, 0, NULL, BODY("hello"),
@@ -22,7 +22,7 @@ TEST(test_no_head)
 }
 
 
-TEST(test_broke_off)
+TEST(response_breaks_off_before_its_last_message_it_is_a_fault)
 {
     static const answer_t  answers[] = {
         { "JSON", TOOL, 200, JSON, BODY(RESULT),
@@ -53,7 +53,7 @@ TEST(test_broke_off)
 }
 
 
-TEST(test_after_the_end)
+TEST(lines_after_the_response_are_dropped)
 {
     static const answer_t  answers[] = {
         { "lines after the response: dropped", TOOL, 200, LINES,

@@ -8,7 +8,7 @@
 #include "base/mcp_arena.h"
 
 
-TEST(test_arena_alloc)
+TEST(arena_memory_is_aligned_and_large_blocks_are_separate)
 {
     char        *p, *big;
     size_t       i;
@@ -55,7 +55,7 @@ TEST(test_arena_alloc)
 
 
 /* The first block is small, and further blocks are larger. */
-TEST(test_arena_steps)
+TEST(first_block_of_an_arena_is_small_and_later_ones_are_larger)
 {
     size_t       i, n;
     mcp_arena_t  arena;
@@ -86,7 +86,7 @@ TEST(test_arena_steps)
 }
 
 
-TEST(test_arena_reset)
+TEST(arena_is_reset_its_memory_is_used_again)
 {
     int          i;
     void        *p;
@@ -117,7 +117,7 @@ TEST(test_arena_reset)
 }
 
 
-TEST(test_arena_mark)
+TEST(release_of_an_arena_frees_what_was_allocated_after_the_mark)
 {
     char             *p;
     long              live;
@@ -153,7 +153,7 @@ TEST(test_arena_mark)
 }
 
 
-TEST(test_arena_dup)
+TEST(string_is_copied_into_an_arena_or_is_null_without_memory)
 {
     mcp_str_t    s;
     mcp_arena_t  arena;

@@ -50,7 +50,7 @@ static const char *const  refused_standard[] = {
 };
 
 
-TEST(test_vectors)
+TEST(texts_are_encoded_and_decoded_in_both_alphabets_of_base64)
 {
     char           text[32], *end;
     size_t         i, len, n;
@@ -91,7 +91,7 @@ TEST(test_vectors)
 }
 
 
-TEST(test_refused)
+TEST(malformed_base64_is_rejected)
 {
     size_t         i, len;
     unsigned char  out[8];
@@ -117,7 +117,7 @@ TEST(test_refused)
 
 /* If a text of two characters can be decoded, the encoder makes the same text
  * from the decoded byte. */
-TEST(test_canonical)
+TEST(each_byte_has_exactly_one_base64_text_without_padding)
 {
     int            a, b, good;
     char           text[2], again[4];
@@ -148,7 +148,7 @@ TEST(test_canonical)
 
 /* If a text of two characters followed by "==" can be decoded, the encoder
  * with padding makes the same text from the decoded byte. */
-TEST(test_canonical_padding)
+TEST(each_byte_has_exactly_one_base64_text_with_padding)
 {
     int            a, b, good;
     char           text[4], again[4];

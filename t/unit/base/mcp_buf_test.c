@@ -8,7 +8,7 @@
 #include "base/mcp_buf.h"
 
 
-TEST(test_buf_grow)
+TEST(buffer_grows_to_its_maximum_then_writes_fail)
 {
     char       c;
     size_t     i;
@@ -50,7 +50,7 @@ TEST(test_buf_grow)
 }
 
 
-TEST(test_buf_limits)
+TEST(write_fails_if_the_buffer_is_full_or_memory_runs_out)
 {
     mcp_buf_t  buf;
 
@@ -100,7 +100,7 @@ static const struct {
 };
 
 
-TEST(test_buf_json)
+TEST(texts_are_escaped_as_json_strings)
 {
     size_t     i;
     mcp_buf_t  buf;
@@ -124,7 +124,7 @@ TEST(test_buf_json)
 }
 
 
-TEST(test_buf_int)
+TEST(integers_are_written_as_decimals)
 {
     mcp_buf_t  buf;
 

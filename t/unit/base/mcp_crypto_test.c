@@ -8,7 +8,7 @@
 #include "base/mcp_crypto.h"
 
 
-TEST(digest_of_parts)
+TEST(digest_of_parts_is_the_digest_of_their_text_joined_by_nul)
 {
     mcp_str_t      parts[2];
     unsigned char  a[MCP_DIGEST_LEN], b[MCP_DIGEST_LEN];
@@ -39,7 +39,7 @@ TEST(digest_of_parts)
 }
 
 
-TEST(secrets_are_compared)
+TEST(secrets_that_differ_in_one_byte_are_not_equal)
 {
     char    a[40], b[40];
     size_t  i, len;
@@ -66,7 +66,7 @@ TEST(secrets_are_compared)
 }
 
 
-TEST(random_is_random)
+TEST(random_bytes_differ_between_two_calls)
 {
     unsigned char  a[16], b[16];
 
@@ -78,7 +78,7 @@ TEST(random_is_random)
 }
 
 
-TEST(hash_is_sha256)
+TEST(hash_of_abc_begins_like_its_sha_256)
 {
     unsigned char  hash[MCP_CRYPTO_HASH_LEN];
 
@@ -92,7 +92,7 @@ TEST(hash_is_sha256)
 /* Test vector of RFC 4231, 4.2, with the purpose as the first byte of the
  * data. The key is padded with zeros to 32 bytes, which does not change the
  * result. */
-TEST(mac_is_hmac)
+TEST(mac_equals_the_test_vector_of_rfc_4231)
 {
     unsigned char  key[MCP_CRYPTO_KEY_LEN], mac[MCP_CRYPTO_MAC_LEN];
 
@@ -112,7 +112,7 @@ TEST(mac_is_hmac)
 
 
 /* Test case 14 of the specification of GCM; modified texts are rejected. */
-TEST(cipher_is_gcm)
+TEST(cipher_equals_the_vector_of_gcm_and_rejects_altered_texts)
 {
     char                 plain[16];
     unsigned char        key[MCP_CRYPTO_KEY_LEN], iv[MCP_CRYPTO_IV_LEN];

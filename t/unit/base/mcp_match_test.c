@@ -28,7 +28,7 @@ match_create(const char *pattern)
 }
 
 
-TEST(patterns_match)
+TEST(pattern_is_an_exact_text_or_after_a_tilde_a_regular_expression)
 {
     static const struct {
         const char  *pattern;
@@ -104,7 +104,7 @@ TEST(subjects_end_without_nul)
 }
 
 
-TEST(patterns_are_wrong)
+TEST(invalid_pattern_is_rejected_with_the_reason)
 {
     static const struct {
         const char  *pattern;
@@ -147,7 +147,7 @@ TEST(patterns_are_wrong)
 
 /* Patterns with exponential backtracking: the time is bounded, and the result
  * is no match. */
-TEST(limits_hold)
+TEST(pattern_that_backtracks_exponentially_does_not_match)
 {
     static const char  *patterns[] = {
         "~^(a+)+$",
@@ -174,7 +174,7 @@ TEST(limits_hold)
 
 
 /* Without JIT, a match has enough memory as well. */
-TEST(interpreter_has_room)
+TEST(match_without_jit_has_enough_memory)
 {
     char          subject[8192];
     size_t        i;
@@ -200,7 +200,7 @@ TEST(interpreter_has_room)
 }
 
 
-TEST(matching_allocates_nothing)
+TEST(match_of_a_pattern_allocates_no_memory)
 {
     unsigned long  total;
     mcp_match_t   *match;
@@ -237,7 +237,7 @@ match_many(void *arg)
 }
 
 
-TEST(threads_share)
+TEST(four_threads_match_with_one_pattern_at_the_same_time)
 {
     int           i;
     char          error[128];
@@ -303,7 +303,7 @@ fail_each(create_t create, const char *text, const char *subject)
 }
 
 
-TEST(allocations_fail)
+TEST(memory_runs_out_a_pattern_is_not_created_or_has_no_jit)
 {
     fail_each(mcp_match_create, "exact", "exact");
     fail_each(mcp_match_create, "~^(a|b)+(?<x>c)$", "abc");

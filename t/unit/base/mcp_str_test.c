@@ -26,7 +26,7 @@ static const struct {
 };
 
 
-TEST(test_numbers)
+TEST(decimals_of_64_bits_are_read_and_printed_others_are_rejected)
 {
     char      text[20], *end;
     size_t    i;
@@ -48,7 +48,7 @@ TEST(test_numbers)
 }
 
 
-TEST(test_compare)
+TEST(strings_are_compared_with_and_without_case)
 {
     assert_true(mcp_str_eq(mcp_str("a"), mcp_str("a")));
     assert_false(mcp_str_eq(mcp_str("a"), mcp_str("b")));
@@ -66,7 +66,7 @@ TEST(test_compare)
 
 /* Comparison without case: each pair of bytes, at each position in strings of
  * up to three machine words, among letters of both cases. */
-TEST(test_case_eq)
+TEST(comparison_without_case_folds_ascii_letters_only)
 {
     int       same;
     char      a[24], b[24];
@@ -100,7 +100,7 @@ TEST(test_case_eq)
 }
 
 
-TEST(test_zero)
+TEST(only_the_given_bytes_are_set_to_zero)
 {
     char  bytes[4] = { 1, 2, 3, 4 };
 
@@ -109,7 +109,7 @@ TEST(test_zero)
 }
 
 
-TEST(test_big_endian)
+TEST(numbers_are_written_and_read_in_big_endian)
 {
     unsigned char  bytes[8] = { 0 };
 

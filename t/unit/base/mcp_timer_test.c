@@ -27,7 +27,7 @@ handler(void *data)
 }
 
 
-TEST(test_against_list)
+TEST(all_due_timers_run_in_the_order_of_their_times)
 {
     unsigned       round, i, expected;
     uint64_t       now, least, when[TIMERS];

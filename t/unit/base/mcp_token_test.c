@@ -57,7 +57,7 @@ verify(const mcp_keys_t *keys, char purpose, mcp_str_t text)
 
 
 static void
-keys_are_checked(void **state)
+secret_of_fewer_than_32_bytes_without_white_space_is_rejected(void **state)
 {
     static const struct {
         const char  *secret;
@@ -106,7 +106,7 @@ keys_are_stripped_and_counted_once(void **state)
 
 
 static void
-keys_are_limited(void **state)
+key_beyond_the_maximum_number_is_rejected(void **state)
 {
     char        secret[64];
     int         i;
@@ -129,7 +129,7 @@ keys_are_limited(void **state)
 /* A token, compared with that of an independent implementation (Python's
  * hmac). */
 static void
-token_is_as_documented(void **state)
+token_has_the_documented_bytes(void **state)
 {
     char        text[MCP_TOKEN_TEXT_MAX];
     mcp_keys_t  keys;
@@ -143,7 +143,7 @@ token_is_as_documented(void **state)
 
 
 static void
-token_round_trip(void **state)
+token_is_verified_to_the_signed_data(void **state)
 {
     static const size_t  lens[] = { 0, 1, 2, 3, 40, 255, MCP_TOKEN_MAX_DATA };
 
@@ -184,7 +184,7 @@ token_round_trip(void **state)
 
 
 static void
-token_purposes_differ(void **state)
+token_with_another_purpose_is_denied(void **state)
 {
     char        text[MCP_TOKEN_TEXT_MAX];
     mcp_str_t   token;
@@ -202,7 +202,7 @@ token_purposes_differ(void **state)
 
 
 static void
-token_no_bit_is_free(void **state)
+token_with_one_bit_changed_is_denied(void **state)
 {
     char        text[MCP_TOKEN_TEXT_MAX], original;
     size_t      i;
@@ -237,7 +237,7 @@ token_no_bit_is_free(void **state)
 
 
 static void
-token_malformed(void **state)
+malformed_token_is_denied(void **state)
 {
     static const char  *cases[] = {
         "", "A", "AAAA", "AAAAAAAAAAAAAAAAAAAAAA",
@@ -265,7 +265,7 @@ token_malformed(void **state)
 
 
 static void
-token_keys_rotate(void **state)
+token_of_an_older_key_is_accepted_if_that_key_is_listed(void **state)
 {
     char        text[MCP_TOKEN_TEXT_MAX];
     mcp_str_t   token;
@@ -293,7 +293,7 @@ token_keys_rotate(void **state)
 
 /* Two keys have the same id of eight bits: both are tried. */
 static void
-token_key_ids_collide(void **state)
+two_keys_have_one_id_the_token_is_verified_with_both(void **state)
 {
     char        text[MCP_TOKEN_TEXT_MAX];
     mcp_str_t   token;
@@ -355,7 +355,7 @@ opens(test_mem_t *tm, const mcp_keys_t *keys, char purpose, mcp_str_t bound,
 /* A sealed text, compared with that of an independent implementation (Node's
  * crypto). */
 static void
-seal_is_as_documented(void **state)
+sealed_text_has_the_documented_bytes(void **state)
 {
     mcp_buf_t   out;
     test_mem_t  tm;
@@ -376,7 +376,7 @@ seal_is_as_documented(void **state)
 
 
 static void
-seal_round_trip(void **state)
+sealed_text_is_opened_to_the_same_data(void **state)
 {
     static const size_t  lens[] = {
         0, 1, 2, 3, 15, 16, 17, 300, 5000, MCP_SEAL_MAX_DATA
@@ -440,7 +440,7 @@ seal_round_trip(void **state)
 /* A sealed text does not contain its payload, and sealing the same payload
  * again results in another text. */
 static void
-seal_hides(void **state)
+sealed_text_does_not_show_its_data_or_that_two_are_equal(void **state)
 {
     size_t         i;
     char           raw[128];
@@ -493,7 +493,7 @@ seal_hides(void **state)
 
 
 static void
-seal_no_bit_is_free(void **state)
+sealed_text_with_one_bit_changed_is_denied(void **state)
 {
     int         bit;
     char        text[256], original;
@@ -549,7 +549,7 @@ seal_no_bit_is_free(void **state)
 
 
 static void
-seal_keys_rotate(void **state)
+sealed_text_of_an_older_key_is_opened_if_that_key_is_listed(void **state)
 {
     mcp_buf_t   out;
     mcp_str_t   text, is;
@@ -588,7 +588,7 @@ seal_keys_rotate(void **state)
 
 
 static void
-seal_without_memory(void **state)
+memory_runs_out_neither_sealing_nor_opening_succeeds(void **state)
 {
     mcp_buf_t      out;
     mcp_str_t      text, is;
@@ -702,7 +702,7 @@ use_openssl(void)
 
 
 static void
-allocations_fail(void **state)
+openssl_has_no_memory_the_functions_return_an_error(void **state)
 {
     int            rc;
     unsigned long  n;
@@ -736,23 +736,23 @@ int
 main(void)
 {
     const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(keys_are_checked),
+        cmocka_unit_test(secret_of_fewer_than_32_bytes_without_white_space_is_rejected),
         cmocka_unit_test(keys_are_stripped_and_counted_once),
-        cmocka_unit_test(keys_are_limited),
-        cmocka_unit_test(token_is_as_documented),
-        cmocka_unit_test(token_round_trip),
-        cmocka_unit_test(token_purposes_differ),
-        cmocka_unit_test(token_no_bit_is_free),
-        cmocka_unit_test(token_malformed),
-        cmocka_unit_test(token_keys_rotate),
-        cmocka_unit_test(token_key_ids_collide),
-        cmocka_unit_test(seal_is_as_documented),
-        cmocka_unit_test(seal_round_trip),
-        cmocka_unit_test(seal_hides),
-        cmocka_unit_test(seal_no_bit_is_free),
-        cmocka_unit_test(seal_keys_rotate),
-        cmocka_unit_test(seal_without_memory),
-        cmocka_unit_test(allocations_fail),
+        cmocka_unit_test(key_beyond_the_maximum_number_is_rejected),
+        cmocka_unit_test(token_has_the_documented_bytes),
+        cmocka_unit_test(token_is_verified_to_the_signed_data),
+        cmocka_unit_test(token_with_another_purpose_is_denied),
+        cmocka_unit_test(token_with_one_bit_changed_is_denied),
+        cmocka_unit_test(malformed_token_is_denied),
+        cmocka_unit_test(token_of_an_older_key_is_accepted_if_that_key_is_listed),
+        cmocka_unit_test(two_keys_have_one_id_the_token_is_verified_with_both),
+        cmocka_unit_test(sealed_text_has_the_documented_bytes),
+        cmocka_unit_test(sealed_text_is_opened_to_the_same_data),
+        cmocka_unit_test(sealed_text_does_not_show_its_data_or_that_two_are_equal),
+        cmocka_unit_test(sealed_text_with_one_bit_changed_is_denied),
+        cmocka_unit_test(sealed_text_of_an_older_key_is_opened_if_that_key_is_listed),
+        cmocka_unit_test(memory_runs_out_neither_sealing_nor_opening_succeeds),
+        cmocka_unit_test(openssl_has_no_memory_the_functions_return_an_error),
     };
 
     test_mem_init(&openssl_tm);

@@ -26,7 +26,7 @@ template_create(const char *text)
 }
 
 
-TEST(templates_match)
+TEST(each_operator_of_a_uri_template_matches_its_form_of_uris)
 {
     static const struct {
         const char  *text;
@@ -135,7 +135,7 @@ TEST(templates_match)
 }
 
 
-TEST(templates_are_wrong)
+TEST(invalid_uri_template_is_rejected_with_the_reason)
 {
     static const struct {
         const char  *text;
@@ -185,7 +185,7 @@ TEST(templates_are_wrong)
 
 
 /* An extremely long template: a configuration error, not a lack of memory. */
-TEST(templates_are_bounded)
+TEST(too_long_uri_template_is_a_configuration_error)
 {
     char          error[128], *text;
     size_t        size;

@@ -78,7 +78,7 @@ TEST(expressions_of_a_template_stay)
 }
 
 
-TEST(memory_may_fail)
+TEST(memory_runs_out_a_uri_has_no_normal_form)
 {
     mcp_str_t    out;
     mcp_arena_t  arena;

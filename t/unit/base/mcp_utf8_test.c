@@ -9,7 +9,7 @@
 
 
 /* Each code point, and invalid texts that resemble its encoding. */
-TEST(test_utf8)
+TEST(complete_code_points_other_than_surrogates_are_valid_utf_8)
 {
     int        n, valid;
     char       p[4], q[4];

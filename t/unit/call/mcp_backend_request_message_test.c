@@ -7,7 +7,7 @@
 
 /* Progress notifications of a backend reach the client only if they have the
  * client's own progress token. */
-TEST(test_progress_tokens)
+TEST(progress_reaches_the_client_only_with_the_clients_own_token)
 {
     static const struct {
         const char  *meta;
@@ -45,7 +45,7 @@ TEST(test_progress_tokens)
 }
 
 
-TEST(test_log_level)
+TEST(log_messages_below_the_level_of_the_session_are_not_sent)
 {
     static const char *const  levels[] = {
         "debug", "info", "notice", "warning", "error", "critical", "alert",
@@ -84,7 +84,7 @@ TEST(test_log_level)
 
 /* A list_changed notification reaches all listeners. It is not an event of the
  * call. */
-TEST(test_broadcast)
+TEST(list_changed_of_a_backend_reaches_listeners_but_not_its_call)
 {
     mcp_backend_request_t  *breq;
 
@@ -99,7 +99,7 @@ TEST(test_broadcast)
 }
 
 
-TEST(test_backend_failures)
+TEST(backend_fails_or_sends_no_result_the_client_gets_an_error)
 {
     mcp_backend_request_t  *breq;
 
@@ -134,7 +134,7 @@ TEST(test_backend_failures)
 /* A message that exceeds the limit for one message ends the call. A message
  * that exceeds only the limit of the stream is sent as soon as the stream
  * contains no other message. */
-TEST(test_oversized)
+TEST(message_over_max_message_ends_the_call_over_stream_buffer_does_not)
 {
     mcp_backend_request_t  *breq;
 
@@ -162,7 +162,7 @@ TEST(test_oversized)
 
 /* Members that the client's revision does not define are removed, both in
  * plain responses and in the stream of a durable call. */
-TEST(test_output)
+TEST(members_of_a_result_that_its_revision_does_not_allow_are_removed)
 {
     mcp_backend_request_t  *breq;
 
@@ -194,7 +194,7 @@ TEST(test_output)
 
 
 /* The response contains the reason of a failure only with mcp_debug. */
-TEST(test_debug)
+TEST(reason_of_a_failure_is_in_the_response_only_with_mcp_debug)
 {
     client_post(&d, 0, &a, session, CALL);
     backend_json(&d, "{\"a\":");

@@ -87,7 +87,7 @@ subscribe(const char *method)
 
 /* The session's stream is at another node: the response waits for the result
  * of the cluster. */
-TEST(test_elsewhere)
+TEST(session_stream_is_at_another_node_subscribe_waits_for_the_cluster)
 {
     join(MCP_AGAIN);
     subscribe("subscribe");
@@ -111,7 +111,7 @@ TEST(test_elsewhere)
 
 /* The call has become a stream before the cluster's result is there: the
  * client gets its response in the stream. */
-TEST(test_late)
+TEST(cluster_responds_late_the_client_gets_its_response_unless_it_left)
 {
     join(MCP_AGAIN);
     subscribe("subscribe");
@@ -138,7 +138,7 @@ TEST(test_late)
 
 /* No node has a stream of the session: this node creates one, and queries the
  * cluster again. */
-TEST(test_nowhere)
+TEST(no_node_has_a_stream_of_the_session_this_node_creates_one)
 {
     join(MCP_AGAIN);
     subscribe("unsubscribe");
@@ -181,7 +181,7 @@ TEST(test_nowhere)
 
 /* Redis is unreachable: subscriptions of streams at this node succeed, others
  * fail. */
-TEST(test_unreachable)
+TEST(redis_is_unreachable_only_streams_of_this_node_can_subscribe)
 {
     join(MCP_ERR_UNREACHABLE);
     subscribe("subscribe");

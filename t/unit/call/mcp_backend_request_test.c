@@ -6,7 +6,7 @@
 #include "core_cases.h"
 
 
-TEST(test_back_pressure)
+TEST(stream_is_full_the_backend_waits_and_no_message_is_lost)
 {
     char                   *p, id[64];
     unsigned                i, sent;
@@ -65,7 +65,7 @@ TEST(test_back_pressure)
 
 /* A message of a backend is held because the stream has no room. Then the call
  * ends or continues in one of several ways. */
-TEST(test_held)
+TEST(message_is_held_for_lack_of_room_the_call_still_ends_in_each_way)
 {
     enum { LEAVE, RESULT_COMES, BACKEND_BREAKS, TIMEOUT, NOBODY_COMES, THINGS };
 
@@ -150,7 +150,7 @@ TEST(test_held)
 /* There is no room for the response, not even in the reserve: the append is
  * tried again until there is room, even without a wake-up, and beyond the
  * timeout of the call. */
-TEST(test_no_room_for_answer)
+TEST(zone_has_no_room_for_the_response_it_is_stored_when_there_is_room)
 {
     enum { AT_END, SAID, BREAKS, LATE, WAYS };
 
@@ -220,7 +220,7 @@ TEST(test_no_room_for_answer)
 /* A backend request has not been started yet, but a question is published for
  * it and the client answers: the next backend request starts, although the
  * first one never ends. */
-TEST(test_again_before_start)
+TEST(backend_request_has_not_started_an_answer_starts_the_next_one)
 {
     char         id[64], url[512];
     const char  *path;
@@ -250,7 +250,7 @@ TEST(test_again_before_start)
 
 /* A backend sends more messages after its response and never closes its
  * connection: they are ignored. */
-TEST(test_after_the_end)
+TEST(messages_of_a_backend_after_its_response_are_ignored)
 {
     int                     fast;
     mcp_backend_request_t  *breq;
@@ -285,7 +285,7 @@ TEST(test_after_the_end)
 /* The glue may still read the body of a backend request that has ended. The
  * body is in the memory of the call, so the call is freed with the last
  * reference to it. */
-TEST(test_retained)
+TEST(reference_to_a_call_keeps_the_body_of_its_ended_backend_request)
 {
     mcp_backend_request_t  *breq;
     mcp_str_t               body;
@@ -307,7 +307,7 @@ TEST(test_retained)
 }
 
 
-TEST(test_refused)
+TEST(first_backend_request_is_refused_the_client_gets_429)
 {
     mcp_backend_request_t  *breq;
 

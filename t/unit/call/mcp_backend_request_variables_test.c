@@ -6,7 +6,7 @@
 
 
 /* A backend receives the request unchanged, and variables about it. */
-TEST(test_calls)
+TEST(backend_gets_the_request_unchanged_and_variables_about_it)
 {
     static const struct {
         const char  *method;
@@ -63,7 +63,7 @@ TEST(test_calls)
 }
 
 
-TEST(test_capabilities_variable)
+TEST(backend_gets_the_known_capabilities_that_the_session_declared)
 {
     static const struct {
         const char  *declared;
@@ -94,7 +94,7 @@ TEST(test_capabilities_variable)
 
 /* Capabilities that a request declares are passed as one line; those that do
  * not fit into a line are reduced to the known ones. */
-TEST(test_declared_variable)
+TEST(request_declares_capabilities_the_backend_gets_them_as_one_line)
 {
     size_t  i;
     char    big[6000];

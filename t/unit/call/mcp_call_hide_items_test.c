@@ -59,7 +59,7 @@ lists(const char *method, const char *list, const char *shown)
 }
 
 
-TEST(test_lists)
+TEST(items_hidden_from_the_caller_are_removed_from_backend_lists)
 {
     use_rules("0");
 
@@ -103,7 +103,7 @@ TEST(permission_changes_after_the_request_the_former_one_filters_the_list)
 }
 
 
-TEST(test_memory)
+TEST(memory_runs_out_hidden_items_are_not_sent)
 {
     unsigned long  n;
 

@@ -8,7 +8,7 @@
 
 /* The client that begins a call that can be joined gets the same response as
  * without a stream, for example plain JSON. */
-TEST(test_answers)
+TEST(client_of_a_joinable_call_gets_json_or_after_1_s_a_stream)
 {
     mcp_store_stats_t  s;
 
@@ -41,7 +41,7 @@ TEST(test_answers)
 
 
 /* A cancellation at another process finds the call by its stream. */
-TEST(test_cancelled)
+TEST(joinable_call_is_cancelled_at_another_process_it_is_aborted)
 {
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
     cancel(1, session, "1");
@@ -53,7 +53,7 @@ TEST(test_cancelled)
 
 
 /* A rejected call leaves no stream behind. */
-TEST(test_refused)
+TEST(no_room_or_too_many_streams_a_joinable_call_is_rejected)
 {
     mcp_stream_ref_t  ref;
 
@@ -70,7 +70,7 @@ TEST(test_refused)
 
 
 /* Each allocation fails once: no memory leaks. */
-TEST(test_memory)
+TEST(memory_runs_out_no_joined_call_is_left)
 {
     unsigned  n;
 

@@ -20,7 +20,7 @@ counted(mcp_counter_e counter)
 
 /* Each outcome that a backend can cause, for a client that waits for plain
  * JSON and for one that reads a stream, in either process. */
-TEST(test_answers)
+TEST(outcome_of_each_backend_response_is_logged_and_counted)
 {
     static const struct {
         const char         *text;
@@ -97,7 +97,7 @@ TEST(test_answers)
 }
 
 
-TEST(test_cancelled)
+TEST(call_is_cancelled_or_its_session_ends_the_outcome_is_cancelled)
 {
     char  other[MCP_SESSION_TEXT_MAX];
 
@@ -122,7 +122,7 @@ TEST(test_cancelled)
 }
 
 
-TEST(test_expired)
+TEST(client_disconnects_and_does_not_resume_the_call_counts_as_expired)
 {
     /* the client has disconnected: its request has no outcome */
 
@@ -182,7 +182,7 @@ TEST(stored_result_is_not_sent_the_outcome_is_that_of_the_result)
 
 /* The outcome of a batch is the worst outcome of its requests, in any
  * order. */
-TEST(test_batch)
+TEST(outcome_of_a_batch_is_the_worst_of_its_requests)
 {
     char                    old[MCP_SESSION_TEXT_MAX];
     int                     durable;

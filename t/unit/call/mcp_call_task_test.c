@@ -30,7 +30,7 @@ begin(unsigned process)
 }
 
 
-TEST(test_status)
+TEST(status_message_of_a_task_is_the_last_progress_with_its_token)
 {
     int                     i;
     char                    text[4096];
@@ -89,7 +89,7 @@ TEST(test_status)
 
 /* The time to live of a task begins with its creation; polling does not extend
  * it. */
-TEST(test_time)
+TEST(task_is_polled_it_still_expires_after_its_time_to_live)
 {
     int  i;
 
@@ -122,7 +122,7 @@ TEST(test_time)
 
 
 /* The ways in which a task can end without a result. */
-TEST(test_ends)
+TEST(task_ends_with_an_error_tasks_get_returns_its_status_and_error)
 {
     mcp_backend_request_t  *breq;
 
@@ -157,7 +157,7 @@ TEST(test_ends)
 
 /* The zone has no room: updates of the status are lost, but the result is
  * stored. */
-TEST(test_no_room)
+TEST(zone_is_full_a_status_update_is_not_held_and_the_task_continues)
 {
     mcp_backend_request_t  *breq;
     mcp_stream_ref_t        ref;

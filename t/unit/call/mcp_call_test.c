@@ -143,7 +143,7 @@ TEST(two_events_end_a_call_in_each_order)
 
 /* The client disconnects before the glue has started the backend request: in
  * each of these cases the call ends and leaves no stream behind. */
-TEST(test_left_before_start)
+TEST(client_leaves_before_the_backend_request_starts_the_call_ends)
 {
     enum { PULLED, FULL, CANCELLED, NEVER_PULLED, NOBODY_COMES, PUBLISHED,
            WAYS };
@@ -350,14 +350,14 @@ without_memory(void (*scenario)(void), const char *revision)
 }
 
 
-TEST(test_no_memory)
+TEST(memory_runs_out_during_questions_or_a_batch_no_call_is_left)
 {
     without_memory(scenario_input, NEW);
     without_memory(scenario_batch, OLD);
 }
 
 
-TEST(test_no_memory_held)
+TEST(memory_runs_out_while_messages_are_held_no_call_is_left)
 {
     d.endpoint.stream_buffer = 4 * 1024;
     without_memory(scenario_held, NEW);

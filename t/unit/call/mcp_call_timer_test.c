@@ -6,7 +6,7 @@
 #include "core_cases.h"
 
 
-TEST(test_stream_after)
+TEST(mcp_stream_after_passes_the_response_becomes_a_stream)
 {
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 999);
@@ -25,7 +25,7 @@ TEST(test_stream_after)
 /* The handler of a call's timer runs, on time or too late, in several states
  * of the call: afterwards the timer is not armed, or is armed for a time in
  * the future. Otherwise mcp_worker_expire() would never return. */
-TEST(test_timer)
+TEST(timer_of_a_call_runs_it_is_then_off_or_set_to_a_later_time)
 {
     enum { STARTED, NOT_STARTED, ASKED, LEFT, LEFT_NO_WAIT, NO_ROOM, WAYS };
 
@@ -92,7 +92,7 @@ TEST(test_timer)
 }
 
 
-TEST(test_max_wait)
+TEST(no_client_resumes_within_mcp_max_wait_the_call_is_aborted)
 {
     char  id[64];
 
@@ -141,7 +141,7 @@ come_now(void *ctx)
 
 /* A client resumes at the moment when mcp_max_wait ends: the call is
  * abandoned, and the client gets 404, not the stream of the abandoned call. */
-TEST(test_max_wait_moment)
+TEST(client_resumes_when_mcp_max_wait_ends_it_gets_404)
 {
     mcp_call_t  *call;
 
@@ -169,7 +169,7 @@ TEST(test_max_wait_moment)
 
 
 /* The reader's process is killed: mcp_max_wait begins at that time. */
-TEST(test_max_wait_reader_dies)
+TEST(process_of_the_reader_dies_mcp_max_wait_begins)
 {
     char  id[64];
 
@@ -194,7 +194,7 @@ TEST(test_max_wait_reader_dies)
 }
 
 
-TEST(test_timeout)
+TEST(call_timeout_passes_the_client_gets_an_error_despite_progress)
 {
     mcp_backend_request_t  *breq;
 
@@ -225,7 +225,7 @@ TEST(test_timeout)
 
 
 /* A timeout is logged once, even if its response has to wait for room. */
-TEST(test_timeout_without_room)
+TEST(error_of_a_timeout_waits_for_room_it_is_logged_once)
 {
     mcp_stream_ref_t   ref;
 
@@ -247,7 +247,7 @@ TEST(test_timeout_without_room)
 
 /* An append fails for another reason than lack of room: the call ends with an
  * error, because its stream would lack an event. */
-TEST(test_unwritten)
+TEST(event_cannot_be_written_the_call_ends_with_an_error)
 {
     int                     i;
     mcp_backend_request_t  *breq;
@@ -278,7 +278,7 @@ TEST(test_unwritten)
 
 
 /* A message larger than the region ends the call at once. */
-TEST(test_larger_than_the_region)
+TEST(message_is_larger_than_the_zone_the_call_ends_with_an_error)
 {
     char                   *text;
     int                     i;

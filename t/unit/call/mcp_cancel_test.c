@@ -7,7 +7,7 @@
 
 /* Request ids are compared by value, in any spelling, for durable calls and
  * for others. */
-TEST(test_cancel_spelled)
+TEST(request_id_of_a_cancellation_is_compared_by_value)
 {
     static const struct {
         const char  *id;
@@ -70,7 +70,7 @@ TEST(test_cancel_spelled)
 /* Cancellation of calls that are not durable yet: a call in the same process
  * ends at once, a call in another process soon after; calls of other sessions
  * continue. */
-TEST(test_cancel_young)
+TEST(call_without_a_stream_can_be_cancelled_at_each_process)
 {
     int       i;
     char      other[MCP_SESSION_TEXT_MAX];
@@ -132,7 +132,7 @@ TEST(test_cancel_young)
 
 /* A cancellation arrives after its request has ended, from any process: the
  * next request with the same id runs to its end. */
-TEST(test_cancel_late)
+TEST(cancellation_of_an_ended_call_does_not_end_the_next_with_its_id)
 {
     unsigned  by, aborts;
 

@@ -33,7 +33,7 @@ stuck(char *id, char *url, size_t size)
 
 /* A cancellation takes effect before the held message is appended, and before
  * messages that were published earlier. */
-TEST(test_cancel_held)
+TEST(message_is_held_a_cancellation_still_ends_the_call)
 {
     int   way;
     char  id[64], url[512];
@@ -59,7 +59,7 @@ TEST(test_cancel_held)
 
 
 /* A cancellation takes effect even if other posts have filled the inbox. */
-TEST(test_cancel_full)
+TEST(inbox_is_full_a_cancellation_still_ends_the_call)
 {
     int         i, way;
     char        old[MCP_SESSION_TEXT_MAX], url[512];
@@ -106,7 +106,7 @@ TEST(test_cancel_full)
 
 /* The cluster reports that the session has too many calls: the call ends with
  * the error "too many streams". */
-TEST(test_limit)
+TEST(cluster_reports_too_many_streams_the_call_ends_with_an_error)
 {
     mcp_backend_request_t  *breq;
     mcp_stream_info_t       info;
@@ -126,7 +126,7 @@ TEST(test_limit)
 
 
 /* Published messages are appended after the held ones, in order. */
-TEST(test_publish_held)
+TEST(published_messages_are_sent_after_the_held_one_in_order)
 {
     char                    id[64], url[512];
     mcp_backend_request_t  *breq;
@@ -152,7 +152,7 @@ TEST(test_publish_held)
 
 /* There is no room for a published response: the append is tried again until
  * there is room. */
-TEST(test_publish_no_room)
+TEST(published_response_has_no_room_it_is_stored_when_there_is_room)
 {
     char              id[64], url[512];
     const char       *path;
@@ -187,7 +187,7 @@ TEST(test_publish_no_room)
  * meanwhile: the next backend request starts only after that message was
  * stored.
  */
-TEST(test_publish_between_rounds)
+TEST(no_room_for_a_published_message_the_next_backend_request_waits)
 {
     int                     i;
     char                    id[64], question[64], url[512];
@@ -225,7 +225,7 @@ TEST(test_publish_between_rounds)
 
 /* A response that is published between two backend requests of a call ends the
  * call. */
-TEST(test_answer_between_rounds)
+TEST(response_published_between_backend_requests_ends_its_request)
 {
     char                    old[MCP_SESSION_TEXT_MAX], id[64], url[512];
     mcp_backend_request_t  *breq;

@@ -28,7 +28,7 @@ paused(uint64_t ms)
 
 /* The pause before the next backend request is 250 ms and doubles up to 5 s.
  * When mcp_input_timeout is over, the call ends. */
-TEST(test_pauses)
+TEST(backend_returns_no_question_the_pause_doubles_up_to_5_s)
 {
     client_post(&d, 0, &a, session, CALL);
     paused(250);

@@ -66,7 +66,7 @@ TEST(client_gets_the_questions_unchanged_and_the_state_sealed)
 
 /* Only questions whose capabilities the client declared in this request are
  * sent; the error for others lists the missing capabilities. */
-TEST(test_lacks)
+TEST(client_lacks_a_capability_for_a_question_the_error_lists_it)
 {
     size_t  i;
     char    data[256];
@@ -112,7 +112,7 @@ TEST(test_lacks)
 
 /* The call is a stream already: the questions, or the error for them, are its
  * last event. */
-TEST(test_stream)
+TEST(stateless_call_has_a_stream_questions_are_its_last_event)
 {
     mcp_backend_request_t  *breq;
 
@@ -141,7 +141,7 @@ TEST(test_stream)
 }
 
 
-TEST(test_faults)
+TEST(invalid_questions_or_result_types_of_a_backend_are_an_error)
 {
     size_t  i;
 
@@ -175,7 +175,7 @@ TEST(test_faults)
 
 /* Backends of three methods may ask questions; for other methods, questions
  * are an error. */
-TEST(test_methods)
+TEST(questions_for_a_list_or_a_completion_are_an_error_of_the_backend)
 {
     size_t  i;
 
@@ -217,7 +217,7 @@ TEST(test_methods)
 
 
 /* A requestState that exceeds the size limit is an error of the backend. */
-TEST(test_too_long)
+TEST(request_state_of_a_backend_is_too_long_the_client_gets_an_error)
 {
     char    *answer;
     size_t   len;
@@ -240,7 +240,7 @@ TEST(test_too_long)
 
 
 /* An allocation fails: the client gets the questions, or status 500. */
-TEST(test_without_memory)
+TEST(memory_runs_out_for_the_questions_the_client_gets_200_or_500)
 {
     unsigned long  n;
 

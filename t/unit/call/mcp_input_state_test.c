@@ -63,7 +63,7 @@ TEST(backend_gets_its_state_back_unchanged)
 
 /* Each round of questions has a new state, which is valid only for the
  * original request. */
-TEST(test_rounds)
+TEST(each_round_the_backend_gets_its_latest_request_state)
 {
     char      question[256];
     unsigned  i;
@@ -84,7 +84,7 @@ TEST(test_rounds)
 }
 
 
-TEST(test_other_requests)
+TEST(request_state_is_sent_with_another_request_it_is_rejected)
 {
     size_t  i;
     char    params[2048];
@@ -120,7 +120,7 @@ TEST(test_other_requests)
 }
 
 
-TEST(test_foreign)
+TEST(request_state_of_another_principal_backend_or_key_is_rejected)
 {
     mcp_target_t      targets[] = { { .name = mcp_str("@a") },
                                     { .name = mcp_str("@b") } };
@@ -173,7 +173,7 @@ TEST(test_foreign)
 }
 
 
-TEST(test_expires)
+TEST(request_state_has_expired_it_is_rejected)
 {
     ask_with(0, ROUND(STATE("s")));
     snprintf(more, sizeof(more), ",\"requestState\":%s", sealed);
@@ -192,7 +192,7 @@ TEST(test_expires)
 
 /* requestState and inputResponses must have the right type, and are accepted
  * only in requests of methods that may ask questions. */
-TEST(test_shapes)
+TEST(request_state_or_input_responses_of_a_wrong_type_are_rejected)
 {
     size_t  i;
 
@@ -241,7 +241,7 @@ TEST(test_shapes)
 
 /* Clients of revisions with sessions may send neither requestState nor
  * inputResponses. */
-TEST(test_session)
+TEST(request_in_a_session_with_request_state_or_answers_is_rejected)
 {
     ask(session, REQUEST("8", "tools/call",
                          "{\"name\":\"echo\",\"requestState\":\"s\"}"), 200,

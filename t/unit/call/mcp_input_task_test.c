@@ -21,7 +21,7 @@ asks(mcp_backend_request_t *breq, const char *what)
 
 /* Answers may arrive one by one, at any process; the task shows only the
  * questions that are still open. */
-TEST(test_parts)
+TEST(task_shows_only_its_unanswered_questions_at_each_process)
 {
     asks(task_begin(0), ROUND(TWO) "\n");
     task_is(1, "\"status\":\"input_required\",\"createdAt\"");
@@ -69,7 +69,7 @@ TEST(test_parts)
 
 /* The backend asks before the call is a task: the questions are the
  * response. */
-TEST(test_before)
+TEST(backend_asks_before_the_call_is_a_task_questions_are_the_response)
 {
     asks(task_call(0, "echo"), ROUND(TWO) "\n");
     has(a.text, "\"resultType\":\"input_required\"");
@@ -86,7 +86,7 @@ TEST(test_before)
 }
 
 
-TEST(test_refused)
+TEST(task_asks_an_invalid_or_unsupported_question_it_fails)
 {
     int                     i;
     mcp_backend_request_t  *breq;
@@ -121,7 +121,7 @@ TEST(test_refused)
 
 /* Each round has one question, until the maximum number of questions for a
  * call is reached. */
-TEST(test_many)
+TEST(task_asks_32_questions_it_continues_after_the_last_answer)
 {
     int                     i;
     char                    response[64];
@@ -151,7 +151,7 @@ TEST(test_many)
 
 
 /* No answer arrives within mcp_input_timeout: the task fails. */
-TEST(test_late)
+TEST(task_gets_no_answer_within_mcp_input_timeout_it_ends)
 {
     asks(task_begin(0), ROUND(TWO) "\n");
     driver_wait(&d, 19000);
@@ -164,7 +164,7 @@ TEST(test_late)
 
 /* The backend returns a requestState without inputRequests: it is called again
  * after a pause. */
-TEST(test_again)
+TEST(backend_of_a_task_asks_nothing_it_is_called_again_after_a_pause)
 {
     asks(task_begin(0), ROUND(STATE("later")) "\n");
     task_is(1, "\"status\":\"working\"");
@@ -179,7 +179,7 @@ TEST(test_again)
 
 /* A progress notification does not replace the status of a task that waits for
  * answers. */
-TEST(test_progress)
+TEST(task_waits_for_answers_progress_does_not_change_its_status)
 {
     char        url[512];
     const char             *path;

@@ -62,7 +62,7 @@ TEST(answers_at_different_processes_reach_the_backend)
 
 /* Several rounds of questions: each backend request gets the answers and the
  * state of the latest round only. */
-TEST(test_rounds)
+TEST(each_backend_request_gets_only_the_latest_answers_and_state)
 {
     int                     i;
     char                    ask_body[512], expected[256];
@@ -115,7 +115,7 @@ TEST(test_rounds)
 
 /* The client's request has params without members: no comma is written in
  * front of the answers. */
-TEST(test_bodies)
+TEST(answers_and_state_are_added_to_the_params_of_the_clients_request)
 {
     static const struct {
         const char  *params;
@@ -194,7 +194,7 @@ TEST(invalid_questions_of_a_backend_are_an_error)
 
 
 /* Responses of clients that are ignored. */
-TEST(test_answers)
+TEST(answers_to_unknown_questions_and_second_answers_are_ignored)
 {
     char  other[MCP_SESSION_TEXT_MAX], wrong[80];
 
@@ -239,7 +239,7 @@ TEST(test_answers)
 }
 
 
-TEST(test_error_and_timeout)
+TEST(client_answers_with_an_error_or_not_at_all_the_call_fails)
 {
     client_post(&d, 0, &a, session, CALL);
     backend_json(&d, ASK);
@@ -275,7 +275,7 @@ TEST(test_error_and_timeout)
 
 /* The call is cancelled, or the session ends, while a question has no
  * answer. */
-TEST(test_given_up)
+TEST(question_is_open_a_cancellation_or_session_end_ends_the_call)
 {
     int  i;
 
@@ -304,7 +304,7 @@ TEST(test_given_up)
 
 /* The client is disconnected when the backend asks; the client resumes and
  * answers. */
-TEST(test_resumed)
+TEST(backend_asks_a_disconnected_client_it_can_resume_and_answer)
 {
     mcp_backend_request_t  *breq;
 
@@ -330,7 +330,7 @@ TEST(test_resumed)
 /* There is no room for the second of two questions: the answer to the first
  * one is kept until the second one was sent and answered, and the backend
  * receives both answers. */
-TEST(test_held)
+TEST(second_question_waits_for_room_the_first_answer_is_kept)
 {
     static char  body[20000];
 
@@ -395,7 +395,7 @@ TEST(test_held)
 
 /* The backends of two requests of a batch ask at the same time: each one gets
  * the answer to its own question. */
-TEST(test_batch)
+TEST(two_backends_of_a_batch_ask_each_gets_its_own_answer)
 {
     char  old[MCP_SESSION_TEXT_MAX];
 
@@ -426,7 +426,7 @@ TEST(test_batch)
 /* A question waits for room while a smaller message of another request is
  * appended to the same stream: the client gets the question after that
  * message. */
-TEST(test_overtaken)
+TEST(question_waits_for_room_a_smaller_message_is_sent_before_it)
 {
     int                     i;
     char                    old[MCP_SESSION_TEXT_MAX];

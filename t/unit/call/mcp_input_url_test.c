@@ -57,7 +57,7 @@ finish(void)
 /* The elicitationId that the server adds to a question is the id of the
  * question's event. When the call gets its result, the client is notified that
  * the elicitation is complete. */
-TEST(test_settled_by_result)
+TEST(question_with_a_url_is_reported_complete_before_the_result)
 {
     ask_url(ROUND("\"k\":" URL("")));
     snprintf(line, sizeof(line), "\"id\":\"%s\",\"method\":"
@@ -77,7 +77,7 @@ TEST(test_settled_by_result)
 
 /* Elicitations of a round stay open during rounds without questions; the next
  * round with a question completes them. */
-TEST(test_settled_by_round)
+TEST(next_round_asks_earlier_questions_with_a_url_are_complete)
 {
     ask_url(ROUND("\"k\":" URL("") ",\"l\":" URL("")));
     strcpy(second, id);
@@ -104,7 +104,7 @@ TEST(test_settled_by_round)
 
 /* Elicitations that the user did not accept, or that failed, are not reported
  * as complete. */
-TEST(test_not_settled)
+TEST(url_questions_that_are_declined_or_fail_are_not_reported_complete)
 {
     size_t  i;
 
@@ -148,7 +148,7 @@ TEST(test_not_settled)
 
 /* The page behind the URL publishes that the elicitation is complete, before
  * the client has answered or afterwards: the client is notified once. */
-TEST(test_settled_by_publishing)
+TEST(completion_of_a_url_question_is_published_client_gets_it_once)
 {
     int   before;
     char  url[256];
@@ -186,7 +186,7 @@ TEST(test_settled_by_publishing)
  * older revision, which does not define the notification, the client gets it
  * unchanged.
  */
-TEST(test_other_notifications)
+TEST(elicitation_complete_without_an_id_is_dropped_in_2025_11_25_only)
 {
     mcp_backend_request_t  *breq;
 
@@ -211,7 +211,7 @@ TEST(test_other_notifications)
 /* The zone has no room: the result waits, and so do the notifications in front
  * of it, which report that two elicitations are complete. The client gets each
  * of them once. */
-TEST(test_no_room)
+TEST(no_room_for_the_result_complete_notifications_wait_with_it)
 {
     mcp_stream_ref_t  all;
 

@@ -7,7 +7,7 @@
 
 
 /* No publish endpoint is configured: backends get no URL. */
-TEST(test_no_publish_url)
+TEST(publish_url_is_not_configured_backends_get_none)
 {
     d.endpoint.publish_url = mcp_null_str;
     client_post(&d, 0, &a, session, CALL);

@@ -80,7 +80,7 @@ post(const char *message, int status)
 }
 
 
-TEST(test_end)
+TEST(session_is_deleted_at_another_node_its_calls_end)
 {
     call(0);
     driver_wait(&d, 1500);
@@ -106,7 +106,7 @@ TEST(test_end)
 }
 
 
-TEST(test_level)
+TEST(log_level_is_set_at_another_node_this_node_stores_it)
 {
     post(REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"), 200);
     said(1);
@@ -122,7 +122,7 @@ TEST(test_level)
 }
 
 
-TEST(test_cancel)
+TEST(call_is_cancelled_at_another_node_it_is_aborted)
 {
     /* a cancellation of a durable call, which the other node broadcasts */
 
@@ -147,7 +147,7 @@ TEST(test_cancel)
 
 
 /* A list_changed notification reaches the listeners of all nodes. */
-TEST(test_notify)
+TEST(list_changed_of_another_node_reaches_the_listeners)
 {
     size_t  i;
 
@@ -205,7 +205,7 @@ TEST(test_notify)
 
 
 /* A broadcast that is outdated or unknown changes nothing. */
-TEST(test_ignored)
+TEST(outdated_or_unknown_broadcast_changes_nothing)
 {
     post(REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"), 200);
 

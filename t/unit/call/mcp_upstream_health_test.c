@@ -157,7 +157,7 @@ TEST(call_without_session_state_is_init_each_time)
 }
 
 
-TEST(server_names_itself)
+TEST(server_sends_its_name_and_version_the_statistics_have_them)
 {
     call_tool(&a);
     mcp_backend_request_session(sends("\"initialize\""), mcp_str("s1"));

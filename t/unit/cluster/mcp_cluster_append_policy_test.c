@@ -47,7 +47,7 @@ event_alone(uint64_t seq)
 }
 
 
-TEST(test_events)
+TEST(longer_event_or_response_sends_the_complete_state_others_do_not)
 {
     begin_marked(1);
 
@@ -79,7 +79,7 @@ TEST(test_events)
 
 /* Events are appended all the time: the complete state is sent at intervals
  * nevertheless, and no key of the stream expires. */
-TEST(test_time)
+TEST(events_are_appended_without_pause_the_keys_are_still_renewed)
 {
     int       i;
     uint64_t  end;
@@ -107,7 +107,7 @@ TEST(test_time)
 
 /* The stream has a reader at another node, and later at the owner's node: only
  * events are sent, and the reader gets them. */
-TEST(test_reader)
+TEST(stream_has_a_reader_at_another_node_only_events_are_sent_to_redis)
 {
     uint64_t  seq;
 
@@ -138,7 +138,7 @@ TEST(test_reader)
 
 /* The reader's node was declared dead: the complete state is sent, and Redis
  * removes the reader. */
-TEST(test_dead_reader)
+TEST(node_of_a_reader_was_declared_dead_redis_removes_the_reader)
 {
     begin_marked(1);
     (void) about(0, "HSET", 'h', 'a', "n another w 2");
@@ -156,7 +156,7 @@ TEST(test_dead_reader)
 
 /* Redis has lost events of the stream, its log, or all keys: the complete
  * state is sent. */
-TEST(test_lost)
+TEST(redis_has_lost_events_or_keys_the_complete_state_is_sent)
 {
     begin_marked(1);
     add_events(0, 'a', 2);
@@ -188,7 +188,7 @@ TEST(test_lost)
 
 /* Redis is emptied: the longest event that the owner has sent since then
  * counts as the longest event in Redis. */
-TEST(test_longest)
+TEST(redis_is_emptied_the_longest_event_sent_since_then_counts)
 {
     mcp_stream_info_t  info;
 
@@ -210,7 +210,7 @@ TEST(test_longest)
 
 /* Another node owns the stream in Redis: this node drops its stream, and Redis
  * gets no event. */
-TEST(test_fenced)
+TEST(events_for_a_stream_of_another_owner_are_not_added_in_redis)
 {
     begin_marked(1);
     (void) about(0, "HSET", 'h', 'a', "o another");
@@ -287,13 +287,13 @@ read_slowly(int reader)
 }
 
 
-TEST(test_slow_reader)
+TEST(ended_stream_is_kept_while_a_client_at_the_owners_node_reads_it)
 {
     read_slowly(0);
 }
 
 
-TEST(test_slow_reader_elsewhere)
+TEST(ended_stream_is_kept_while_a_client_at_another_node_reads_it)
 {
     read_slowly(1);
 }

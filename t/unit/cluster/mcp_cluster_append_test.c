@@ -7,7 +7,7 @@
 
 
 /* Readers get only the events that Redis has acknowledged. */
-TEST(test_gate)
+TEST(readers_get_only_events_that_redis_has_acknowledged)
 {
     uint64_t  seq;
 
@@ -56,7 +56,7 @@ TEST(stream_of_300_events_is_replicated)
 
 /* Commands that were sent on a lost connection reach Redis after later ones:
  * the late commands change nothing. */
-TEST(test_late)
+TEST(append_commands_arrive_again_after_later_ones_nothing_changes)
 {
     int     fd;
     char    buf[4096];
@@ -92,7 +92,7 @@ TEST(test_late)
 
 
 /* Redis has lost events of a stream: the replicator sends them again. */
-TEST(test_lost)
+TEST(redis_has_lost_events_the_replicator_sends_them_again)
 {
     uint64_t  seq;
 
@@ -117,7 +117,7 @@ TEST(test_lost)
 
 /* The link is lost while a command is pending, and another event is appended:
  * Redis gets both events once. */
-TEST(test_link)
+TEST(link_is_lost_during_an_append_redis_gets_each_event_once)
 {
     begin_replicated(1, 1);
     add_events(0, 'a', 1);
@@ -130,7 +130,7 @@ TEST(test_link)
 
 
 /* Another node owns the stream in Redis: this node drops its stream. */
-TEST(test_fenced)
+TEST(append_finds_another_owner_in_redis_the_stream_is_dropped)
 {
     begin_replicated(1, 0);
     (void) about(0, "HSET", 'h', 'a', "o another");
@@ -141,7 +141,7 @@ TEST(test_fenced)
 }
 
 
-TEST(test_forgotten)
+TEST(head_and_constant_values_of_a_freed_stream_are_deleted_in_redis)
 {
     mcp_stream_info_t  info;
 
@@ -157,7 +157,7 @@ TEST(test_forgotten)
 /* The node was declared dead and has sent no heartbeat since. When it
  * replicates a new stream, it detects that it was declared dead and gets a new
  * id. Redis records the new id as the owner of the stream. */
-TEST(test_reborn)
+TEST(node_that_was_declared_dead_gets_a_new_id_when_it_replicates)
 {
     char      text[80];
     uint64_t  id;
@@ -183,7 +183,7 @@ TEST(test_reborn)
 /* A key of a new stream has a wrong type: the node records an error of the
  * script "append". When the key was deleted, the stream is replicated with all
  * its events. */
-TEST(test_foreign)
+TEST(new_stream_is_replicated_once_its_key_of_a_wrong_type_is_deleted)
 {
     begin_all(1);
     (void) about(0, "SET", 'h', 'a', "x EX 60");
@@ -216,7 +216,7 @@ displaced(char kind, const char *left)
 }
 
 
-TEST(test_displaced)
+TEST(head_key_has_a_wrong_type_for_too_long_the_stream_is_abandoned)
 {
     displaced('h', "1");
 }
@@ -224,7 +224,7 @@ TEST(test_displaced)
 
 /* The key of the log has a wrong type: the other keys of the stream are
  * removed. */
-TEST(test_displaced_events)
+TEST(event_log_has_a_wrong_type_for_too_long_the_head_is_deleted)
 {
     displaced('e', "0");
 }
@@ -232,7 +232,7 @@ TEST(test_displaced_events)
 
 /* A key has a wrong type, but mcp_cluster_sync is off, so no reader waits for
  * Redis: the stream is not abandoned. */
-TEST(test_displaced_off)
+TEST(cluster_sync_is_off_a_key_of_a_wrong_type_abandons_no_stream)
 {
     begin_all(1);
     nodes[0].conf.outage_timeout = 0;
@@ -247,7 +247,7 @@ TEST(test_displaced_off)
 
 /* Redis is out of memory: no event is acknowledged until there is memory
  * again. */
-TEST(test_full)
+TEST(redis_is_out_of_memory_events_are_acknowledged_when_it_has_room)
 {
     begin_replicated(1, 0);
     assert_string_equal(command(0, "CONFIG SET maxmemory 1"), "OK");
@@ -260,7 +260,7 @@ TEST(test_full)
 
 
 /* Redis has fewer replicas than configured: no event is acknowledged. */
-TEST(test_replicas)
+TEST(redis_lacks_a_configured_replica_no_event_is_acknowledged)
 {
     begin_all(1);
     nodes[0].conf.replicas = 1;
@@ -276,7 +276,7 @@ TEST(test_replicas)
 
 /* The stream's head in Redis has only the field with the owner, as after an
  * error within a script: the stream is replicated with all its events. */
-TEST(test_half)
+TEST(head_in_redis_has_only_the_owner_all_events_are_replicated)
 {
     char  owner[40];
 

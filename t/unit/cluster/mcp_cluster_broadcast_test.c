@@ -109,7 +109,7 @@ tell(mcp_operation_t *op)
 
 /* A broadcast is sent without an operation: the result is MCP_OK before the
  * reply arrives, and an error reply is logged. */
-TEST(test_broadcast)
+TEST(broadcast_is_sent_without_waiting_and_an_error_reply_is_logged)
 {
     join();
     assert_ok(tell(NULL));
@@ -138,7 +138,7 @@ waiter(void)
 }
 
 
-TEST(test_answers)
+TEST(any_reply_to_a_broadcast_or_a_lost_link_frees_its_operation)
 {
     size_t  i;
 
@@ -166,7 +166,7 @@ TEST(test_answers)
 }
 
 
-TEST(test_unreachable)
+TEST(broadcast_without_redis_fails_unless_sync_is_off_or_node_is_alone)
 {
     mcp_operation_t  op;
 
@@ -192,7 +192,7 @@ TEST(test_unreachable)
 
 /* mcp_cluster_sync is off: the broadcast is sent, but the operation does not
  * wait for the reply. */
-TEST(test_off)
+TEST(cluster_sync_is_off_a_broadcast_is_sent_without_waiting)
 {
     mcp_operation_t  op;
 
@@ -211,7 +211,7 @@ say(const char *text)
 }
 
 
-TEST(test_received)
+TEST(broadcasts_of_other_nodes_are_received_and_own_ones_are_skipped)
 {
     mcp_node_position_t  place;
 
@@ -264,7 +264,7 @@ TEST(test_received)
 
 
 /* A notification of 8192 bytes is received; a longer one is skipped. */
-TEST(test_message)
+TEST(notification_of_8192_bytes_is_received_a_longer_one_is_skipped)
 {
     char  text[16384];
 
@@ -292,7 +292,7 @@ TEST(test_message)
 /* The node gets a new id while it waits for entries, and then receives an
  * entry of the queue of its old id: that entry neither changes the position in
  * the new queue nor removes entries from it. */
-TEST(test_former)
+TEST(entry_for_a_former_node_id_does_not_change_the_new_queue)
 {
     mcp_node_position_t  place;
 
@@ -317,7 +317,7 @@ TEST(test_former)
 
 /* The leader was paused, and another process of the node has received the same
  * entries in the meantime: they have their effect only once. */
-TEST(test_was_paused)
+TEST(leader_was_paused_no_broadcast_takes_effect_twice)
 {
     process_t            q;
     mcp_node_position_t  place = { 1700000000005, 0 };
@@ -354,7 +354,7 @@ TEST(test_was_paused)
 
 /* Replies and entries that no node writes are skipped, and the next XREAD is
  * sent. */
-TEST(test_unexpected)
+TEST(unexpected_replies_to_xread_are_skipped_and_it_is_sent_again)
 {
     size_t  i;
 
@@ -399,7 +399,7 @@ TEST(test_unexpected)
 
 
 /* Only the leader of a node receives broadcasts. */
-TEST(test_others)
+TEST(only_the_leader_of_a_node_opens_the_inbound_connection)
 {
     process_t  q;
 
@@ -423,7 +423,7 @@ TEST(test_others)
 
 /* The inbound connection is lost several times, each time after a reply to
  * XREAD: the delay before the next connection stays at its minimum. */
-TEST(test_lost)
+TEST(delay_of_the_inbound_connection_grows_only_without_a_reply)
 {
     unsigned  i;
 

@@ -55,7 +55,7 @@ come_some(void)
 }
 
 
-TEST(test_batches)
+TEST(mirror_fetches_3000_events_in_batches_and_then_the_later_events)
 {
     uint64_t  seq;
 
@@ -81,7 +81,7 @@ TEST(test_batches)
 
 /* Long events are fetched by the script, which limits the bytes of its
  * reply. */
-TEST(test_long)
+TEST(long_events_are_fetched_by_the_script_instead_of_xrange)
 {
     char      text[5000];
     uint64_t  seq;
@@ -107,7 +107,7 @@ TEST(test_long)
 
 /* Redis is emptied: the mirror gets the remaining events when the owner has
  * replicated them again. */
-TEST(test_lost)
+TEST(redis_is_emptied_during_a_bulk_fetch_the_mirror_gets_all_events)
 {
     uint64_t  seq;
 
@@ -123,7 +123,7 @@ TEST(test_lost)
 
 /* The link is lost: the mirror fetches the remaining events on the next
  * link. */
-TEST(test_link)
+TEST(link_is_lost_during_a_bulk_fetch_the_mirror_gets_all_events)
 {
     begin_many(2, "{\"method\":\"x\"}");
     come_some();
@@ -133,7 +133,7 @@ TEST(test_link)
 
 
 /* The client leaves: the mirror fetches no more events. */
-TEST(test_left)
+TEST(client_leaves_during_a_bulk_fetch_the_mirror_fetches_no_more)
 {
     uint64_t  seq;
 
@@ -151,7 +151,7 @@ TEST(test_left)
 
 /* The log in Redis has an invalid entry: the mirror gets the events before
  * that entry only. */
-TEST(test_foreign)
+TEST(log_has_an_invalid_entry_the_mirror_gets_only_earlier_events)
 {
     static const char *const  what[] = {
         "601-0 m no r 0",

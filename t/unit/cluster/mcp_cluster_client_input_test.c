@@ -59,7 +59,7 @@ taken(int i, char c)
 }
 
 
-TEST(test_post)
+TEST(only_answers_of_the_session_to_a_call_in_progress_are_accepted)
 {
     begin_replicated(2, 0);
 
@@ -86,7 +86,7 @@ TEST(test_post)
 
 /* From the time when Redis has an answer until the owner has processed it, the
  * stream and its mirrors have the flag "posted". */
-TEST(test_posted)
+TEST(posted_is_1_at_owner_and_mirror_until_the_answer_is_processed)
 {
     int       i;
     uint64_t  seq;
@@ -169,7 +169,7 @@ TEST(answer_at_the_owners_node_is_sent_through_redis)
 
 /* A failover of Redis has lost the numbers of the answers: the owner writes
  * them to Redis again, and the next answer gets a new number. */
-TEST(test_lost)
+TEST(redis_has_lost_the_answer_numbers_the_owner_writes_them_again)
 {
     begin_replicated(2, 0);
     answer(1, 'a', 's', "\"one\"");
@@ -190,7 +190,7 @@ TEST(test_lost)
 
 /* The client answers the two questions of a task: when both answers have
  * arrived, the task continues. Then the client cancels the task. */
-TEST(test_task)
+TEST(answers_from_another_node_continue_a_task_and_cancel_cancels_it)
 {
     mcp_operation_client_input_t  post;
     mcp_stream_info_t             info;
@@ -246,7 +246,7 @@ TEST(test_task)
 
 /* The owner does not take the answers: Redis stores at most 1 MiB for a
  * call. */
-TEST(test_full)
+TEST(owner_takes_no_answers_redis_stores_at_most_1_mib_for_a_call)
 {
     unsigned  i;
     char      text[200001];

@@ -74,7 +74,7 @@ answer(void)
 
 /* The node queue is lost, so new entries have lower ids than the position: the
  * node receives them. */
-TEST(test_lost)
+TEST(node_queue_is_lost_entries_with_lower_ids_are_received)
 {
     uint64_t  beyond = real_now() + AHEAD;
 
@@ -88,7 +88,7 @@ TEST(test_lost)
 
 /* The queue is lost and has a new entry before the node joins again: that
  * entry and later ones are received. */
-TEST(test_lost_anew)
+TEST(node_queue_is_lost_and_begun_anew_later_entries_are_received)
 {
     uint64_t  beyond = real_now() + AHEAD;
 
@@ -103,7 +103,7 @@ TEST(test_lost_anew)
 
 /* The queue is not lost: reading continues after the position, so no entry is
  * received twice. */
-TEST(test_there)
+TEST(node_queue_is_not_lost_reading_continues_after_the_position)
 {
     uint64_t  beyond = real_now() + AHEAD;
 

@@ -7,7 +7,7 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-TEST(test_checkpoint)
+TEST(checkpoint_is_decoded_unchanged_and_invalid_texts_are_rejected)
 {
     char                    text[MCP_CODEC_STATE_MAX], *end;
     mcp_store_checkpoint_t  in = { 0, MCP_STATE_FAILED, UINT64_MAX, UINT64_MAX - 1,
@@ -41,7 +41,7 @@ TEST(test_checkpoint)
 }
 
 
-TEST(test_answers)
+TEST(event_answers_are_decoded_unchanged_and_invalid_texts_rejected)
 {
     char             text[MCP_CODEC_ANSWERS_MAX], *end;
     mcp_store_raw_t  in, out;
@@ -65,7 +65,7 @@ TEST(test_answers)
 }
 
 
-TEST(test_task)
+TEST(task_values_are_decoded_unchanged_and_invalid_texts_are_rejected)
 {
     char              text[MCP_CODEC_TASK_MAX], *end;
     mcp_codec_task_t  in = { UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 2,
@@ -92,7 +92,7 @@ TEST(test_task)
 }
 
 
-TEST(test_spec)
+TEST(stream_spec_is_decoded_unchanged_and_invalid_texts_are_rejected)
 {
     size_t             i;
     mcp_buf_t          buf;
@@ -178,7 +178,7 @@ TEST(test_spec)
 
 /* A text with a line end, or one that is not JSON, is not accepted as an
  * event. */
-TEST(test_message)
+TEST(text_with_a_line_end_or_invalid_json_is_not_accepted_as_an_event)
 {
     size_t      i;
     test_env_t  te;

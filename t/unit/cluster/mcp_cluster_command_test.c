@@ -52,7 +52,7 @@ send_word(const char *text)
 /* The server replies that it cannot serve at present, or a reply is invalid:
  * the link is closed and opened again after a delay, and pending commands get
  * no reply. */
-TEST(test_faults)
+TEST(redis_cannot_serve_or_a_reply_is_invalid_the_link_is_opened_again)
 {
     unsigned  i;
 
@@ -98,7 +98,7 @@ TEST(test_faults)
 
 
 /* A reply without a pending command: the link is closed. */
-TEST(test_too_many)
+TEST(reply_has_no_pending_command_the_link_is_closed)
 {
     process_start(&p);
     process_login(&p);
@@ -109,7 +109,7 @@ TEST(test_too_many)
 
 /* The server redirects to another server: the link is opened there at once,
  * but at most five times in a row. */
-TEST(test_moved)
+TEST(redirections_are_followed_at_most_five_times_in_a_row)
 {
     unsigned  i;
 
@@ -161,7 +161,7 @@ TEST(test_moved)
 
 /* Too many commands without a reply, or too many unwritten bytes: the link
  * accepts no further command. */
-TEST(test_window)
+TEST(too_many_commands_or_bytes_are_pending_the_link_accepts_no_more)
 {
     int        i;
     char       big[100000];
@@ -206,7 +206,7 @@ TEST(test_window)
 
 /* Long commands of one client are unwritten: commands of other clients are
  * accepted. */
-TEST(test_behind)
+TEST(long_commands_are_unwritten_short_ones_are_still_accepted)
 {
     size_t     i;
     char      *big;
@@ -231,7 +231,7 @@ TEST(test_behind)
 
 /* One command may fill the whole limit of unwritten bytes. Its buffer is freed
  * when the command has been written. */
-TEST(test_long)
+TEST(command_fills_the_byte_limit_its_buffer_is_freed_once_written)
 {
     size_t     len;
     char      *big;
@@ -281,7 +281,7 @@ TEST(test_long)
 
 
 /* Bytes that are being written do not move when other commands are added. */
-TEST(test_output)
+TEST(commands_are_added_the_bytes_being_written_do_not_move)
 {
     char       first[32];
     unsigned   i;

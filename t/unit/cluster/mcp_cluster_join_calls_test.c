@@ -127,7 +127,7 @@ joins(int i, char c, uint64_t after)
 /* A request at another node joins a stream that is held until its call begins,
  * and gets the events of the call. The owner is informed which events were
  * sent to the joined request. */
-TEST(test_joined)
+TEST(equal_request_joins_a_call_at_another_node_and_gets_its_events)
 {
     mcp_stream_info_t  info;
 
@@ -169,7 +169,7 @@ TEST(test_joined)
 
 /* A stream of an equal call becomes available at the node before the claim is
  * sent to Redis: the request joins that stream. */
-TEST(test_hidden)
+TEST(equal_stream_is_available_before_the_claim_the_request_joins_it)
 {
     mcp_stream_ref_t    ref;
     mcp_stream_info_t   info;
@@ -193,7 +193,7 @@ TEST(test_hidden)
 
 /* join_once: when the response has been sent, the next equal call counts as
  * the first again. */
-TEST(test_once)
+TEST(join_once_and_the_response_was_sent_the_next_call_is_the_first)
 {
     mcp_stream_info_t  info;
 
@@ -213,7 +213,7 @@ TEST(test_once)
 /* A call without a key has sent a question, with which the response to its
  * client ends in a stateless revision: an equal request at another node begins
  * a call. In other revisions the request joins the first call. */
-TEST(test_question)
+TEST(question_was_sent_equal_calls_join_unless_revision_is_stateless)
 {
     unsigned  i;
 
@@ -240,7 +240,7 @@ TEST(test_question)
 
 /* join_once, and the client of the call is connected: a response that was sent
  * only to a joined request does not count as sent. */
-TEST(test_attended)
+TEST(response_was_sent_only_to_a_joined_request_others_can_still_join)
 {
     mcp_stream_info_t  info;
 
@@ -261,7 +261,7 @@ TEST(test_attended)
 
 /* A stream is freed before its call begins: the joined requests lose their
  * mirror, and the next equal call counts as the first. */
-TEST(test_gone)
+TEST(first_call_is_freed_before_it_begins_the_next_one_is_the_first)
 {
     begin_first(2, 0);
     claim_second(0);
@@ -277,7 +277,7 @@ TEST(test_gone)
 /* Redis is emptied: no call counts as the first until every node has had the
  * time to replicate its streams again. Then the request joins the earlier
  * call. */
-TEST(test_emptied)
+TEST(redis_is_emptied_a_claim_waits_and_then_joins_the_earlier_call)
 {
     begin_first(2, 0);
     begins(0, 'a');
@@ -298,7 +298,7 @@ TEST(test_emptied)
 /* The owner's node of a call dies while a request at node 1 has joined the
  * call: the stream at node 1 ends, is removed or is promoted, or node 2 takes
  * the stream over. */
-TEST(test_dead)
+TEST(node_of_a_joined_call_dies_the_stream_ends_or_gets_a_new_owner)
 {
     begin_first(3, 0);
     begins(0, 'a');

@@ -68,7 +68,7 @@ keep(void)
 }
 
 
-TEST(test_idle)
+TEST(idle_streams_are_renewed_by_one_command_without_their_state)
 {
     int  i;
 
@@ -97,7 +97,7 @@ TEST(test_idle)
 /* Redis has lost a stream, a client queries the owner about an event, or
  * another node owns a stream: redis/append.lua is run for this stream, and the
  * other streams are only renewed. */
-TEST(test_news)
+TEST(stream_needs_more_than_renewal_append_is_run_for_it_alone)
 {
     begin_idle();
     (void) about(0, "DEL", 'h', 'a', "");
@@ -122,7 +122,7 @@ TEST(test_news)
 
 /* A key of one stream has a wrong type: an error; the other streams are
  * renewed. */
-TEST(test_foreign)
+TEST(key_of_one_idle_stream_has_a_wrong_type_the_others_are_renewed)
 {
     begin_idle();
     (void) about(0, "DEL", 'h', 'a', "");
@@ -136,7 +136,7 @@ TEST(test_foreign)
 
 /* The link is lost before the reply: the complete state of each stream is sent
  * on the next link. */
-TEST(test_lost)
+TEST(renewal_gets_no_reply_complete_states_are_sent_on_the_next_link)
 {
     int  i;
 

@@ -17,7 +17,7 @@ begin(void)
 }
 
 
-TEST(test_names)
+TEST(key_names_have_prefix_letter_and_id_and_fit_the_longest_prefix)
 {
     char       key[MCP_CLUSTER_KEY_MAX];
     mcp_str_t  name;
@@ -52,7 +52,7 @@ TEST(test_names)
 /* Every script gets the mark of its node, which does not exist, so that Redis
  * Cluster rejects the script while the slot moves. No script gets a key twice,
  * and the number of its keys is within the limit. */
-TEST(test_scripts)
+TEST(each_script_gets_the_mark_of_its_node_and_no_key_twice)
 {
     int                has_mark;
     char               text[24][3];
@@ -92,7 +92,7 @@ TEST(test_scripts)
 /* The last keys of redis/append.lua contain the session and the digest among
  * its arguments. The key of the sending process is missing for a broadcast that
  * is not a notification. */
-TEST(test_arguments)
+TEST(append_and_broadcast_get_keys_named_by_their_arguments)
 {
     size_t             i;
     mcp_str_t          args[20];

@@ -10,7 +10,7 @@
 
 /* Redis is paused: the status has the number, bytes and age of the
  * unacknowledged events. Redis continues: the lag is 0. */
-TEST(test_lag)
+TEST(redis_is_paused_the_status_has_the_lag_until_redis_continues)
 {
     uint64_t  since;
 
@@ -39,7 +39,7 @@ TEST(test_lag)
 
 /* Redis acknowledges events slowly: the age of the lag is that of the oldest
  * unacknowledged event. */
-TEST(test_progress)
+TEST(events_are_acknowledged_the_start_of_the_lag_moves_forward)
 {
     uint64_t                 first;
     mcp_replication_t       *copy;
@@ -78,7 +78,7 @@ TEST(test_progress)
 
 
 /* The process ends while the timer of the lag is armed. */
-TEST(test_end)
+TEST(process_ends_while_the_lag_timer_is_armed_no_memory_leaks)
 {
     begin_all(1);
     make(0, 'a');

@@ -28,7 +28,7 @@ teardown(void **state)
 
 /* The login succeeds, even if commands are written and replies arrive in small
  * pieces. */
-TEST(test_bytes)
+TEST(login_succeeds_if_bytes_are_transferred_in_pieces_of_1_to_39)
 {
     size_t    step;
     uint64_t  total;
@@ -47,7 +47,7 @@ TEST(test_bytes)
 
 
 /* The delay between attempts to connect grows, up to 5 s. */
-TEST(test_delays)
+TEST(delay_between_attempts_to_connect_grows_to_at_most_5_s)
 {
     unsigned  i;
     uint64_t  before, took, sum;
@@ -94,7 +94,7 @@ TEST(test_delays)
 
 
 /* The error of an outage is logged once, and again after a minute. */
-TEST(test_log)
+TEST(outage_is_logged_once_and_again_after_a_minute)
 {
     process_start(&p);
     process_lose(&p, "connection refused");
@@ -116,7 +116,7 @@ TEST(test_log)
 
 
 /* Connecting and the login have a time limit each. */
-TEST(test_limits)
+TEST(connecting_or_the_login_exceeds_the_timeout_the_link_is_closed)
 {
     process_start(&p);
     process_wait(&p, 999);
@@ -149,7 +149,7 @@ TEST(test_limits)
 
 /* A link that fails before the glue has pulled CONNECT: no DISCONNECT is
  * queued. */
-TEST(test_not_pulled)
+TEST(link_fails_before_connect_is_pulled_no_disconnect_is_queued)
 {
     mcp_action_t  a;
 
@@ -179,7 +179,7 @@ TEST(test_not_pulled)
 
 
 /* A silent server gets a PING. If there is no reply, the link fails. */
-TEST(test_silence)
+TEST(server_is_silent_it_gets_a_ping_and_then_the_link_fails)
 {
     unsigned  i;
 
@@ -245,7 +245,7 @@ fill(void)
 /* The window is full, so no PING can be sent: the link fails if no reply
  * arrives. If a reply arrives and the server is then silent again, a PING is
  * sent. */
-TEST(test_full)
+TEST(window_is_full_no_ping_is_sent_and_a_silent_link_fails)
 {
     unsigned  i;
 
@@ -281,7 +281,7 @@ TEST(test_full)
 
 
 /* All seeds are tried before the delay grows. */
-TEST(test_seeds)
+TEST(all_seeds_are_tried_before_the_delay_grows)
 {
     unsigned  i;
 
@@ -304,7 +304,7 @@ TEST(test_seeds)
 
 
 /* An allocation fails: the link fails and is opened again. */
-TEST(test_memory)
+TEST(allocation_on_a_link_fails_it_is_opened_again)
 {
     unsigned long  i, live;
 
@@ -336,7 +336,7 @@ TEST(test_memory)
 }
 
 
-TEST(test_glue)
+TEST(pointer_that_the_glue_sets_on_a_link_is_returned)
 {
     int  glue;
 

@@ -42,7 +42,7 @@ TEST(login_succeeds_the_digests_of_the_scripts_are_stored)
 }
 
 
-TEST(test_password)
+TEST(user_password_and_database_are_sent_in_the_login)
 {
     p.conf.password = mcp_str("secret");
     p.conf.db = 3;
@@ -63,7 +63,7 @@ TEST(test_password)
 
 
 /* A reply that ends the login: the log gets one line with the reason. */
-TEST(test_bad)
+TEST(each_reply_that_ends_the_login_is_logged_with_its_reason)
 {
     char      line[256];
     unsigned  i;
@@ -132,7 +132,7 @@ TEST(test_bad)
 
 /* Redis may evict keys: a warning. The Redis user has no right to INFO: no
  * warning. */
-TEST(test_info)
+TEST(redis_may_evict_keys_a_warning_is_logged_unless_info_is_denied)
 {
     process_start(&p);
     process_open(&p);
@@ -154,7 +154,7 @@ TEST(test_info)
 
 /* The seeds are Sentinels: one returns the address of the master, and a
  * Sentinel is queried again for each new link. */
-TEST(test_sentinel)
+TEST(sentinel_is_queried_for_the_master_before_each_new_link)
 {
     p.conf.sentinel = mcp_str("main");
     p.conf.password = mcp_str("secret");
@@ -205,7 +205,7 @@ TEST(test_sentinel)
 
 /* The Sentinel requires a password, which Redis does not get, nor the Sentinel
  * the password of Redis. */
-TEST(test_sentinel_password)
+TEST(sentinel_and_redis_each_get_only_their_own_password)
 {
     p.conf.sentinel = mcp_str("main");
     p.conf.sentinel_password = mcp_str("watch");

@@ -84,7 +84,7 @@ lookup(int i, char c, uint64_t after, char session, char principal)
 }
 
 
-TEST(test_lookup)
+TEST(lookup_of_a_call_at_another_node_finds_its_state)
 {
     uint64_t           since;
     mcp_stream_info_t  info;
@@ -139,7 +139,7 @@ TEST(test_lookup)
 
 
 /* A lookup of a task returns its last event, which contains its questions. */
-TEST(test_task)
+TEST(lookup_of_a_task_returns_its_last_event_with_the_questions)
 {
     uint64_t           expires;
     mcp_stream_info_t  info;
@@ -177,7 +177,7 @@ TEST(test_task)
 }
 
 
-TEST(test_refused)
+TEST(lookup_by_others_finds_nothing_and_without_a_link_it_fails)
 {
     begin_replicated(2, 1);
 
@@ -234,7 +234,7 @@ list(int i, char session, char principal)
 }
 
 
-TEST(test_list)
+TEST(list_has_only_streams_of_the_session_at_other_nodes)
 {
     mcp_stream_info_t  info;
 
@@ -279,7 +279,7 @@ TEST(test_list)
 
 
 /* Redis is emptied: MCP_ERR_UNREACHABLE, because the streams may be lost. */
-TEST(test_emptied)
+TEST(redis_is_emptied_lookups_and_lists_fail_as_unreachable)
 {
     begin_all(2);
     assert_ok(lookup(1, 'a', 0, 's', 'p'));
@@ -341,7 +341,7 @@ hmget_calls(void)
 /* A node that was not declared dead has sent no heartbeat for three quarters of
  * its node timeout: an unknown stream may be at this node, so the result is
  * MCP_ERR_UNREACHABLE. */
-TEST(test_cut_off)
+TEST(node_may_be_cut_off_a_lookup_of_an_unknown_stream_fails)
 {
     char      text[64];
     uint64_t  node;
@@ -381,7 +381,7 @@ TEST(test_cut_off)
 
 /* The result of the check of all members is stored: further lookups of unknown
  * streams read only the member that is cut off, until it sends a heartbeat. */
-TEST(test_cut_off_once)
+TEST(lookups_are_repeated_only_the_node_that_is_cut_off_is_read_again)
 {
     int       i;
     uint64_t  node;
@@ -409,7 +409,7 @@ TEST(test_cut_off_once)
 
 /* No member is cut off: that is stored, but not for longer than until the first
  * member can be. */
-TEST(test_cut_off_later)
+TEST(stored_result_that_no_node_is_cut_off_expires_when_one_may_be)
 {
     uint64_t  node;
 
@@ -428,7 +428,7 @@ TEST(test_cut_off_later)
 
 /* A stream was created less than a node timeout ago, perhaps at a node that has
  * been cut off for a moment only: MCP_ERR_UNREACHABLE. */
-TEST(test_young)
+TEST(unknown_stream_is_younger_than_a_node_timeout_the_lookup_fails)
 {
     begin_all(2);
     nodes[1].conf.node_timeout = 100000;

@@ -18,7 +18,7 @@ reads(int i, unsigned low, unsigned high)
 }
 
 
-TEST(test_layouts)
+TEST(members_share_a_layout_a_node_that_cannot_read_it_is_rejected)
 {
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
@@ -47,7 +47,7 @@ TEST(test_layouts)
 /* The nodes of a cluster are upgraded one after the other; then the cluster
  * changes to layout 2. A node that does not read layout 2 is rejected from
  * then on, while Redis may have data in that layout. */
-TEST(test_upgrade)
+TEST(all_nodes_are_upgraded_the_layout_changes_old_nodes_are_rejected)
 {
     int  i;
 
@@ -100,7 +100,7 @@ TEST(test_upgrade)
 
 /* Redis gets a layout that a member does not read: the member serves alone
  * until Redis is emptied. */
-TEST(test_later)
+TEST(redis_gets_an_unknown_layout_the_member_serves_alone)
 {
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
@@ -132,7 +132,7 @@ set_ahead(int i, int64_t ms)
 }
 
 
-TEST(test_clock)
+TEST(clocks_differ_by_200_s_the_node_joins_by_400_s_it_is_rejected)
 {
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
@@ -170,7 +170,7 @@ TEST(test_clock)
 
 /* The clock of Redis is changed while a node is a member: the node stays a
  * member, because the clock of its zone is steady. */
-TEST(test_clock_later)
+TEST(clock_of_redis_changes_after_the_join_the_node_stays_a_member)
 {
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");

@@ -9,7 +9,7 @@
 /* More events are appended than fit into one entry of the node queue: the
  * mirror fetches the remaining ones, and the owner is informed of the sent
  * ones. */
-TEST(test_fetch)
+TEST(stream_gets_1500_events_at_once_its_mirror_gets_all_of_them)
 {
     uint64_t  seq;
 
@@ -32,7 +32,7 @@ TEST(test_fetch)
 
 
 /* The mirror's reader leaves: the owner's stream then has no consumer. */
-TEST(test_leave)
+TEST(reader_leaves_a_mirror_the_owners_stream_has_no_consumer)
 {
     uint64_t  seq;
 
@@ -56,7 +56,7 @@ TEST(test_leave)
 /* Redis is emptied. If the owner replicates the stream again, the mirror gets
  * later events, and the mirror's reader is in Redis again. If the owner does
  * not, the mirror is removed. */
-TEST(test_lost)
+TEST(redis_is_emptied_a_mirror_is_kept_if_the_owner_replicates_again)
 {
     uint64_t           seq;
     mcp_stream_info_t  info;

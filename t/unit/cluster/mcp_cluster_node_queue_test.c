@@ -55,7 +55,7 @@ name_of(char c)
 }
 
 
-TEST(test_owner)
+TEST(only_the_present_readers_reports_change_the_owners_stream)
 {
     begin_replicated(1, 4);
 
@@ -82,7 +82,7 @@ TEST(test_owner)
 
 /* A client at node 1 listens to a task of node 0: it gets an event for each
  * change of the task. */
-TEST(test_listeners)
+TEST(task_of_another_node_changes_its_listener_gets_an_event)
 {
     mcp_operation_t        *op;
     unsigned char           topic[MCP_DIGEST_LEN];
@@ -123,7 +123,7 @@ TEST(test_listeners)
 }
 
 
-TEST(test_unexpected)
+TEST(invalid_entries_of_the_node_queue_have_no_effect)
 {
     size_t  i;
 

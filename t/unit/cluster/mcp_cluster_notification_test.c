@@ -95,7 +95,7 @@ settled(const char *before)
 
 /* Redis has two notifications, but the link is lost before the replies: each
  * notification is received once. */
-TEST(test_replies_lost)
+TEST(link_loses_the_replies_nodes_receive_each_notification_once)
 {
     begin_receiving();
     assert_int_equal(notify(&nodes[0], 'A'), MCP_AGAIN);
@@ -114,7 +114,7 @@ TEST(test_replies_lost)
 
 /* Redis has the first notification but not the second one, and the link is
  * lost before any reply: each notification is received once. */
-TEST(test_commands_lost)
+TEST(link_loses_a_notification_nodes_still_receive_it_once)
 {
     begin_receiving();
     assert_int_equal(notify(&nodes[0], 'A'), MCP_AGAIN);
@@ -134,7 +134,7 @@ TEST(test_commands_lost)
 
 /* The key with the sender's last number has a wrong type: the notification is
  * delivered at the sender's node only. */
-TEST(test_refused)
+TEST(key_has_a_wrong_type_only_the_senders_node_gets_the_notification)
 {
     char  key[40], text[80];
 
@@ -179,7 +179,7 @@ join(mcp_cluster_sync_e sync)
 
 /* The link stays down: each notification is delivered at the sender's node
  * when it expires, after a minute. */
-TEST(test_late)
+TEST(link_stays_down_the_senders_node_delivers_after_a_minute)
 {
     join(MCP_CLUSTER_SYNC_ON);
     assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
@@ -199,7 +199,7 @@ TEST(test_late)
 
 /* mcp_cluster_sync is off: a notification without a reply is delivered at the
  * sender's node as soon as the link is lost. */
-TEST(test_off)
+TEST(sync_is_off_the_link_is_lost_the_senders_node_delivers_at_once)
 {
     join(MCP_CLUSTER_SYNC_OFF);
     assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
@@ -215,7 +215,7 @@ TEST(test_off)
 
 /* The link accepts no further command: notifications wait, and are sent in
  * order when it accepts commands again. */
-TEST(test_full)
+TEST(link_is_full_notifications_wait_until_replies_arrive)
 {
     unsigned  i;
 
@@ -264,7 +264,7 @@ count(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 
 /* At most MCP_LINK_WINDOW notifications wait. When the process ends, its node
  * delivers each waiting notification. */
-TEST(test_many)
+TEST(maximum_of_notifications_waits_another_one_is_rejected)
 {
     unsigned  i;
 
@@ -284,7 +284,7 @@ TEST(test_many)
 }
 
 
-TEST(test_end)
+TEST(process_ends_its_notifications_are_delivered_at_its_node)
 {
     join(MCP_CLUSTER_SYNC_ON);
     p.te.random_rc = MCP_ERR_MEMORY;

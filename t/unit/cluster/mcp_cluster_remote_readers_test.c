@@ -71,7 +71,7 @@ TEST(reply_of_a_resume_at_the_owner_is_lost_the_owner_drops_the_remote_reader)
 
 /* A node has not reported its reader for too long: the owner drops the reader.
  * After the node's next report, the stream has this reader again. */
-TEST(test_silent)
+TEST(readers_node_is_silent_the_owner_drops_the_reader_until_a_report)
 {
     uint64_t  seq;
 

@@ -54,7 +54,7 @@ own(int i)
 }
 
 
-TEST(test_mirror)
+TEST(client_resumes_at_another_node_it_gets_its_events_from_a_mirror)
 {
     uint64_t           seq;
     mcp_stream_info_t  info;
@@ -99,7 +99,7 @@ TEST(test_mirror)
 }
 
 
-TEST(test_refused)
+TEST(stream_cannot_be_resumed_at_another_node_there_is_no_mirror)
 {
     begin_replicated(2, 1);
 
@@ -127,7 +127,7 @@ TEST(test_refused)
 
 /* Redis lacks the client's last event: the owner may have it, so the request
  * waits, unless the stream is over. */
-TEST(test_ahead)
+TEST(redis_lacks_an_event_the_resume_waits_unless_the_stream_is_over)
 {
     begin_replicated(2, 1);
 
@@ -144,7 +144,7 @@ TEST(test_ahead)
 
 /* The owner's node has freed a stream that was over, but Redis still has it:
  * the node gets a mirror. */
-TEST(test_over)
+TEST(owner_has_freed_a_stream_that_is_over_it_is_resumed_from_redis)
 {
     uint64_t           seq;
     mcp_stream_info_t  info;
@@ -168,7 +168,7 @@ TEST(test_over)
 
 /* Redis has assigned a dead node's stream to this node, which does not have it
  * yet: MCP_ERR_UNREACHABLE. */
-TEST(test_taken_over)
+TEST(node_lacks_a_stream_that_redis_assigned_to_it_the_resume_fails)
 {
     begin_replicated(2, 2);
     (void) about(1, "HSET", 'h', 'a', own(1));
@@ -178,7 +178,7 @@ TEST(test_taken_over)
 
 /* The link is lost before the reply: there is no mirror until the client
  * resumes again. */
-TEST(test_lost)
+TEST(link_is_lost_during_a_resume_the_next_resume_gets_a_mirror)
 {
     uint64_t  seq;
 
@@ -204,7 +204,7 @@ TEST(test_lost)
 
 /* A stream's URL of one generation is valid until a URL of a later generation
  * was used at any node. */
-TEST(test_generation)
+TEST(url_of_a_later_generation_was_used_an_earlier_url_is_rejected)
 {
     mcp_operation_stream_t  stream;
 
@@ -236,7 +236,7 @@ TEST(test_generation)
 
 /* A client resumes at one node with "drops", which removes the events up to
  * its last event: all nodes remove these events. */
-TEST(test_drops)
+TEST(client_drops_events_that_it_has_all_nodes_remove_them)
 {
     mcp_operation_stream_t  stream;
 
@@ -263,7 +263,7 @@ TEST(test_drops)
 
 /* The node queue reports a later reader at another node before Redis replies
  * to a request at this node: that request is denied. */
-TEST(test_overtaken)
+TEST(later_reader_at_another_node_is_reported_the_resume_is_denied)
 {
     mcp_stream_info_t  info;
 
@@ -316,7 +316,7 @@ asks(const char *text)
 
 /* The client's last event never existed: the owner is queried, because Redis
  * may have lost the event. */
-TEST(test_never_given)
+TEST(client_names_an_event_that_never_existed_the_owner_is_queried)
 {
     begin_replicated(2, 2);
 
@@ -352,7 +352,7 @@ TEST(test_never_given)
 /* The owner appends the queried event while its command that renews the stream
  * is on the way to Redis: Redis does not take that command as an answer to the
  * query. */
-TEST(test_given_meanwhile)
+TEST(earlier_command_of_the_owner_does_not_deny_a_new_event)
 {
     char               name[MCP_STREAM_TEXT_LEN];
     process_t         *p = &nodes[0];
@@ -402,7 +402,7 @@ TEST(test_given_meanwhile)
 
 /* Redis has lost one key of a stream: no stream can be resumed until its owner
  * has replicated it again, because other keys may be lost as well. */
-TEST(test_part)
+TEST(redis_loses_a_key_of_a_stream_no_stream_can_be_resumed)
 {
     unsigned  i;
 
@@ -424,7 +424,7 @@ TEST(test_part)
 /* Redis is emptied: until every node has had the time to replicate its streams
  * again, a request for an unknown stream gets MCP_ERR_UNREACHABLE, not the
  * result that the stream does not exist. */
-TEST(test_emptied)
+TEST(redis_is_emptied_unknown_streams_are_unreachable_for_a_while)
 {
     begin_all(2);
     assert_ok(comes(1, 'b', 1, 's'));
@@ -452,7 +452,7 @@ TEST(test_emptied)
 /* A member connects to a Redis whose run id differs from the recorded one:
  * requests get the same result as after Redis was emptied, although all keys
  * exist. A node that was never a member detects no loss. */
-TEST(test_replaced)
+TEST(redis_has_another_run_id_unknown_streams_are_unreachable)
 {
     begin_all(1);
     begin(1, KEY1);
@@ -468,7 +468,7 @@ TEST(test_replaced)
 
 /* The client resumes at the owner's node and leaves before the reply: the
  * stream has no consumer at any node. */
-TEST(test_own_left)
+TEST(client_resumes_at_the_owner_and_leaves_there_is_no_consumer)
 {
     uint64_t  seq;
 

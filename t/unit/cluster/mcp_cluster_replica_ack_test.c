@@ -126,7 +126,7 @@ n_safe(int i)
 
 /* Redis has no replica: no event is acknowledged, but heartbeats get their
  * replies in time, however many streams wait for a replica. */
-TEST(test_none)
+TEST(redis_has_no_replica_events_wait_but_heartbeats_are_not_delayed)
 {
     unsigned  waits;
     uint64_t  begun;
@@ -155,7 +155,7 @@ TEST(test_none)
 
 /* Redis has a replica: all events are acknowledged, with fewer WAITs than half
  * the number of streams. */
-TEST(test_all)
+TEST(redis_has_a_replica_30_streams_need_under_15_wait_commands)
 {
     int  fd;
 
@@ -175,7 +175,7 @@ TEST(test_all)
 
 /* The link is lost while streams wait for a replica: their events are sent
  * again on the next link. */
-TEST(test_link)
+TEST(link_is_lost_during_a_wait_the_events_are_acknowledged_later)
 {
     int  fd;
 
@@ -194,7 +194,7 @@ TEST(test_link)
 /* A stream is freed while it waits for a replica: its replication is freed
  * after the reply to WAIT, which has no effect on the next stream with that
  * id. */
-TEST(test_gone)
+TEST(stream_is_freed_during_a_wait_the_next_with_its_id_is_unaffected)
 {
     mcp_stream_info_t  info;
 
@@ -222,7 +222,7 @@ TEST(test_gone)
 
 
 /* The process ends while streams wait for a replica. */
-TEST(test_end)
+TEST(process_ends_while_streams_wait_for_a_replica_memory_is_freed)
 {
     begin_all(1);
     make_streams(0);
@@ -232,7 +232,7 @@ TEST(test_end)
 
 /* The Redis user has no right to WAIT: an error, and no event is
  * acknowledged. */
-TEST(test_not_allowed)
+TEST(redis_user_has_no_right_to_wait_no_event_is_acknowledged)
 {
     begin_all(1);
     make(0, 'A');

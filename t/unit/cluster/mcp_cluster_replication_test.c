@@ -5,7 +5,7 @@
 #include "cluster_streams.h"
 
 
-TEST(test_life)
+TEST(stream_is_freed_its_replication_and_its_redis_data_are_removed)
 {
     char               text[64];
     mcp_stream_info_t  info;
@@ -38,7 +38,7 @@ TEST(test_life)
 
 
 /* The keys of a stream in Redis are renewed at intervals. */
-TEST(test_refresh)
+TEST(keys_of_a_stream_are_renewed_in_redis_before_they_expire)
 {
     begin_replicated(1, 0);
     (void) about(0, "PEXPIRE", 'h', 'a', "5000");
@@ -48,7 +48,7 @@ TEST(test_refresh)
 
 /* A node is rejected and serves alone: a reader gets events that Redis
  * lacks. */
-TEST(test_standalone)
+TEST(node_serves_alone_a_reader_gets_events_that_redis_lacks)
 {
     uint64_t  seq;
 
@@ -72,7 +72,7 @@ TEST(test_standalone)
 
 /* A stream is freed while a command is pending: its reply is discarded, and
  * Redis removes the stream. */
-TEST(test_freed)
+TEST(stream_is_freed_during_a_command_redis_removes_the_stream)
 {
     mcp_stream_info_t   info;
     mcp_replication_t  *copy;
@@ -97,7 +97,7 @@ TEST(test_freed)
 
 
 /* The process ends while a command is pending: its replications are freed. */
-TEST(test_end)
+TEST(process_ends_during_a_command_its_replications_are_freed)
 {
     begin_all(1);
     make(0, 'a');

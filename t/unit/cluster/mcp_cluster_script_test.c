@@ -7,7 +7,7 @@
 
 /* Two nodes register, send heartbeats, and get each other as members. All keys
  * that they write have a time of expiry. */
-TEST(test_join)
+TEST(two_nodes_register_each_gets_the_other_as_a_member)
 {
     char             text[256];
     mcp_node_info_t  f;
@@ -51,7 +51,7 @@ TEST(test_join)
 
 /* A node that has no key in common with a live node is rejected, and is
  * accepted when the other node does not live any more. */
-TEST(test_keys)
+TEST(node_shares_no_key_with_a_live_node_it_serves_alone)
 {
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
@@ -78,7 +78,7 @@ TEST(test_keys)
 
 
 /* The node was declared dead: it registers again with a new id. */
-TEST(test_dead)
+TEST(heartbeat_of_a_dead_node_is_rejected_it_registers_with_a_new_id)
 {
     char      text[256];
     uint64_t  id;
@@ -102,7 +102,7 @@ TEST(test_dead)
 /* Redis loses all keys: the node registers again. Redis loses the scripts:
  * they are loaded again on the open link. The key of the members has a wrong
  * type: an error, until the key is deleted. */
-TEST(test_lost)
+TEST(redis_loses_keys_or_scripts_the_node_is_a_member_again)
 {
     begin(0, KEY1);
 
@@ -131,7 +131,7 @@ TEST(test_lost)
 
 /* A wrong password, or a user without the right to ROLE: the login fails. A
  * user with the rules that the documentation names: the login succeeds. */
-TEST(test_users)
+TEST(login_needs_the_right_password_and_the_documented_rights)
 {
     begin(0, KEY1);
     (void) command(0, "ACL SETUSER mcp on >secret ~{mcp}:* +@all -@admin "
@@ -241,7 +241,7 @@ tell(int i, mcp_broadcast_e purpose, char c, uint64_t good)
 
 /* Each other node receives a broadcast once. A node that joins later receives
  * all broadcasts that Redis still has. */
-TEST(test_broadcast)
+TEST(each_broadcast_is_received_once_by_every_other_node)
 {
     has_inbound = 1;
     begin(0, KEY1);

@@ -78,7 +78,7 @@ free_stream(int i, char c)
 
 /* A call beyond the limit is not replicated, and its owner gets a post of type
  * MCP_INBOX_LIMIT. */
-TEST(test_refused)
+TEST(session_is_at_its_limit_a_further_call_is_not_replicated)
 {
     uint64_t                 seq;
     mcp_stream_info_t        info;
@@ -146,7 +146,7 @@ TEST(session_reaches_half_of_its_limit_there_is_one_broadcast)
 
 /* A call that Redis has lost does not count. After that, its owner replicates
  * it again, even if the session has reached its limit in the meantime. */
-TEST(test_lost)
+TEST(call_that_redis_lost_does_not_count_but_is_replicated_again)
 {
     begin_all(1);
     make_of(0, 'a', 1);
@@ -167,7 +167,7 @@ TEST(test_lost)
 
 
 /* Redis replies with an error or is unreachable: no call is rejected. */
-TEST(test_unreachable)
+TEST(redis_fails_no_call_is_rejected_by_the_session_limit)
 {
     begin_all(1);
     make_of(0, 'a', 1);

@@ -6,7 +6,7 @@
 #include "cluster_streams.h"
 
 
-TEST(test_takeover_script)
+TEST(node_dies_another_node_ends_its_streams_with_an_error)
 {
     int       successor;
     char      text[160];
@@ -58,7 +58,7 @@ TEST(test_takeover_script)
 
 /* The successor has a slow reader and a full mirror: the events that the dead
  * node had stored beyond a mirror's limit are not lost. */
-TEST(test_slow_reader)
+TEST(successor_has_a_slow_reader_no_event_of_the_dead_node_is_lost)
 {
     int                taken;
     uint64_t           seq;
@@ -99,7 +99,7 @@ TEST(test_slow_reader)
 
 /* The mirror is removed before the successor has all events: the take-over
  * creates it again. */
-TEST(test_displaced)
+TEST(mirror_is_removed_during_a_take_over_it_is_created_again)
 {
     mcp_stream_info_t  info;
 
@@ -123,7 +123,7 @@ TEST(test_displaced)
 
 /* Redis assigns the dead node's stream to node 1, but the reply is lost: node
  * 1 requests its assigned streams again. */
-TEST(test_reply_lost)
+TEST(take_over_reply_is_lost_the_stream_is_still_taken_over)
 {
     process_t  *p = &nodes[1];
 
@@ -189,13 +189,13 @@ foreign(char kind, char last)
 }
 
 
-TEST(test_foreign_head)
+TEST(head_of_a_stream_has_a_wrong_type_other_streams_are_taken_over)
 {
     foreign('h', 'e');
 }
 
 
-TEST(test_foreign_topics)
+TEST(topics_of_a_stream_have_a_wrong_type_it_is_still_taken_over)
 {
     foreign('t', 'f');
 }
@@ -214,7 +214,7 @@ noted(void *data, int rc)
 
 /* A client resumes after an event that another process of the successor is
  * still fetching: MCP_ERR_UNREACHABLE. */
-TEST(test_half)
+TEST(successor_is_still_fetching_an_event_a_resume_after_it_fails)
 {
     mcp_operation_t        *op;
     uint64_t                seq;
@@ -266,7 +266,7 @@ TEST(test_half)
 
 /* Redis is emptied. A node replicates its stream again, but dies before it
  * registers again: its stream is taken over. */
-TEST(test_unknown)
+TEST(node_dies_before_it_registers_again_its_stream_is_taken_over)
 {
     begin_replicated(2, 0);
     mcp_timer_del(&nodes[0].worker->timers, &nodes[0].cluster->heartbeat);
@@ -282,7 +282,7 @@ TEST(test_unknown)
 
 /* A node that was only paused detects that it was declared dead, and registers
  * again. */
-TEST(test_back)
+TEST(node_was_paused_and_declared_dead_it_becomes_a_member_again)
 {
     char  text[32];
 
@@ -312,7 +312,7 @@ TEST(test_back)
 /* A node was paused and declared dead, and another node has ended its stream.
  * When the node continues, Redis does not have the stream any more: it is not
  * replicated again. */
-TEST(test_back_late)
+TEST(paused_node_returns_its_ended_stream_is_not_replicated_again)
 {
     begin_replicated(2, 2);
 

@@ -53,7 +53,7 @@ node_info(void)
 }
 
 
-TEST(test_join)
+TEST(node_registers_it_joins_and_gets_the_list_of_members)
 {
     mcp_keys_t       keys;
     mcp_node_info_t  f;
@@ -133,7 +133,7 @@ start_both(void)
 
 /* The addresses lead to another Redis than the leader's connection: the process
  * connects again. */
-TEST(test_elsewhere)
+TEST(address_leads_to_another_redis_the_process_connects_again)
 {
     p.conf.timeout = 100000;
     p.probe = GOOD_HELLO GOOD_ROLE "$4\r\naaaa\r\n";
@@ -171,7 +171,7 @@ TEST(test_elsewhere)
 /* The slot of the keys is being moved in a Redis Cluster: the registration on
  * the next connection reports that Redis may lack keys, because the move may be
  * undone. */
-TEST(test_slot_moves)
+TEST(slot_of_the_keys_moves_the_next_registration_reports_a_loss)
 {
     unsigned  i, n;
 
@@ -213,7 +213,7 @@ TEST(test_slot_moves)
 
 /* One process of a node, the leader, sends the heartbeats. If it loses its
  * link or ends, another process becomes the leader. */
-TEST(test_heartbeats)
+TEST(leader_loses_its_link_another_process_sends_the_heartbeats)
 {
     unsigned  i;
 
@@ -281,7 +281,7 @@ TEST(test_heartbeats)
 
 /* The leader is paused: another process becomes the leader and sends a
  * heartbeat before the node's timeout. */
-TEST(test_paused)
+TEST(leader_is_paused_another_process_sends_the_heartbeats)
 {
     start_both();
     process_wait(&q, 5001);
@@ -300,7 +300,7 @@ TEST(test_paused)
 
 /* The leader shuts down: another process becomes the leader. If there is no
  * other process, the process that shuts down continues to send heartbeats. */
-TEST(test_stops)
+TEST(leader_shuts_down_another_process_sends_the_heartbeats)
 {
     start_both();
     process_wait(&q, 5001);
@@ -319,7 +319,7 @@ TEST(test_stops)
 
 /* The node is rejected: it serves alone, and registers again until it is
  * accepted. */
-TEST(test_refused)
+TEST(node_is_rejected_it_serves_alone_until_redis_accepts_it)
 {
     p.conf.timeout = 100000;
     process_start(&p);
@@ -357,7 +357,7 @@ TEST(test_refused)
 /* Redis rejects the credentials of a node that was a member: Redis counts as
  * unreachable. The node does not serve alone, because other nodes may use its
  * streams. */
-TEST(test_denied)
+TEST(redis_rejects_a_members_credentials_it_does_not_serve_alone)
 {
     p.conf.timeout = 100000;
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
@@ -404,7 +404,7 @@ TEST(test_denied)
 
 /* The Redis user may connect but has no right to the keys: the node is
  * rejected. */
-TEST(test_no_right)
+TEST(redis_user_lacks_a_right_a_node_not_yet_a_member_serves_alone)
 {
     p.conf.timeout = 100000;
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
@@ -465,7 +465,7 @@ TEST(test_no_right)
 
 /* Redis rejects the credentials on the inbound connection: the node stays a
  * member, and the connection is opened again. */
-TEST(test_denied_inbound)
+TEST(inbound_connection_is_rejected_the_node_stays_a_member)
 {
     p.conf.timeout = 100000;
     p.has_inbound = 1;
@@ -492,7 +492,7 @@ TEST(test_denied_inbound)
 
 /* A reply that the scripts for registration and heartbeats cannot give is
  * recorded as an error and has no other effect. */
-TEST(test_unexpected)
+TEST(unexpected_reply_is_recorded_as_an_error_the_state_is_kept)
 {
     unsigned  i;
 
@@ -545,7 +545,7 @@ TEST(test_unexpected)
 /* Two nodes die at the same time: the leader requests first the streams of one
  * node and then the streams of the other one. A silent node whose own timeout
  * is longer is not declared dead. */
-TEST(test_takes_over)
+TEST(two_nodes_die_the_leader_requests_their_streams_one_by_one)
 {
     unsigned  i;
 
@@ -579,7 +579,7 @@ TEST(test_takes_over)
 
 /* The node was declared dead: all its processes register again with a new
  * id. */
-TEST(test_dead)
+TEST(node_was_declared_dead_all_its_processes_get_a_new_id)
 {
     start_both();
 
@@ -611,7 +611,7 @@ TEST(test_dead)
 
 /* A warning that the clocks differ is logged once, and again only if the
  * clocks have agreed in the meantime. */
-TEST(test_clocks)
+TEST(clocks_differ_the_warning_is_not_repeated_until_they_have_agreed)
 {
     p.conf.timeout = 100000;
     process_start(&p);
@@ -640,7 +640,7 @@ TEST(test_clocks)
 
 /* Redis rejects a process because of the node's clock: no process of the node
  * serves requests until Redis accepts a process as a member. */
-TEST(test_skewed)
+TEST(clock_is_rejected_no_process_of_the_node_serves_requests)
 {
     process_start(&p);
     process_start(&q);
@@ -663,7 +663,7 @@ TEST(test_skewed)
 }
 
 
-TEST(test_keys_limit)
+TEST(node_has_the_maximum_of_signing_keys_one_more_is_rejected)
 {
     char        secret[64];
     unsigned    i;

@@ -217,7 +217,7 @@ settled(int i, int n)
 }
 
 
-TEST(test_listen)
+TEST(session_listens_at_any_node_it_gets_each_notification_once)
 {
     uint64_t           seq;
     mcp_stream_info_t  info;
@@ -281,7 +281,7 @@ TEST(test_listen)
 
 /* A node that receives a notification has received all changes of topics that
  * were made before. */
-TEST(test_subscribe)
+TEST(topics_change_at_any_node_the_next_notification_respects_it)
 {
     int       i;
     uint64_t  n;
@@ -310,7 +310,7 @@ TEST(test_subscribe)
 
 /* Two nodes create the stream at the same time: the node whose command reaches
  * Redis first becomes its owner, and the second node gets a mirror. */
-TEST(test_race)
+TEST(two_nodes_create_a_sessions_stream_one_of_them_gets_a_mirror)
 {
     begin_listening(2);
     listen_at(0);
@@ -325,7 +325,7 @@ TEST(test_race)
 
 /* The owner's node dies: another node takes the stream over and adds the
  * notifications published in the meantime. */
-TEST(test_killed)
+TEST(owner_dies_its_successor_adds_the_missed_notifications)
 {
     int       successor;
     uint64_t  seq;
@@ -445,7 +445,7 @@ taken_over(unsigned on)
 
 /* The topics of a stream change before the successor has read that the stream
  * was assigned to it: the stream at the successor has the changed topics. */
-TEST(test_successor)
+TEST(topics_change_before_a_take_over_is_known_the_change_is_kept)
 {
     unsigned  on;
 
@@ -470,7 +470,7 @@ TEST(test_successor)
 
 /* The topics of a stream change while the successor fetches them from Redis:
  * the stream at the successor has the changed topics. */
-TEST(test_successor_reads)
+TEST(topics_change_while_the_successor_fetches_them_it_has_the_change)
 {
     char      buf[4096];
     ssize_t   n;
@@ -495,7 +495,7 @@ TEST(test_successor_reads)
 
 /* The link is lost while the successor requests missed broadcasts: it requests
  * them again on the next link. */
-TEST(test_replayed)
+TEST(link_is_lost_missed_broadcasts_are_requested_again)
 {
     mcp_replication_t  *copy;
     mcp_stream_info_t   info;
@@ -526,7 +526,7 @@ TEST(test_replayed)
 
 
 /* Redis is emptied: the owner replicates the stream and its topics again. */
-TEST(test_emptied)
+TEST(redis_is_emptied_the_owner_replicates_its_topics_again)
 {
     begin_listening(2);
     listen_at(0);
@@ -543,7 +543,7 @@ TEST(test_emptied)
 
 /* The owner drops events that a slow reader of a mirror lacks: the mirror is
  * removed, and the reader gets MCP_ERR_PURGED when it resumes. */
-TEST(test_slow)
+TEST(owner_drops_events_a_slow_reader_lacks_its_mirror_is_removed)
 {
     int                i, taken;
     uint64_t           seq;
@@ -574,7 +574,7 @@ TEST(test_slow)
 
 /* Redis is unreachable: requests to resume or to subscribe fail, unless
  * mcp_cluster_sync is off. */
-TEST(test_unreachable)
+TEST(redis_is_unreachable_a_session_cannot_listen_unless_sync_is_off)
 {
     begin_listening(1);
     cut_off(0);
@@ -595,7 +595,7 @@ TEST(test_unreachable)
 
 /* The key of the topics has a wrong type: all keys of the stream have a time
  * of expiry nevertheless. */
-TEST(test_foreign)
+TEST(key_of_the_topics_has_a_wrong_type_all_keys_still_expire)
 {
     begin_listening(1);
     (void) about(0, "SET", 't', 'a', "x EX 600");

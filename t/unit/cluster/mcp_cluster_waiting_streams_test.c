@@ -57,7 +57,7 @@ lose(int i, char c)
 
 /* The link has no room: streams wait, and continue one after the other when
  * replies have arrived. */
-TEST(test_room)
+TEST(link_has_no_room_streams_wait_and_are_sent_after_replies)
 {
     char  c;
 
@@ -98,7 +98,7 @@ TEST(test_room)
 
 /* The link has room again, but no waiting stream was sent yet: a new stream
  * waits behind the others. */
-TEST(test_generation)
+TEST(others_wait_a_new_stream_waits_although_the_link_has_room)
 {
     mcp_link_t  *link;
 
@@ -156,7 +156,7 @@ wants(int i, char c, int *rc)
 
 /* A client waits for the replication of a stream: that stream is sent before
  * the waiting ones. */
-TEST(test_wanted)
+TEST(client_waits_for_a_stream_it_is_sent_although_the_link_is_full)
 {
     int          first, second;
     mcp_link_t  *link;
@@ -181,7 +181,7 @@ TEST(test_wanted)
 
 /* A freed stream is removed from Redis even if the link has no room, because
  * another stream may get its id. */
-TEST(test_forget)
+TEST(link_has_no_room_a_freed_stream_is_still_removed_from_redis)
 {
     mcp_replication_t  *copy;
     mcp_stream_info_t   info;
@@ -215,7 +215,7 @@ begin_waiting(void)
 
 
 /* The node is rejected and serves alone: no stream waits for room any more. */
-TEST(test_room_alone)
+TEST(node_serves_alone_no_stream_waits_for_room)
 {
     begin_waiting();
     mcp_replication_standalone(nodes[0].cluster);
@@ -226,7 +226,7 @@ TEST(test_room_alone)
 
 /* The link counts the bytes of replicators' commands that were not written
  * yet. */
-TEST(test_copied)
+TEST(link_counts_replicated_bytes_until_they_are_written)
 {
     mcp_link_t  *link;
 
@@ -242,7 +242,7 @@ TEST(test_copied)
 
 
 /* The link is lost: the waiting streams are sent on the next link. */
-TEST(test_room_lost)
+TEST(link_is_lost_waiting_streams_are_sent_on_the_next_link)
 {
     begin_waiting();
 
@@ -272,7 +272,7 @@ made_anew(int i, char c)
 
 /* A stream is freed while Redis is unreachable: it is removed from Redis
  * later. */
-TEST(test_forget_unreachable)
+TEST(stream_is_freed_without_a_link_redis_removes_it_later)
 {
     begin_all(1);
     make(0, 'a');
@@ -294,7 +294,7 @@ TEST(test_forget_unreachable)
 
 /* A stream is freed while it waits for room: it is removed from Redis at
  * once. */
-TEST(test_forget_waiting)
+TEST(waiting_stream_is_freed_it_is_removed_from_redis_at_once)
 {
     begin_replicated(1, 3);
     fill_window(0);
@@ -311,7 +311,7 @@ TEST(test_forget_waiting)
 
 /* A stream is freed while its command is pending: the reply has no effect on
  * the next stream with that id. */
-TEST(test_forget_sending)
+TEST(stream_is_freed_during_a_command_its_id_can_be_used_again)
 {
     begin_replicated(1, 3);
     add_events(0, 'a', 1);
@@ -325,7 +325,7 @@ TEST(test_forget_sending)
 
 /* A stream that was over is freed, and Redis has its end: Redis keeps the
  * stream, even if the reply was lost. */
-TEST(test_over)
+TEST(stream_that_is_over_is_freed_redis_keeps_it)
 {
     mcp_replication_t  *copy;
     mcp_stream_info_t   info;
@@ -347,7 +347,7 @@ TEST(test_over)
 
 /* A stream that was over is freed, but Redis lacks its end: it is removed from
  * Redis. */
-TEST(test_over_lost)
+TEST(stream_is_freed_before_redis_has_its_end_redis_removes_it)
 {
     begin_replicated(1, 2);
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
@@ -363,7 +363,7 @@ TEST(test_over_lost)
 
 /* Other commands fill the link: after each reply, one waiting stream is
  * sent. */
-TEST(test_room_busy)
+TEST(link_stays_full_waiting_streams_are_sent_one_at_a_time)
 {
     begin_waiting();
     mcp_replication_continue(nodes[0].cluster);

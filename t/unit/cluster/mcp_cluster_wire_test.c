@@ -88,7 +88,7 @@ read_all(char *out, size_t size, const char *in, size_t len, size_t step,
 }
 
 
-TEST(test_commands)
+TEST(commands_are_written_as_arrays_of_bulk_strings)
 {
     mcp_buf_t  buf;
     mcp_str_t  words[3];
@@ -114,7 +114,7 @@ TEST(test_commands)
 }
 
 
-TEST(test_replies)
+TEST(replies_are_parsed_however_their_bytes_are_split)
 {
     char    out[1024];
     size_t  step;
@@ -137,7 +137,7 @@ TEST(test_replies)
 
 /* Bytes that are not a reply, replies of RESP3, and extreme sizes: an
  * error. */
-TEST(test_bad)
+TEST(each_invalid_or_unsupported_reply_is_an_error)
 {
     char      out[1024];
     size_t    step;
@@ -180,7 +180,7 @@ TEST(test_bad)
 
 
 /* A reply that exceeds the limit is an error. */
-TEST(test_limits)
+TEST(reply_longer_than_the_limit_is_rejected)
 {
     char                out[8192], in[4096];
     size_t              i;
@@ -235,7 +235,7 @@ TEST(test_limits)
 }
 
 
-TEST(test_memory)
+TEST(memory_runs_out_the_parser_accepts_no_further_reply)
 {
     unsigned            i;
     mcp_wire_t         *wire;
@@ -267,7 +267,7 @@ TEST(test_memory)
 }
 
 
-TEST(test_helpers)
+TEST(unsuitable_replies_are_read_as_nil_zero_or_no_match)
 {
     mcp_reply_t   number = { .type = MCP_REPLY_NUMBER, .number = 7 };
     mcp_reply_t   text = { .type = MCP_REPLY_TEXT, .text = mcp_str("12") };

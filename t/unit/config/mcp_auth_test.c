@@ -59,7 +59,7 @@ TEST(document_is_found_by_the_request_target)
 }
 
 
-TEST(checks)
+TEST(second_resource_at_a_path_is_rejected_if_its_document_differs)
 {
     mcp_auth_t                      other;
     static const mcp_auth_t *const  auths[] = { &mcp };
@@ -74,7 +74,7 @@ TEST(checks)
 }
 
 
-TEST(challenges)
+TEST(bearer_challenge_gets_the_metadata_url_and_scope_that_it_lacks)
 {
     int        rc;
     size_t     i, n, which;
@@ -128,7 +128,7 @@ TEST(challenges)
 
 
 /* Challenges in responses with 403, for requests with and without a token. */
-TEST(forbidden)
+TEST(challenge_of_a_403_gets_an_error_only_if_a_token_was_sent)
 {
     size_t     i, which;
     mcp_buf_t  buf;
@@ -164,7 +164,7 @@ TEST(forbidden)
 }
 
 
-TEST(no_scope)
+TEST(resource_has_no_scopes_a_challenge_names_only_those_required)
 {
     size_t      which;
     mcp_buf_t   buf;
@@ -222,7 +222,7 @@ static const char *const  uris[] = {
 };
 
 
-TEST(resources)
+TEST(invalid_uris_of_resources_and_issuers_are_rejected)
 {
     char          text[2048];
     size_t        i;
@@ -253,7 +253,7 @@ TEST(resources)
 }
 
 
-TEST(scopes)
+TEST(invalid_or_repeated_scopes_and_more_than_64_are_rejected)
 {
     int           i;
     char          text[256];
@@ -307,7 +307,7 @@ resource(const char *uri, const char *scope)
 }
 
 
-TEST(documents)
+TEST(metadata_document_has_the_resource_its_issuers_and_scopes)
 {
     mcp_setup_t       *s;
     const mcp_auth_t  *auth;
@@ -367,7 +367,7 @@ TEST(documents)
 }
 
 
-TEST(takes_over)
+TEST(section_inherits_the_resource_issuers_and_scopes_it_does_not_set)
 {
     mcp_setup_t       *outer, *s;
     const mcp_auth_t  *auth;
@@ -407,7 +407,7 @@ TEST(takes_over)
 
 
 /* Each allocation fails once: no leak. */
-TEST(no_memory)
+TEST(memory_runs_out_the_setup_of_a_resource_fails)
 {
     int                rc;
     unsigned           n;

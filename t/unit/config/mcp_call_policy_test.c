@@ -15,7 +15,7 @@ value(mcp_json_type_e type, const char *raw)
 }
 
 
-TEST(test_values)
+TEST(invalid_value_of_a_policy_key_is_rejected_with_the_reason)
 {
     static const struct {
         const char       *key;
@@ -120,7 +120,7 @@ read_one(mcp_policy_rule_t *rule, const char *key, mcp_json_type_e type,
 }
 
 
-TEST(test_apply)
+TEST(item_sets_a_policy_value_it_replaces_that_of_the_endpoint)
 {
     const char        *error;
     mcp_policy_t       p, of;
@@ -198,7 +198,7 @@ TEST(test_apply)
 
 
 /* "x-mcp-task" is a word or a time. */
-TEST(test_task)
+TEST(x_mcp_task_other_than_its_four_words_or_a_time_is_rejected)
 {
     static const struct {
         mcp_json_type_e   type;
@@ -266,7 +266,7 @@ TEST(test_task)
 
 
 /* Which calls become tasks, by the policy and by the client. */
-TEST(test_is_task)
+TEST(policy_and_client_capabilities_decide_if_a_call_becomes_a_task)
 {
     mcp_policy_t  p;
 

@@ -58,7 +58,7 @@ headers_of(const mcp_catalog_t *catalog, const char *name)
 }
 
 
-TEST(taken)
+TEST(valid_x_mcp_header_annotations_become_headers_of_the_tool)
 {
     static const struct {
         const char  *members;
@@ -140,7 +140,7 @@ TEST(taken)
     "\"x-mcp-header\""
 
 
-TEST(refused)
+TEST(invalid_x_mcp_header_annotation_is_rejected_with_the_reason)
 {
     static const struct {
         const char  *members;
@@ -241,7 +241,7 @@ TEST(refused)
 
 
 /* A tool may have MCP_CATALOG_HEADERS_MAX headers, and no more. */
-TEST(limit)
+TEST(more_than_64_x_mcp_headers_in_one_tool_are_rejected)
 {
     int             i, n, rc;
     char            text[16384], error[256], *p;
@@ -288,7 +288,7 @@ TEST(limit)
 
 
 /* Each tool has its own headers, and clients get the annotations. */
-TEST(listed)
+TEST(each_tool_has_its_own_headers_and_its_list_keeps_x_mcp_header)
 {
     size_t          n;
     mcp_catalog_t  *catalog;
@@ -315,7 +315,7 @@ drops(void *ctx, mcp_str_t name)
 }
 
 
-TEST(dropped)
+TEST(header_that_the_web_server_drops_is_found_with_its_line)
 {
     char                         c;
     size_t                       line;
@@ -335,7 +335,7 @@ TEST(dropped)
 }
 
 
-TEST(no_memory)
+TEST(memory_runs_out_a_catalog_with_headers_is_not_created)
 {
     int             rc;
     char            error[256];

@@ -6,7 +6,7 @@
 #include "catalog_cases.h"
 
 
-TEST(mistakes_are_named)
+TEST(malformed_catalog_is_rejected_with_the_line_and_the_reason)
 {
     static const struct {
         const char  *text;
@@ -150,7 +150,7 @@ TEST(mistakes_are_named)
 #define TOOL(scope)  "{\"tools\":[{\"name\":\"t\"," SCHEMA scope "}]}"
 
 
-TEST(test_scopes)
+TEST(scopes_of_tools_and_templates_are_found_but_not_listed)
 {
     uint32_t        i;
     mcp_str_t       text, scope;

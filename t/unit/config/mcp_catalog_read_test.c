@@ -8,7 +8,7 @@
 #include "rpc/mcp_revision_filter.h"
 
 
-TEST(catalog_empty)
+TEST(empty_catalog_has_no_items_and_its_lists_are_empty)
 {
     int             kind;
     mcp_catalog_t  *catalog;
@@ -143,7 +143,7 @@ fail_each(mcp_str_t text, int expected)
 }
 
 
-TEST(allocations_fail)
+TEST(memory_runs_out_at_any_allocation_the_catalog_leaks_nothing)
 {
     fail_each(mcp_str(
         "{\"instructions\":\"i\",\"extensions\":{\"a\\u002fb\":{}},"
@@ -160,7 +160,7 @@ TEST(allocations_fail)
 
 
 /* Decoded texts that are longer than a block of the arena. */
-TEST(large_allocations_fail)
+TEST(memory_runs_out_for_long_texts_or_many_items_nothing_leaks)
 {
     enum { LONG = 5000, ITEMS = 100 };
 
@@ -260,7 +260,7 @@ TEST(private_keys_are_removed)
 
 /* Tools of a catalog file, and the lists that clients with a session and
  * stateless clients get. */
-TEST(revisions_differ)
+TEST(list_of_tools_omits_members_the_revision_does_not_allow)
 {
     static const struct {
         const char  *tools;            /* tools in the file */
@@ -311,7 +311,7 @@ TEST(revisions_differ)
 
 /* Each revision filter has its own pages. Items other than tools are not
  * filtered. */
-TEST(pages_of_texts)
+TEST(pages_of_tools_are_filtered_by_revision_and_prompts_are_not)
 {
     const char     *page;
     mcp_catalog_t  *catalog;
@@ -382,7 +382,7 @@ TEST(empty_members_about_the_server_are_read)
 }
 
 
-TEST(mistakes_are_named)
+TEST(invalid_member_about_the_server_is_rejected_with_its_line)
 {
     static const struct {
         const char  *text;

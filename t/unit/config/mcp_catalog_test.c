@@ -96,7 +96,7 @@ next_cursor(const char *page, char *cursor)
 }
 
 
-TEST(pages_follow)
+TEST(pages_of_each_size_contain_all_items_in_order)
 {
     static const char  *items =
         "{\"prompts\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"},"
@@ -253,7 +253,7 @@ TEST(lists_do_not_fit)
 }
 
 
-TEST(catalog_of_many)
+TEST(catalog_of_10000_tools_finds_each_tool_by_its_name)
 {
     enum { MANY = 10000 };
 

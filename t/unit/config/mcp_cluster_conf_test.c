@@ -24,7 +24,7 @@ replicate(mcp_cluster_setup_t *s, const char *text, const char *replicas)
 }
 
 
-TEST(defaults)
+TEST(cluster_without_options_has_the_defaults)
 {
     mcp_cluster_setup_t       *s;
     const mcp_cluster_conf_t  *conf;
@@ -53,7 +53,7 @@ TEST(defaults)
 }
 
 
-TEST(options)
+TEST(cluster_options_are_read_and_invalid_ones_are_rejected)
 {
     size_t                     i;
     mcp_cluster_setup_t       *s;
@@ -112,7 +112,7 @@ TEST(options)
 }
 
 
-TEST(replicas)
+TEST(number_of_replicas_outside_1_to_15_is_rejected)
 {
     size_t                     i;
     char                       text[256];
@@ -180,7 +180,7 @@ TEST(incomplete_cluster_settings_are_rejected)
 }
 
 
-TEST(takes_over)
+TEST(section_inherits_the_cluster_options_that_it_does_not_set)
 {
     mcp_cluster_setup_t       *s, *outer;
     const mcp_cluster_conf_t  *conf;
@@ -222,7 +222,7 @@ TEST(takes_over)
 
 
 /* Each allocation fails once: no leak. */
-TEST(no_memory)
+TEST(memory_runs_out_the_setup_of_a_cluster_fails)
 {
     int                   rc;
     unsigned              n;
@@ -263,7 +263,7 @@ TEST(no_memory)
 #define NO_URL  " is not the URL of a Redis: " URL_FORM
 
 
-TEST(urls)
+TEST(urls_of_redis_are_read_into_host_port_database_and_user)
 {
     size_t                     i;
     mcp_cluster_setup_t       *s;
@@ -307,7 +307,7 @@ TEST(urls)
 }
 
 
-TEST(bad_urls)
+TEST(invalid_urls_of_redis_are_rejected_with_the_reason)
 {
     char                  text[512], path[256];
     size_t                i;
@@ -394,7 +394,7 @@ TEST(up_to_16_urls_of_redis_are_accepted)
 }
 
 
-TEST(parameters)
+TEST(cluster_parameters_are_read_and_invalid_ones_are_rejected)
 {
     mcp_str_t                  file;
     mcp_cluster_setup_t       *s;
@@ -476,7 +476,7 @@ TEST(password_of_sentinel_without_its_counterpart)
 }
 
 
-TEST(prefixes)
+TEST(prefix_without_braces_gets_them_and_an_invalid_one_is_rejected)
 {
     char                       text[256];
     size_t                     i;

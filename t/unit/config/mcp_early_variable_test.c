@@ -175,7 +175,7 @@ make(mcp_early_header_t *sent, const sent_case_t *c)
 }
 
 
-TEST(variables)
+TEST(variable_is_the_decoded_value_of_its_request_header_or_empty)
 {
     size_t              i;
     mcp_early_header_t  sent;
@@ -198,7 +198,7 @@ TEST(variables)
 
 /* All headers that have an effect on these variables begin with
  * MCP_EARLY_HEADER_INITIAL, so that a glue may skip other headers. */
-TEST(initial)
+TEST(each_header_that_has_an_effect_on_a_variable_begins_with_m)
 {
     size_t              i, n;
     mcp_early_header_t  sent;
@@ -216,7 +216,7 @@ TEST(initial)
 
 /* The endpoint does not support the revision in the request: the variables are
  * empty. */
-TEST(not_served)
+TEST(endpoint_lacks_the_revision_of_a_request_its_variable_is_empty)
 {
     mcp_early_header_t  sent;
     mcp_str_t           value;
@@ -266,7 +266,7 @@ TEST(all_variables_of_a_request_are_listed)
 }
 
 
-TEST(no_memory)
+TEST(memory_runs_out_listing_the_variables_of_a_request_fails)
 {
     int                 rc;
     size_t              at;

@@ -23,7 +23,7 @@ match(const char *pattern)
 }
 
 
-TEST(test_route)
+TEST(name_has_the_target_of_the_first_route_that_matches_it)
 {
     size_t          i;
     mcp_route_t     routes[3];
@@ -78,7 +78,7 @@ TEST(test_route)
 }
 
 
-TEST(test_offers)
+TEST(capabilities_depend_on_the_catalog_and_the_default_backend)
 {
     size_t          i;
     char            error[256];
@@ -166,7 +166,7 @@ TEST(test_offers)
 
 
 /* The capabilities list the resumption methods that the endpoint offers. */
-TEST(test_resume_methods)
+TEST(capabilities_name_the_resume_methods_of_the_endpoint)
 {
     mcp_buf_t       buf;
     test_env_t      local;
@@ -215,7 +215,7 @@ catalog_of(const char *text)
 
 
 /* The server info has only the fields that the revision defines. */
-TEST(test_info)
+TEST(server_info_has_only_the_fields_that_the_revision_defines)
 {
     size_t          i;
     mcp_buf_t       buf;
@@ -269,7 +269,7 @@ TEST(test_info)
 
 /* Results have the time to live and the cache scope of the endpoint or of the
  * catalog's item. */
-TEST(test_result)
+TEST(result_has_the_cache_time_and_scope_of_the_endpoint_or_the_item)
 {
     size_t               i;
     mcp_client_t         client;

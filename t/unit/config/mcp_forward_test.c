@@ -14,7 +14,7 @@
 static const mcp_endpoint_t  none;
 
 
-TEST(skips)
+TEST(headers_meant_for_the_web_server_are_not_forwarded_to_backends)
 {
     static const char  *skipped[] = {
         "Accept", "Accept-Encoding", "Connection", "Content-Encoding",
@@ -60,7 +60,7 @@ TEST(skips)
 
 /* Names with "_" instead of "-" are not forwarded, because CGI variables do
  * not distinguish them. */
-TEST(mimics)
+TEST(mcp_headers_with_an_underscore_are_not_forwarded)
 {
     assert_int_equal(mcp_forward_skips(&none, mcp_str("Mcp_Principal")), 1);
     assert_int_equal(mcp_forward_skips(&none, mcp_str("mcp-publish_url")), 1);
@@ -92,7 +92,7 @@ header_of(mcp_str_t env)
 
 
 /* A client cannot send a header that a backend takes for an MCP_* variable. */
-TEST(parameters)
+TEST(client_header_named_like_an_mcp_variable_is_not_forwarded)
 {
     size_t  i, n;
 
@@ -113,7 +113,7 @@ TEST(parameters)
 
 
 /* Headers that the server itself sends to backends are not forwarded. */
-TEST(headers)
+TEST(client_headers_that_the_server_itself_sends_are_not_forwarded)
 {
     size_t  i;
 
@@ -133,7 +133,7 @@ TEST(headers)
 
 
 /* Credentials are forwarded only if the endpoint permits that. */
-TEST(secrets)
+TEST(credentials_are_forwarded_only_if_the_endpoint_permits_it)
 {
     static const struct {
         const char  *name;

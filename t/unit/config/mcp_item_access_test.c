@@ -130,7 +130,7 @@ TEST(invalid_pattern_is_rejected_with_a_reason)
 }
 
 
-TEST(test_values)
+TEST(value_of_a_rule_is_true_unless_it_is_empty_or_0)
 {
     assert_false(mcp_allow_is_true(mcp_null_str));
     assert_false(mcp_allow_is_true(mcp_str("")));
@@ -144,7 +144,7 @@ TEST(test_values)
 static const char  permits[] = "1", scopes[] = "a b";
 
 
-TEST(test_rules)
+TEST(section_with_rules_inherits_none_and_one_without_inherits_all)
 {
     mcp_setup_t  *outer, *inner, *other;
 
@@ -180,7 +180,7 @@ TEST(test_rules)
 }
 
 
-TEST(test_wrong_rules)
+TEST(invalid_rule_and_more_than_1000_rules_are_rejected)
 {
     int           i;
     char          name[16];
@@ -205,7 +205,7 @@ TEST(test_wrong_rules)
 }
 
 
-TEST(test_warnings)
+TEST(rule_for_an_unknown_item_and_missing_granted_scopes_are_found)
 {
     mcp_setup_t  *s;
 
@@ -232,7 +232,7 @@ TEST(test_warnings)
 }
 
 
-TEST(test_no_memory)
+TEST(memory_runs_out_the_setup_of_a_rule_fails)
 {
     int            rc;
     mcp_setup_t   *s;

@@ -41,7 +41,7 @@ parse_all(int (*parse)(mcp_str_t text, uint64_t *value), const case_t *cases,
 }
 
 
-TEST(times)
+TEST(times_are_read_with_units_and_invalid_texts_are_rejected)
 {
     static const case_t  cases[] = {
         { "0", 0 },
@@ -122,7 +122,7 @@ TEST(times)
 }
 
 
-TEST(sizes)
+TEST(sizes_are_read_with_units_and_invalid_texts_are_rejected)
 {
     static const case_t  cases[] = {
         { "0", 0 },
@@ -164,7 +164,7 @@ TEST(sizes)
 }
 
 
-TEST(set)
+TEST(option_is_set_only_once_and_an_invalid_value_leaves_it_unset)
 {
     static const struct {
         mcp_option_e  option;
@@ -295,7 +295,7 @@ TEST(set)
 }
 
 
-TEST(merge)
+TEST(section_inherits_the_options_that_it_does_not_set)
 {
     const char     *error;
     mcp_options_t   parent, o;
@@ -331,7 +331,7 @@ TEST(merge)
 
 
 /* The default values, as in the manual. */
-TEST(defaults)
+TEST(options_that_are_not_set_have_their_default_values)
 {
     mcp_options_t   o;
     mcp_endpoint_t  e;
@@ -372,7 +372,7 @@ TEST(defaults)
 
 /* The names of each option in both servers consist of the same words, and each
  * default value is within the bounds of its option. */
-TEST(table)
+TEST(names_of_an_option_in_nginx_and_apache_have_the_same_words)
 {
     char        words[64], *w;
     size_t      i;

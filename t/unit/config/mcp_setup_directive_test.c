@@ -6,7 +6,7 @@
 #include "setup_cases.h"
 
 
-TEST(options)
+TEST(option_is_set_twice_or_invalid_it_is_rejected_with_the_reason)
 {
     mcp_setup_t  *s;
 
@@ -27,7 +27,7 @@ TEST(options)
 }
 
 
-TEST(server)
+TEST(name_version_or_title_that_is_empty_or_not_utf_8_is_rejected)
 {
     size_t        i;
     mcp_setup_t  *s;
@@ -81,7 +81,7 @@ TEST(server)
 }
 
 
-TEST(weak_keys)
+TEST(key_that_all_users_can_read_or_of_one_repeated_byte_is_weak)
 {
     assert_int_equal(mcp_setup_key_weak(mcp_str("/k"), mcp_str(KEY), 0, error),
                      0);
@@ -98,7 +98,7 @@ TEST(weak_keys)
 }
 
 
-TEST(keys)
+TEST(short_key_and_more_than_8_keys_are_rejected)
 {
     int           i;
     char          key[64];
@@ -130,7 +130,7 @@ TEST(keys)
 }
 
 
-TEST(catalog)
+TEST(catalog_is_set_only_once_and_a_missing_backend_is_found)
 {
     mcp_setup_t  *s;
 
@@ -165,7 +165,7 @@ TEST(catalog)
 }
 
 
-TEST(routes)
+TEST(routes_with_exact_names_precede_regular_expressions)
 {
     mcp_setup_t  *s;
 
@@ -252,7 +252,7 @@ TEST(upstream_of_a_target)
 }
 
 
-TEST(link_origin)
+TEST(link_origin_that_is_not_scheme_host_and_port_is_rejected)
 {
     taken(mcp_setup_link_origin(mcp_str("https://a.example:8443"), error));
     taken(mcp_setup_link_origin(mcp_str("http://[::1]"), error));
@@ -268,7 +268,7 @@ TEST(link_origin)
 }
 
 
-TEST(origins)
+TEST(text_that_is_no_origin_pattern_null_or_asterisk_is_rejected)
 {
     size_t        i;
     mcp_setup_t  *s;
@@ -312,7 +312,7 @@ TEST(origins)
 }
 
 
-TEST(publish)
+TEST(publish_token_and_publish_url_may_be_set_only_once)
 {
     mcp_setup_t  *s;
 
@@ -332,7 +332,7 @@ TEST(publish)
 
 /* Values that are longer than an error message: the message still contains the
  * reason. */
-TEST(long_texts)
+TEST(value_is_longer_than_the_error_message_the_reason_is_kept)
 {
     char          text[4096];
     mcp_str_t     s;
@@ -364,7 +364,7 @@ TEST(long_texts)
 
 
 /* Each allocation fails once: no leak. */
-TEST(allocations_fail)
+TEST(memory_runs_out_the_setup_of_an_endpoint_leaks_nothing)
 {
     int            rc;
     unsigned       failed;

@@ -38,7 +38,7 @@ TEST(endpoint_without_directives_has_the_defaults)
 }
 
 
-TEST(identities)
+TEST(identity_of_an_endpoint_is_its_path_unless_a_name_is_set)
 {
     mcp_setup_t  *s, *inner;
 
@@ -69,7 +69,7 @@ TEST(identities)
 }
 
 
-TEST(places)
+TEST(catalog_key_depends_on_the_server_the_path_and_the_number)
 {
     unsigned char  place[MCP_DIGEST_LEN];
     mcp_setup_t   *s, *inner;
@@ -143,7 +143,7 @@ drops(void *ctx, mcp_str_t name)
 }
 
 
-TEST(short_tasks)
+TEST(task_lifetime_shorter_than_the_call_timeout_is_found)
 {
     mcp_setup_t  *s;
 
@@ -158,7 +158,7 @@ TEST(short_tasks)
 
 /* The server drops a header that the catalog requires: the error message names
  * the header and the catalog. */
-TEST(headers)
+TEST(catalog_requires_a_header_that_the_server_drops_it_is_rejected)
 {
     char          c;
     mcp_setup_t  *s, *inner;
@@ -219,7 +219,7 @@ is_all(mcp_setup_t *s, const char *n)
 }
 
 
-TEST(merge)
+TEST(section_inherits_each_directive_that_it_does_not_set)
 {
     mcp_setup_t  *outer, *inner, *leaf;
 
@@ -256,7 +256,7 @@ TEST(merge)
 
 /* Directives that belong together are inherited together, and an empty value
  * counts as set. */
-TEST(merge_parts)
+TEST(directives_that_belong_together_are_inherited_together)
 {
     mcp_setup_t  *outer, *s;
 
@@ -300,7 +300,7 @@ TEST(merge_parts)
 
 
 /* A setup copies all texts of its caller. */
-TEST(repls)
+TEST(setup_keeps_a_copy_of_each_text)
 {
     char          n[2];
     mcp_setup_t  *s;

@@ -76,7 +76,7 @@ expect_pairs(mcp_quota_key_e by, const pair_t *pairs, size_t n)
 }
 
 
-TEST(test_principal)
+TEST(quota_key_principal_requests_of_a_principal_share_a_tenant)
 {
     const pair_t  pairs[] = {
         { { alice, alice }, { V4, V6 }, 1 },
@@ -91,7 +91,7 @@ TEST(test_principal)
 }
 
 
-TEST(test_address)
+TEST(quota_key_address_requests_of_an_address_share_a_tenant)
 {
     const pair_t  pairs[] = {
         { { alice, bob }, { V4, V4 }, 1 },
@@ -128,7 +128,7 @@ TEST(quota_key_off_requests_belong_to_no_tenant)
 
 /* The tenant of an IPv6 address is a part of the tenant of its /56, which is a
  * part of the tenant of its /48. All other tenants are independent. */
-TEST(test_parent)
+TEST(ipv6_tenant_is_part_of_its_56_prefix_and_that_of_its_48_prefix)
 {
     size_t               i;
     unsigned             level;
@@ -167,7 +167,7 @@ TEST(test_parent)
 }
 
 
-TEST(test_quotas)
+TEST(tenant_has_the_quotas_of_its_endpoint)
 {
     mcp_tenant_t  tenant;
 

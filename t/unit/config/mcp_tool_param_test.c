@@ -128,7 +128,7 @@ static const struct {
 };
 
 
-TEST(arguments_become_headers)
+TEST(arguments_of_a_call_become_encoded_mcp_param_headers)
 {
     char    text[1024];
     size_t  i;

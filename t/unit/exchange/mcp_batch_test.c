@@ -8,7 +8,7 @@
 #define N  NOTE("notifications/x", "{}")
 
 
-TEST(test_batch_mix)
+TEST(responses_of_a_batch_are_one_array_in_the_order_of_its_requests)
 {
     char                    old[MCP_SESSION_TEXT_MAX];
     mcp_backend_request_t  *one, *two;
@@ -36,7 +36,7 @@ TEST(test_batch_mix)
 }
 
 
-TEST(test_batch_streams)
+TEST(backend_of_a_batch_sends_progress_the_responses_are_events)
 {
     char                    old[MCP_SESSION_TEXT_MAX];
     mcp_backend_request_t  *breq;
@@ -57,7 +57,7 @@ TEST(test_batch_streams)
 /* One request of a batch is cancelled: before the batch has a stream, after
  * that, or by a message in the batch itself. The other request gets its
  * response. */
-TEST(test_batch_cancel)
+TEST(cancelled_requests_of_a_batch_get_no_response_others_do)
 {
     int                     late;
     char                    old[MCP_SESSION_TEXT_MAX];

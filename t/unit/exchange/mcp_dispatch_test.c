@@ -140,7 +140,7 @@ static const answer_case_t  answer_cases[] = {
 };
 
 
-TEST(test_answers)
+TEST(each_kind_of_message_in_a_session_gets_its_status_and_body)
 {
     size_t  i;
 
@@ -164,7 +164,7 @@ TEST(test_answers)
     "integer\"}}"
 
 /* Progress tokens that the schema does not allow, or that are too long. */
-TEST(test_progress_tokens)
+TEST(request_with_an_invalid_progress_token_is_rejected)
 {
     static const char *const  bad[] = {
         TOKEN("true"), TOKEN("[\r\n\r\n1]"), TOKEN("[1,\n2]"),
@@ -263,7 +263,7 @@ static const batch_case_t  batch_cases[] = {
 };
 
 
-TEST(test_batches)
+TEST(batch_gets_its_status_in_2025_03_26_newer_revisions_reject_it)
 {
     size_t  i;
     char    old[MCP_SESSION_TEXT_MAX], middle[MCP_SESSION_TEXT_MAX];
@@ -286,7 +286,7 @@ TEST(test_batches)
 }
 
 
-TEST(test_counters)
+TEST(requests_messages_errors_and_calls_are_counted)
 {
     mcp_store_stats_t  before, after;
 
@@ -336,7 +336,7 @@ many(const char *of, const char *body)
 }
 
 
-TEST(test_no_memory)
+TEST(allocation_fails_during_a_message_no_call_or_stream_is_left)
 {
     static const char *const  bodies[] = {
         REQUEST("1", "initialize", "{\"protocolVersion\":\"" NEW

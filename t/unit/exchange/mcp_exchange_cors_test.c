@@ -6,7 +6,7 @@
 #include "core_cases.h"
 
 
-TEST(test_cors)
+TEST(only_requests_of_an_allowed_origin_get_cors_headers)
 {
     static const char   allowed[] = "https://app.example";
     static const char  *preflight[] = {

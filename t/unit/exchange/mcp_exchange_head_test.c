@@ -179,7 +179,7 @@ http(client_t *c, const http_case_t *t)
 }
 
 
-TEST(test_http)
+TEST(http_method_and_headers_decide_the_status_of_a_request)
 {
     size_t              i;
     const char         *allow;
@@ -227,7 +227,7 @@ TEST(test_http)
 
 /* A request has more Accept lines than an exchange keeps: only the first ones
  * count. */
-TEST(test_many_lines)
+TEST(request_has_many_accept_lines_only_the_first_ones_count)
 {
     int           i;
     mcp_head_t    head;
@@ -261,7 +261,7 @@ TEST(test_many_lines)
 
 /* An origin whose host is the IP address in Host is accepted, except on a
  * connection from a loopback address. */
-TEST(test_far_origin)
+TEST(ip_address_in_origin_equals_host_it_is_rejected_only_on_loopback)
 {
     int  far;
 
@@ -286,7 +286,7 @@ TEST(test_far_origin)
 
 /* The request target has the absolute form: its host overrides the Host
  * header. */
-TEST(test_absolute_form)
+TEST(request_target_is_a_url_its_host_overrides_the_host_header)
 {
     static const struct {
         const char  *target;

@@ -238,7 +238,7 @@ TEST(mcp_param_headers_equal_or_differ_from_the_arguments)
 }
 
 
-TEST(test_limits)
+TEST(tool_declares_mcp_param_headers_too_many_or_too_long_are_rejected)
 {
     char          *big;
     size_t         i, size;
@@ -285,7 +285,7 @@ TEST(test_limits)
 }
 
 
-TEST(test_memory)
+TEST(memory_runs_out_the_check_of_mcp_param_headers_reports_it)
 {
     int            rc;
     mcp_str_t      detail;
@@ -351,7 +351,7 @@ call_with(const char *version, const char *region, int status,
 
 /* A call whose headers disagree with its arguments does not reach a backend.
  * In a session the headers are not checked. */
-TEST(test_call)
+TEST(wrong_mcp_param_header_the_call_is_rejected_except_in_a_session)
 {
     use_tools();
 

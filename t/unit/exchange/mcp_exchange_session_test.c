@@ -6,7 +6,7 @@
 #include "core_cases.h"
 
 
-TEST(test_session_ends)
+TEST(session_is_deleted_its_requests_get_404_at_each_process)
 {
     char               other[MCP_SESSION_TEXT_MAX];
     static const char  last[] = "AAAAAAAAAAAAAAAAAAAAAA.1";
@@ -36,7 +36,7 @@ TEST(test_session_ends)
 }
 
 
-TEST(test_session_expires)
+TEST(session_is_accepted_until_its_lifetime_has_passed)
 {
     d.te.now += 3600000 - 1000;
     ask(session, PING, 200, PONG);
@@ -47,7 +47,7 @@ TEST(test_session_expires)
 
 /* The mark that a session was deleted is kept until the token of the session
  * has expired. */
-TEST(test_deleted_stays_deleted)
+TEST(deletion_of_a_session_is_stored_until_the_session_expires)
 {
     end_session(0, session);
     driver_wait(&d, 3600000 - 5000);
@@ -61,7 +61,7 @@ TEST(test_deleted_stays_deleted)
 /* The log level of a tenant has used up its quota_values: a session of the
  * tenant can still be deleted. The mark that the session was deleted replaces
  * the mark of a session that was deleted before. */
-TEST(test_session_ends_over_quota)
+TEST(quota_values_is_used_up_a_session_can_still_be_deleted)
 {
     char  second[MCP_SESSION_TEXT_MAX], third[MCP_SESSION_TEXT_MAX];
 
@@ -87,7 +87,7 @@ TEST(test_session_ends_over_quota)
 }
 
 
-TEST(test_principal)
+TEST(only_the_principal_of_a_session_can_use_or_delete_it)
 {
     static const char *const  who[] = { "bob", NULL, "Ada", "" };
 
@@ -121,7 +121,7 @@ TEST(test_principal)
 
 /* A session id in which one character was changed, at any position, is
  * rejected. */
-TEST(test_forged)
+TEST(session_id_is_changed_or_truncated_the_request_gets_404)
 {
     size_t  i, len;
     char    bad[MCP_SESSION_TEXT_MAX];

@@ -77,7 +77,7 @@ TEST(exchange_lasts_longer_if_questions_or_more_responses_may_follow)
 /* mcp_exchange_lasts() returns 1 for listeners, for resumed streams, and for
  * calls whose backend request has ended; it returns 0 for responses that are
  * not streams. */
-TEST(test_lasts_without_backend)
+TEST(exchange_whose_stream_needs_no_backend_request_lasts_longer)
 {
     char                    own[MCP_SESSION_TEXT_MAX], id[64], url[256];
     mcp_backend_request_t  *breq;
@@ -129,7 +129,7 @@ TEST(test_lasts_without_backend)
 
 /* The client disconnects before the exchange has received the head of the
  * request. */
-TEST(test_gone_early)
+TEST(client_disconnects_before_the_head_arrives_the_exchange_is_freed)
 {
     memset(&a, 0, sizeof(a));
     a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
@@ -140,7 +140,7 @@ TEST(test_gone_early)
 }
 
 
-TEST(test_empty_body)
+TEST(empty_or_blank_body_gets_400_and_a_parse_error)
 {
     ask(session, "", 400, "-32700");
     ask(session, " \n", 400, "-32700");
@@ -191,7 +191,7 @@ same_ahead(const char *body, const mcp_mem_t *mem)
 }
 
 
-TEST(test_parsed_ahead)
+TEST(body_is_parsed_in_advance_the_response_is_the_same)
 {
     size_t     i;
     mcp_mem_t  nothing;
@@ -220,7 +220,7 @@ TEST(test_parsed_ahead)
 
 /* An exchange that uses memory of the glue allocates no memory for itself, and
  * does not free the memory of the glue. */
-TEST(test_room)
+TEST(exchange_in_memory_of_its_caller_allocates_none_for_itself)
 {
     long             live;
     void            *room;

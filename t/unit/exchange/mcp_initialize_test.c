@@ -6,7 +6,7 @@
 #include "core_cases.h"
 
 
-TEST(test_initialize)
+TEST(initialize_returns_a_supported_revision_and_a_new_session)
 {
     static const struct {
         const char  *wanted;

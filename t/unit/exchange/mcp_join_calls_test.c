@@ -8,7 +8,7 @@
 
 /* Two requests have the same key: both get the response of one call, each with
  * its own id. */
-TEST(test_both)
+TEST(two_requests_have_the_same_key_both_get_the_response_of_one_call)
 {
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
     client_post(&d, 1, &b, session, KEYED("\"2\"", "other", "\"k\""));
@@ -43,7 +43,7 @@ TEST(test_both)
 }
 
 
-TEST(test_messages)
+TEST(request_joins_a_call_it_gets_later_progress_and_the_response)
 {
     mcp_backend_request_t  *breq;
 
@@ -76,7 +76,7 @@ TEST(test_messages)
 /* A client without a session loses its connection after the head of the
  * response, and then another connection before the head: each time, the
  * repeated request joins the call. */
-TEST(test_lost)
+TEST(client_loses_its_connection_its_repeated_request_joins_the_call)
 {
     modern_call(0, &a, KEY("k"));
     driver_wait(&d, 1001);
@@ -112,7 +112,7 @@ TEST(test_lost)
 
 /* Without a key, a request with the same arguments joins only after the first
  * connection was lost. */
-TEST(test_arguments)
+TEST(without_a_key_equal_requests_join_only_after_a_lost_connection)
 {
     modern_call(0, &a, "");
     client_close(&d, &a);
@@ -159,7 +159,7 @@ TEST(test_arguments)
 
 /* Without a key, a second equal request waits until the first client has
  * received its response or has lost its connection. */
-TEST(test_waits)
+TEST(without_a_key_a_second_equal_request_waits_for_the_first_client)
 {
     /* the first client receives its response: the second request begins a new
      * call */
@@ -207,7 +207,7 @@ TEST(test_waits)
 
 /* The client of a call disconnects: a call without a key is aborted after
  * mcp_join_wait, and a call with a key after mcp_max_wait. */
-TEST(test_abandoned)
+TEST(call_without_a_client_is_aborted_after_join_wait_or_max_wait)
 {
     modern_call(0, &a, "");
     client_close(&d, &a);
@@ -230,7 +230,7 @@ TEST(test_abandoned)
 
 /* The first client disconnects before its backend is invoked: the waiting
  * request begins the call. */
-TEST(test_not_called)
+TEST(client_leaves_before_the_backend_request_the_next_one_begins_it)
 {
     driver_pause(&d, 0, 1);
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
@@ -249,7 +249,7 @@ TEST(test_not_called)
 
 
 /* A request with inputResponses is a new call. */
-TEST(test_rounds)
+TEST(request_with_input_responses_does_not_join_a_call)
 {
     modern_call(0, &a, KEY("k"));
     modern_call(1, &b, KEY("k") ",\"inputResponses\":{}");
@@ -262,7 +262,7 @@ TEST(test_rounds)
 
 /* A joined request gets an error if the call is cancelled, or if the call's
  * process dies. */
-TEST(test_no_response)
+TEST(call_is_cancelled_or_its_process_dies_joined_requests_get_an_error)
 {
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
     client_post(&d, 1, &b, session, KEYED("2", "other", "\"k\""));
@@ -313,7 +313,7 @@ safe(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *ask)
 /* A call waits until Redis has its stream: a request that would join the
  * call waits as well while the cluster is reachable, and gets 503 when it
  * is not. */
-TEST(test_held)
+TEST(redis_becomes_unreachable_a_request_that_waits_to_join_gets_503)
 {
     static const mcp_cluster_hooks_t  hooks = {
         .is_unreachable = is_unreachable,

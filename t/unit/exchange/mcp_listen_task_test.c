@@ -80,7 +80,7 @@ same(unsigned process)
 }
 
 
-TEST(test_changes)
+TEST(task_changes_a_notification_has_the_members_of_tasks_get)
 {
     mcp_backend_request_t  *breq;
 
@@ -123,7 +123,7 @@ TEST(test_changes)
 
 /* 100 status messages within a second: one notification is sent at once, and
  * one with the newest message later. */
-TEST(test_status)
+TEST(task_has_many_status_messages_one_is_sent_at_once_the_newest_later)
 {
     int                     i;
     mcp_backend_request_t  *breq;
@@ -169,7 +169,7 @@ TEST(test_status)
 }
 
 
-TEST(test_refused)
+TEST(invalid_task_ids_are_rejected_unknown_ones_are_not_honoured)
 {
     size_t  i;
 
@@ -221,7 +221,7 @@ TEST(test_refused)
 
 
 /* Two tasks in one subscription, until both have expired. */
-TEST(test_several)
+TEST(subscription_to_two_tasks_is_notified_that_both_completed)
 {
     char                    first[512], filter[2048];
     mcp_backend_request_t  *one, *two;

@@ -62,7 +62,7 @@ all_gone(void)
 }
 
 
-TEST(test_messages)
+TEST(subscription_gets_only_the_notifications_of_its_filter)
 {
     listens(0, &a, LISTEN("7", "{" TOOLS "," URIS("\"test://a\"") "}"));
     assert_int_equal(a.status, 200);
@@ -93,7 +93,7 @@ TEST(test_messages)
 
 /* Two subscriptions of one client: each notification has the subscription's
  * id, spelled as in the request. */
-TEST(test_ids)
+TEST(each_notification_has_the_id_of_its_subscription)
 {
     client_t  *door;
 
@@ -115,7 +115,7 @@ TEST(test_ids)
 }
 
 
-TEST(test_filters)
+TEST(valid_filter_is_acknowledged_an_invalid_one_is_rejected)
 {
     size_t  i;
 
@@ -178,7 +178,7 @@ TEST(test_filters)
 
 
 /* Parts of a filter that the endpoint does not offer are not honoured. */
-TEST(test_subset)
+TEST(endpoint_offers_only_prompts_other_notifications_are_not_sent)
 {
     char                  error[256];
     mcp_catalog_t        *catalog;
@@ -227,7 +227,7 @@ many_uris(unsigned n)
 }
 
 
-TEST(test_many_uris)
+TEST(subscription_to_1000_resources_is_accepted_to_1001_rejected)
 {
     char  *body;
 
@@ -251,7 +251,7 @@ TEST(test_many_uris)
 }
 
 
-TEST(test_quota)
+TEST(quota_is_used_up_or_zone_is_full_a_subscription_is_rejected)
 {
     mcp_stream_ref_t  ref;
 
@@ -295,7 +295,7 @@ TEST(test_quota)
 /* A process stops because the configuration is reloaded: a subscription first
  * gets the notifications about changes between the two configurations, then
  * its result. */
-TEST(test_reload)
+TEST(configuration_is_reloaded_a_subscription_gets_changes_and_ends)
 {
     d.endpoint.catalog_key[0] = 1;
     mcp_worker_begin(d.process[0].worker, 1);
@@ -335,7 +335,7 @@ TEST(test_reload)
 
 /* A process stops without a reload: a subscription ends after 5 seconds.
  * mcp_exchange_close() ends it immediately. */
-TEST(test_ends)
+TEST(process_stops_without_a_reload_its_subscriptions_end_after_5_s)
 {
     listens(0, &a, LISTEN("1", "{" TOOLS "}"));
     mcp_worker_stop(d.process[0].worker, 0);
@@ -357,7 +357,7 @@ TEST(test_ends)
 
 
 /* A subscription with more than 64 unsent events ends with its result. */
-TEST(test_overrun)
+TEST(subscription_with_more_than_64_unsent_events_ends)
 {
     int  i;
 
@@ -391,7 +391,7 @@ TEST(test_overrun)
 
 /* The connection of a subscription is pulled with buffers of MCP_PULL_MIN
  * bytes: the client gets all notifications. */
-TEST(test_slow)
+TEST(output_buffer_has_minimum_size_all_notifications_are_sent)
 {
     int  i;
 
@@ -414,7 +414,7 @@ TEST(test_slow)
 
 /* The process of a subscription dies: another process frees the subscription
  * later. */
-TEST(test_killed)
+TEST(process_dies_another_one_frees_its_subscriptions)
 {
     listens(0, &a, LISTEN("1", "{" TOOLS "}"));
     assert_int_equal(stats().listeners, 1);
@@ -429,7 +429,7 @@ TEST(test_killed)
 
 /* Out of memory: the request gets a response, or fails, and no subscription is
  * left. */
-TEST(test_memory)
+TEST(memory_runs_out_no_subscription_is_left)
 {
     unsigned long  n;
 

@@ -105,7 +105,7 @@ answer_to(const char *name, const char *method, const char *params)
 }
 
 
-TEST(test_lists)
+TEST(lists_omit_the_items_that_the_caller_may_not_see)
 {
     const char  *text;
 
@@ -139,7 +139,7 @@ TEST(test_lists)
 
 /* A page of a list has page_size items that the caller may see. If no such
  * item is left, there is no next page. */
-TEST(test_pages)
+TEST(page_of_a_list_counts_only_items_that_the_caller_may_see)
 {
     char        params[160], cursor[80];
     const char  *text;
@@ -170,7 +170,7 @@ TEST(test_pages)
 
 /* The error for an item that the caller may not see equals that for an unknown
  * item, except for the name. */
-TEST(test_hidden)
+TEST(hidden_item_gets_the_same_error_as_an_unknown_item)
 {
     size_t  i;
     char    hidden[512], unknown[512];
@@ -238,7 +238,7 @@ TEST(test_hidden)
 
 
 /* An item to which no rule applies is hidden. */
-TEST(test_no_rule)
+TEST(item_to_which_no_rule_applies_is_hidden)
 {
     static const char *const  only[4] = { "tools/echo", NULL };
     static const char *const  yes[4] = { "1" };
@@ -253,7 +253,7 @@ TEST(test_no_rule)
 }
 
 
-TEST(test_scopes)
+TEST(caller_lacks_a_scope_of_an_item_the_request_gets_403)
 {
     static const char *const  all[4] = { "*", NULL };
     static const char *const  yes[4] = { "1" };
@@ -305,7 +305,7 @@ TEST(test_scopes)
 
 
 /* A subscription contains only resources that its caller may read. */
-TEST(test_listen)
+TEST(subscription_has_only_resources_that_the_caller_may_read)
 {
     static const char *const  most[4] = { "resources/test://a", "tools/*" };
     static const char *const  yes[4] = { "1", "1" };
@@ -337,7 +337,7 @@ TEST(test_listen)
 }
 
 
-TEST(test_memory)
+TEST(memory_runs_out_a_call_without_the_scope_is_still_rejected)
 {
     unsigned long  n, live;
 

@@ -62,7 +62,7 @@ send_as(const char *path, const char *type, const char *body)
 }
 
 
-TEST(test_detached)
+TEST(backend_responds_with_202_it_can_publish_until_the_call_ends)
 {
     mcp_backend_request_t  *breq;
     const char             *path;
@@ -101,7 +101,7 @@ TEST(test_detached)
 
 
 /* Published messages that end a call, as they do in a backend's stream. */
-TEST(test_last)
+TEST(published_result_or_error_ends_the_call)
 {
     static const struct {
         const char  *body;
@@ -135,7 +135,7 @@ TEST(test_last)
 
 /* A backend publishes messages while its backend request is active: the client
  * gets them, and a published result ends the call. */
-TEST(test_while_running)
+TEST(messages_published_during_the_backend_request_reach_the_client)
 {
     mcp_backend_request_t  *breq;
     const char             *path;
@@ -158,7 +158,7 @@ TEST(test_while_running)
 
 /* A call whose backend has responded with 202 asks a question by publishing
  * it: its backend is invoked again with the answers. */
-TEST(test_input)
+TEST(published_question_is_answered_the_backend_is_called_again)
 {
     char         id[64];
     const char  *path;
@@ -183,7 +183,7 @@ TEST(test_input)
 }
 
 
-TEST(test_times_out)
+TEST(no_response_is_published_the_call_times_out)
 {
     detached(0);
     driver_wait(&d, 31000);
@@ -191,7 +191,7 @@ TEST(test_times_out)
 }
 
 
-TEST(test_bodies)
+TEST(content_type_and_body_decide_if_published_messages_are_accepted)
 {
     static const struct {
         const char  *type;
@@ -254,7 +254,7 @@ TEST(test_bodies)
 
 /* An event that is too large is rejected with 413, whether the body contains
  * its end or not. */
-TEST(test_too_large)
+TEST(published_event_that_is_too_large_gets_413)
 {
     static char  body[40000];
 
@@ -371,7 +371,7 @@ TEST(invalid_method_or_token_is_rejected)
 
 
 /* Published notifications that a session's listener receives. */
-TEST(test_subscribers)
+TEST(published_list_changes_reach_listeners_but_not_streams_of_calls)
 {
     static const struct {
         const char  *body;
@@ -431,7 +431,7 @@ TEST(test_subscribers)
 
 /* The call is cancelled, its session is deleted, or the call times out:
  * requests to its publish URL get 404. */
-TEST(test_over)
+TEST(call_has_ended_requests_to_its_publish_url_get_404)
 {
     int          i;
     const char  *path;
@@ -461,7 +461,7 @@ TEST(test_over)
 
 
 /* Each request of a batch has its own publish URL. */
-TEST(test_batch)
+TEST(each_request_of_a_batch_has_its_own_publish_url)
 {
     char                    old[MCP_SESSION_TEXT_MAX], second[512];
     mcp_backend_request_t  *one, *two;
@@ -489,7 +489,7 @@ TEST(test_batch)
 }
 
 
-TEST(test_no_memory)
+TEST(publishing_without_memory_gets_202_only_if_the_message_arrives)
 {
     static const char *const  types[] = {
         "application/json", "application/x-ndjson", "text/event-stream"

@@ -11,7 +11,7 @@ static const char  elsewhere[] =
     "\"name\":\"t\"}]}";
 
 
-TEST(test_pages)
+TEST(cursor_of_a_list_is_valid_at_each_process_but_not_for_another_list)
 {
     char  *p, cursor[128], body[256];
     int    pages;
@@ -49,7 +49,7 @@ TEST(test_pages)
 
 
 /* A catalog with nothing but resource templates. */
-TEST(test_offers)
+TEST(catalog_has_only_templates_tool_and_prompt_methods_are_unknown)
 {
     char  error[128];
 
@@ -87,7 +87,7 @@ TEST(test_offers)
 
 /* Without a catalog, a backend responds to all lists, and to requests with any
  * name. */
-TEST(test_no_catalog)
+TEST(no_catalog_the_backend_responds_to_all_lists_and_names)
 {
     static const char *const  all[] = {
         REQUEST("7", "tools/list", "{\"cursor\":\"c\"}"),
@@ -126,7 +126,7 @@ TEST(test_no_catalog)
 }
 
 
-TEST(test_routes)
+TEST(call_goes_to_the_backend_of_its_route_or_to_the_default_one)
 {
     char           error[128];
     mcp_route_t    route;

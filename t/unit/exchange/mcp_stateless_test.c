@@ -188,7 +188,7 @@ TEST(each_request_has_its_status_and_error)
 
 /* A header that repeats a value of the body must occur once only. In a
  * session, Mcp-Method is ignored. */
-TEST(test_twice)
+TEST(stateless_request_has_an_mcp_header_twice_it_gets_400)
 {
     size_t  i;
 
@@ -225,7 +225,7 @@ TEST(test_twice)
 
 /* A request without Mcp-Method is logged, because a proxy may drop the header.
  * Each process logs only the first such request. */
-TEST(test_dropped_headers)
+TEST(first_request_without_mcp_method_is_logged_later_ones_are_not)
 {
     int       i;
     unsigned  logged;
@@ -250,7 +250,7 @@ TEST(test_dropped_headers)
 
 /* GET without Last-Event-ID and DELETE are rejected: there is no listening
  * stream and no session. */
-TEST(test_methods_of_http)
+TEST(stateless_delete_and_get_without_last_event_id_are_rejected)
 {
     size_t  i;
 
@@ -274,7 +274,7 @@ TEST(test_methods_of_http)
 
 
 /* An endpoint supports only the revisions of mcp_revisions. */
-TEST(test_revisions_of_an_endpoint)
+TEST(endpoint_uses_only_the_revisions_that_mcp_revisions_allows)
 {
     d.endpoint.revisions = mcp_revision_bit(MCP_REVISION_2026_07_28);
     client_post(&d, 0, &a, NULL,
@@ -313,7 +313,7 @@ TEST(test_revisions_of_an_endpoint)
 
 
 /* initialize never returns a revision without sessions. */
-TEST(test_initialize)
+TEST(initialize_requests_a_revision_without_sessions_it_gets_another)
 {
     client_post(&d, 0, &a, NULL,
                 REQUEST("7", "initialize",
@@ -323,7 +323,7 @@ TEST(test_initialize)
 }
 
 
-TEST(test_discover)
+TEST(server_discover_returns_revisions_capabilities_and_instructions)
 {
     send_modern(&a, "server/discover", NULL, MESSAGE("server/discover", OK));
     assert_int_equal(a.status, 200);
@@ -340,7 +340,7 @@ TEST(test_discover)
 
 /* A list has "ttlMs" with the value of mcp_cache_ttl, and is private if
  * callers of the endpoint have a principal. */
-TEST(test_lists)
+TEST(callers_have_a_principal_lists_are_private_with_mcp_cache_ttl)
 {
     d.endpoint.cache_ttl = 5000;
     d.endpoint.has_principal = 1;
@@ -357,7 +357,7 @@ TEST(test_lists)
     MESSAGE("tools/call", "\"name\":\"echo\"," META_AND(more))
 
 
-TEST(test_quick_call)
+TEST(quick_stateless_call_gets_json_with_result_type_and_server_info)
 {
     send_modern(&a, "tools/call", "=?base64?ZWNobw==?=", ECHO);
     backend_json(&d, "{\"content\":[ ],\"x\":{\"_meta\":1}}");
@@ -370,7 +370,7 @@ TEST(test_quick_call)
 
 /* The "ttlMs" of a resource does not apply to a result that depends on
  * inputResponses. */
-TEST(test_retried_read)
+TEST(resource_has_a_ttl_a_read_with_input_responses_gets_ttl_0)
 {
     int  i;
 
@@ -391,7 +391,7 @@ TEST(test_retried_read)
 
 /* A backend's error code that the revision forbids is replaced by -32603.
  * Error -32021, for a missing client capability, has status 400. */
-TEST(test_errors_of_backends)
+TEST(forbidden_error_code_of_a_backend_is_replaced_and_32021_gets_400)
 {
     send_modern(&a, "tools/call", "echo", ECHO);
     backend_json(&d, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":"
@@ -410,7 +410,7 @@ TEST(test_errors_of_backends)
 /* The stream of a stateless call begins with a comment, and has no event ids.
  * It contains log messages of the level that the request names, and of higher
  * levels. */
-TEST(test_stream)
+TEST(stateless_stream_has_no_event_ids_and_logs_only_as_requested)
 {
     mcp_backend_request_t  *breq;
 
@@ -435,7 +435,7 @@ TEST(test_stream)
 
 
 /* A request without a log level gets no log messages. */
-TEST(test_no_log)
+TEST(request_has_no_log_level_it_gets_no_log_messages)
 {
     mcp_backend_request_t  *breq;
 
@@ -456,7 +456,7 @@ TEST(test_no_log)
 
 /* A client that has declared resumable requests gets event ids, and its call
  * continues when it disconnects. */
-TEST(test_declared)
+TEST(client_with_resumable_requests_disconnects_its_call_continues)
 {
     mcp_backend_request_t  *breq;
 
@@ -495,7 +495,7 @@ get(const char *id, unsigned expected)
 /* GET resumes a stream if its client has declared resumable requests. A client
  * that has declared only resume tokens gets no event ids, and 404 if it
  * guesses one. */
-TEST(test_get)
+TEST(get_resumes_a_stream_only_if_resumable_requests_were_declared)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
@@ -533,7 +533,7 @@ TEST(test_get)
 
 /* mcp_resume_stateless is "all": a call continues for mcp_reconnect_wait
  * without its client if the client has received an event id. */
-TEST(test_reconnect_wait)
+TEST(client_that_got_an_event_id_has_mcp_reconnect_wait_to_resume)
 {
     int                     back;
     char                    id[64];
@@ -582,7 +582,7 @@ TEST(test_reconnect_wait)
 /* A slow call gets an interim response if its client has declared resume
  * tokens, or with mcp_resume_tokens on. A request with the resume token in
  * that result gets the result of the call. */
-TEST(test_resume_tokens)
+TEST(slow_stateless_call_gets_a_resume_token_that_leads_to_its_result)
 {
     int                     i;
     char                    token[512], again[1024];

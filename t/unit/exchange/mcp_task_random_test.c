@@ -498,7 +498,7 @@ random_run(uint64_t of)
 
 
 static void
-test_fixed(void **state)
+fixed_seed_all_processes_agree(void **state)
 {
     (void) state;
 
@@ -507,7 +507,7 @@ test_fixed(void **state)
 
 
 static void
-test_fresh(void **state)
+new_seed_all_processes_agree(void **state)
 {
     const char  *of;
 
@@ -524,10 +524,10 @@ main(void)
 {
     const char               *of;
     const struct CMUnitTest   tests[] = {
-        cmocka_unit_test_setup_teardown(test_fixed, task_setup,
-                                        task_teardown),
-        cmocka_unit_test_setup_teardown(test_fresh, task_setup,
-                                        task_teardown)
+        cmocka_unit_test_setup_teardown(fixed_seed_all_processes_agree,
+                                        task_setup, task_teardown),
+        cmocka_unit_test_setup_teardown(new_seed_all_processes_agree,
+                                        task_setup, task_teardown)
     };
 
     of = getenv("MCP_STEPS");

@@ -11,7 +11,7 @@ static const char *const  methods[] = {
 
 
 /* Requests with any invalid task id get the same error. */
-TEST(test_unknown)
+TEST(each_invalid_task_id_gets_the_same_error)
 {
     size_t  i, k;
     char    right[512], answer[512];
@@ -68,7 +68,7 @@ TEST(test_unknown)
 
 
 /* A task belongs to the principal that created it. */
-TEST(test_principal)
+TEST(task_is_unknown_to_other_principals)
 {
     round_principal = "alice";
     end_with_result(task_begin(0));
@@ -82,7 +82,7 @@ TEST(test_principal)
 
 /* The client has not declared the extension for tasks: -32021, before the id
  * is checked. The endpoint has no tasks: -32601. */
-TEST(test_declared)
+TEST(tasks_are_not_declared_or_not_offered_their_methods_get_an_error)
 {
     size_t  i;
 
@@ -126,7 +126,7 @@ TEST(test_declared)
 
 /* In a session there are no methods of tasks, and a tool that requires a task
  * is a stream. */
-TEST(test_session)
+TEST(session_has_no_tasks_a_call_that_requires_one_is_a_stream)
 {
     client_open(&d, session, NEW, TASK_CAN);
     ask(session, REQUEST("1", "tasks/get", "{\"taskId\":\"x\"}"), 200,
@@ -141,7 +141,7 @@ TEST(test_session)
 }
 
 
-TEST(test_cancel)
+TEST(task_is_cancelled_its_status_is_cancelled_until_it_expires)
 {
     (void) task_begin(0);
     driver_pause(&d, 0, 1);
@@ -166,7 +166,7 @@ TEST(test_cancel)
 }
 
 
-TEST(test_times)
+TEST(task_has_its_creation_time_and_the_time_of_its_last_change)
 {
     mcp_backend_request_t  *breq;
 
@@ -186,7 +186,7 @@ TEST(test_times)
 
 
 /* server/discover lists the extension if the endpoint has tasks. */
-TEST(test_discover)
+TEST(endpoint_has_tasks_server_discover_lists_the_extension)
 {
     modern(0, &b, "server/discover", NULL, "\"x\":1");
     has(b.text, EXTENSION);
@@ -227,7 +227,7 @@ same_task(unsigned process, const char *name, const char *params,
 /* A call with a key is repeated with the same key: a client that has
  * declared the extension gets the same task; another client gets the call's
  * response. */
-TEST(test_joined)
+TEST(repeated_call_with_a_key_gets_the_same_task_or_the_response)
 {
     size_t  i;
 
@@ -269,7 +269,7 @@ TEST(test_joined)
 
 
 /* A call without a key is repeated: the client gets another task. */
-TEST(test_asked_again)
+TEST(repeated_call_without_a_key_gets_another_task)
 {
     char  first[512];
 

@@ -9,7 +9,7 @@
 #include "worker/mcp_cluster_operation.h"
 
 
-TEST(test_params)
+TEST(input_responses_that_are_no_object_of_objects_are_rejected)
 {
     size_t  i;
 
@@ -47,7 +47,7 @@ questions_are(const char *text, uint32_t given, const char *left)
 }
 
 
-TEST(test_questions)
+TEST(questions_with_an_answer_are_left_out_others_remain)
 {
     questions_are("{\"a\":{},\"b\":{\"c\":1}}", 0,
                   "{\"a\":{},\"b\":{\"c\":1}}");
@@ -82,7 +82,7 @@ many_questions(char *text, size_t size, unsigned first, unsigned n)
 /* An event that was fetched from Redis has more questions than a task may
  * have: the task neither shows the surplus ones nor waits for answers to
  * them. */
-TEST(test_many_questions)
+TEST(task_event_has_70_questions_only_the_first_32_count)
 {
     char  text[1024], left[1024];
 
@@ -99,7 +99,7 @@ TEST(test_many_questions)
 
 /* Answers for which the inbox of the call has no room: 503, and the client may
  * send them again. */
-TEST(test_large)
+TEST(task_has_no_room_for_an_answer_503_and_it_can_be_sent_again)
 {
     mcp_backend_request_t  *breq;
 
@@ -128,7 +128,7 @@ TEST(test_large)
 /* A client has got a question at another node and answers it at the call's own
  * node: the answer is accepted, although that node has not received the
  * acknowledgement of the question's event yet. */
-TEST(test_behind)
+TEST(question_event_is_not_acknowledged_yet_an_answer_is_accepted)
 {
     mcp_backend_request_t  *breq;
     mcp_store_t            *store;
@@ -275,7 +275,7 @@ away_done(void)
 
 /* A client answers questions that Redis has not received yet from their node:
  * the stream is looked up again until Redis has the questions. */
-TEST(test_ahead)
+TEST(answer_arrives_before_redis_has_the_question_lookup_is_repeated)
 {
     away_begin();
     away_event = "{\"k#1\":{}}";
@@ -297,7 +297,7 @@ TEST(test_ahead)
 /* An event that was fetched from Redis has more questions than a task may
  * have. Answers to the surplus questions are ignored; other answers are sent
  * to the owner. */
-TEST(test_many_responses)
+TEST(answers_to_questions_beyond_the_maximum_are_ignored)
 {
     char  text[1024];
 

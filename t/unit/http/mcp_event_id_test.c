@@ -15,7 +15,7 @@ static const unsigned char  stream[MCP_STREAM_ID_LEN] = {
 #define STREAM  "ABEiM0RVZneImaq7zN3u_w"
 
 
-TEST(test_print)
+TEST(stream_id_is_base64_and_the_longest_event_id_has_maximum_length)
 {
     char  text[MCP_EVENT_ID_MAX], *end;
 
@@ -58,7 +58,7 @@ static const struct {
 };
 
 
-TEST(test_parse)
+TEST(malformed_event_id_or_stream_id_is_rejected)
 {
     size_t         i;
     uint64_t       seq;

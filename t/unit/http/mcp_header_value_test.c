@@ -33,7 +33,7 @@ static const struct {
 };
 
 
-TEST(plain)
+TEST(header_value_is_trimmed_and_invalid_bytes_are_rejected)
 {
     size_t     i;
     mcp_str_t  value;
@@ -133,7 +133,7 @@ static const struct {
 };
 
 
-TEST(decode)
+TEST(encoded_header_value_is_decoded_and_a_malformed_one_is_rejected)
 {
     int          rc;
     char         space[256];
@@ -191,7 +191,7 @@ TEST(decode)
 
 
 /* Each byte, within a value and at its start and end. */
-TEST(each_byte)
+TEST(each_byte_but_printable_ascii_and_tab_is_rejected_in_a_header)
 {
     int        c, good;
     char       text[3] = "axb";
@@ -324,7 +324,7 @@ static const struct {
 };
 
 
-TEST(compare)
+TEST(header_value_is_compared_with_the_body_by_type_and_value)
 {
     size_t            i;
     mcp_json_value_t  body;
@@ -343,7 +343,7 @@ TEST(compare)
 
 
 /* A string that a client encodes is decoded to the same string. */
-TEST(round_trip)
+TEST(string_that_a_client_encodes_is_decoded_to_itself)
 {
     char              raw[64], *p;
     size_t            i;
@@ -383,7 +383,7 @@ TEST(round_trip)
 
 
 /* A text is encoded only if it has to be, and decodes to itself. */
-TEST(encoding)
+TEST(header_value_is_encoded_only_if_it_has_to_be)
 {
     size_t       i;
     mcp_str_t    text, value, back;

@@ -12,7 +12,7 @@
 #define SSE   "text/event-stream"
 
 
-TEST(accept_one_line)
+TEST(most_specific_range_in_accept_decides_if_a_type_is_accepted)
 {
     static const struct {
         const char  *line;
@@ -142,7 +142,7 @@ TEST(accept_one_line)
 }
 
 
-TEST(accept_many_lines)
+TEST(ranges_of_several_accept_headers_count_together)
 {
     mcp_str_t  lines[3];
 
@@ -172,7 +172,7 @@ TEST(accept_many_lines)
 }
 
 
-TEST(content_types)
+TEST(only_application_json_in_utf_8_counts_as_json)
 {
     static const struct {
         const char  *text;
@@ -229,7 +229,7 @@ TEST(content_types)
 }
 
 
-TEST(tokens)
+TEST(token_has_only_the_characters_of_rfc_9110)
 {
     int   c;
     char  text[3] = "axb";

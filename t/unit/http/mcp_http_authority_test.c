@@ -9,7 +9,7 @@
 
 
 /* Valid and invalid prefixes of URLs: scheme, host and port. */
-TEST(web_origins)
+TEST(malformed_authority_or_web_origin_is_rejected)
 {
     static const struct {
         const char  *text;
@@ -73,7 +73,7 @@ TEST(web_origins)
 
 
 /* The form of a request target, and its part without scheme and authority. */
-TEST(targets)
+TEST(request_target_is_split_into_authority_and_path)
 {
     static const struct {
         const char  *target;
@@ -126,7 +126,7 @@ TEST(targets)
 
 
 /* Server names in the syntax of nginx and Apache. */
-TEST(server_names)
+TEST(host_matches_exact_server_names_and_safe_wildcards)
 {
     static const struct {
         const char  *name;
@@ -223,7 +223,7 @@ TEST(server_names)
 
 
 /* Hosts whose names no attacker can resolve to the address of this server. */
-TEST(hosts)
+TEST(host_that_is_neither_loopback_nor_a_server_name_is_rejected)
 {
     static const mcp_str_t  names[] = {
         mcp_str("example.com"), mcp_str(".example.net"), mcp_str("10.0.0.1"),
@@ -256,7 +256,7 @@ TEST(hosts)
 }
 
 
-TEST(loopback)
+TEST(loopback_addresses_of_ipv4_and_ipv6_are_recognized)
 {
     size_t  i;
 

@@ -8,7 +8,7 @@
 #include "mcp_http.h"
 
 
-TEST(origins_own)
+TEST(origin_is_allowed_if_it_is_the_host_and_the_host_is_trusted)
 {
     static const struct {
         const char  *origin;
@@ -147,7 +147,7 @@ TEST(origins_own)
 }
 
 
-TEST(origins_listed)
+TEST(origin_that_no_configured_pattern_matches_is_rejected)
 {
     static const char  *patterns[] = {
         "https://app.example.com",

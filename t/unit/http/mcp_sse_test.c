@@ -16,7 +16,7 @@ static const unsigned char  stream[MCP_STREAM_ID_LEN] = {
 #define STREAM  "ABEiM0RVZneImaq7zN3u_w"
 
 
-TEST(test_print)
+TEST(event_head_priming_event_and_retry_have_their_sse_form)
 {
     char  text[256], *end;
 
@@ -179,7 +179,7 @@ check_stream(size_t i, size_t first, size_t n, const mcp_mem_t *mem)
 }
 
 
-TEST(test_decode)
+TEST(events_are_decoded_wherever_the_input_is_divided)
 {
     size_t  i, cut, len;
 
@@ -200,7 +200,7 @@ TEST(test_decode)
 
 
 /* Lines of each length, at the end of a text. */
-TEST(test_lengths)
+TEST(lines_of_each_length_and_line_end_are_decoded)
 {
     static const char *const  ends[] = { "\n", "\r", "\r\n" };
 
@@ -230,7 +230,7 @@ TEST(test_lengths)
 }
 
 
-TEST(test_consumed)
+TEST(decoder_consumes_the_input_up_to_the_end_of_an_event)
 {
     size_t             consumed;
     mcp_str_t          data;
@@ -257,7 +257,7 @@ TEST(test_consumed)
 
 /* The limit applies to the data of an event, however the input is split. After
  * the error, each call returns the error. */
-TEST(test_limit)
+TEST(event_or_line_beyond_the_limit_is_an_error)
 {
     int                rc;
     char               in[64];
@@ -318,7 +318,7 @@ TEST(test_limit)
 }
 
 
-TEST(test_memory)
+TEST(memory_runs_out_decoding_an_event_fails)
 {
     int                rc;
     size_t             k, i, consumed;
@@ -368,7 +368,7 @@ TEST(test_memory)
 /* If the data of an event is one line that arrived in one piece, it is a slice
  * of the input. Data that was joined from lines or pieces is in the decoder's
  * buffer, and the decoder reports that. */
-TEST(test_only)
+TEST(event_of_one_line_in_one_piece_is_not_copied)
 {
     size_t             consumed;
     mcp_str_t          data, in;

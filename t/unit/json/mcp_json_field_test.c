@@ -104,7 +104,7 @@ pick(json_scan_pt scan)
 }
 
 
-TEST(test_pick)
+TEST(fields_are_found_only_in_their_object_by_both_parsers)
 {
     size_t  s;
 
@@ -159,7 +159,7 @@ find_root(json_scan_pt scan)
 }
 
 
-TEST(test_root)
+TEST(root_has_its_type_and_no_white_space_around_it)
 {
     size_t  s;
 
@@ -228,7 +228,7 @@ find_duplicates(json_scan_pt scan)
 }
 
 
-TEST(test_duplicates)
+TEST(fields_that_occur_twice_are_rejected_with_the_offset)
 {
     size_t  s;
 

@@ -91,7 +91,7 @@ TEST(texts_of_the_rfc_are_accepted_or_rejected)
 
 /* Each byte at each position of strings with up to two blocks of bytes, which
  * the scanner compares at once. */
-TEST(test_bytes)
+TEST(invalid_byte_in_a_string_is_found_at_each_position)
 {
     char      text[48];
     size_t    len, at, wrong;
@@ -124,7 +124,7 @@ TEST(test_bytes)
 
 
 /* Characters of two to four bytes, complete and cut off, at each position. */
-TEST(test_characters)
+TEST(incomplete_character_in_a_string_is_found_at_each_position)
 {
     char         text[40];
     size_t       at, i, k, len;
@@ -198,7 +198,7 @@ TEST(error_has_the_offset_of_the_first_wrong_byte)
 
 /* Memory is allocated only if the depth exceeds 128, for which the parser has
  * a stack without allocation. The memory is freed with the arena. */
-TEST(test_memory)
+TEST(memory_is_allocated_only_for_json_of_more_than_128_levels)
 {
     int               rc;
     char              text[2 * DEPTH];

@@ -120,7 +120,7 @@ scan(const mcp_mem_t *mem, mcp_str_t text, mcp_json_error_t *error)
 }
 
 
-TEST(test_grammar)
+TEST(valid_json_is_accepted_and_invalid_json_is_rejected)
 {
     size_t            i;
     mcp_json_error_t  error;
@@ -151,7 +151,7 @@ TEST(test_grammar)
 
 
 /* No proper prefix of a JSON text is JSON. */
-TEST(test_prefixes)
+TEST(json_that_is_cut_off_anywhere_is_rejected)
 {
     size_t  n;
     static const char    text[] =
@@ -199,7 +199,7 @@ TEST(error_has_its_line_and_offset)
 }
 
 
-TEST(test_depth)
+TEST(json_nested_deeper_than_allowed_is_rejected)
 {
     char             *text;
     size_t            n, i, pair;

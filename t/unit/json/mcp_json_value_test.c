@@ -8,7 +8,7 @@
 #include "json/mcp_json_scan.h"
 
 
-TEST(test_iter)
+TEST(iterator_returns_the_members_and_elements_in_order)
 {
     int                n;
     mcp_str_t          key;
@@ -67,7 +67,7 @@ TEST(test_iter)
 }
 
 
-TEST(test_get)
+TEST(member_is_found_by_its_unescaped_key)
 {
     mcp_json_value_t  object = {
         MCP_JSON_OBJECT,
@@ -118,7 +118,7 @@ static const struct {
 };
 
 
-TEST(test_unescape)
+TEST(json_strings_are_decoded_to_utf_8)
 {
     size_t       i;
     mcp_str_t    out, text;
@@ -169,7 +169,7 @@ TEST(test_unescape)
 }
 
 
-TEST(test_add_key)
+TEST(comma_precedes_a_key_unless_it_is_the_first_of_its_object)
 {
     mcp_buf_t  buf;
 
@@ -187,7 +187,7 @@ TEST(test_add_key)
 }
 
 
-TEST(test_count)
+TEST(members_and_elements_are_counted_up_to_a_limit)
 {
     assert_int_equal(mcp_json_count(mcp_str("[]"), 9), 0);
     assert_int_equal(mcp_json_count(mcp_str("[1,[2,3],{}]"), 9), 3);
@@ -196,7 +196,7 @@ TEST(test_count)
 }
 
 
-TEST(test_add_line)
+TEST(line_breaks_between_json_tokens_become_spaces)
 {
     mcp_buf_t  buf;
 
@@ -213,7 +213,7 @@ TEST(test_add_line)
 }
 
 
-TEST(test_get_once)
+TEST(key_that_an_object_has_twice_is_rejected)
 {
     mcp_json_value_t  object, value;
 
@@ -238,7 +238,7 @@ TEST(test_get_once)
 
 /* White space between tokens is removed; strings, numbers and the order of
  * members do not change. */
-TEST(test_compact)
+TEST(white_space_between_json_tokens_is_removed)
 {
     static const struct {
         const char  *text;

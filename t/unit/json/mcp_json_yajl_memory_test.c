@@ -20,7 +20,7 @@ scan(mcp_arena_t *arena, const char *text, size_t len, mcp_json_value_t *root)
 
 
 /* Long tokens, complete or cut off: the memory for yajl is sufficient. */
-TEST(test_long)
+TEST(yajl_has_enough_memory_for_long_tokens)
 {
     char             *text;
     size_t            n, k, len;
@@ -69,7 +69,7 @@ TEST(test_long)
 
 
 /* A scan keeps no memory of the arena; the next scan uses the same memory. */
-TEST(test_scratch)
+TEST(scan_with_yajl_frees_its_memory_for_the_next_scan)
 {
     int               i;
     char             *p;

@@ -27,7 +27,7 @@ static const struct {
 };
 
 
-TEST(test_places)
+TEST(syntax_error_found_with_yajl_has_an_offset)
 {
     size_t            i;
     mcp_arena_t       arena;
@@ -49,7 +49,7 @@ TEST(test_places)
 }
 
 
-TEST(test_memory)
+TEST(memory_runs_out_a_scan_with_yajl_fails)
 {
     int               rc;
     size_t            k;

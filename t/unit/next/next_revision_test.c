@@ -22,7 +22,7 @@ discover(const char *version, const char *body)
 }
 
 
-TEST(rows)
+TEST(two_added_revisions_are_found_in_the_order_of_revisions)
 {
     assert_int_equal(mcp_revision_next(MCP_REVISION_NONE),
                      MCP_REVISION_2001_01_01);
@@ -37,7 +37,7 @@ TEST(rows)
 }
 
 
-TEST(the_next_one)
+TEST(future_revision_is_listed_and_served_unless_the_endpoint_omits_it)
 {
     discover("2031-01-01", REQUEST_OF("2031-01-01"));
     assert_int_equal(a.status, 200);
@@ -72,7 +72,7 @@ TEST(the_next_one)
 }
 
 
-TEST(an_older_one)
+TEST(session_of_an_older_revision_accepts_a_batch)
 {
     char  old[MCP_SESSION_TEXT_MAX];
 

@@ -6,7 +6,7 @@
 
 
 /* Responses to GET with Last-Event-ID. */
-TEST(test_resume_answers)
+TEST(last_event_id_of_a_get_decides_on_its_status_and_events)
 {
     static const char *const  malformed[] = {
         "x", "nonsense", "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAA.",
@@ -75,7 +75,7 @@ TEST(test_resume_answers)
 
 /* A stream drops sent events beyond mcp_stream_buffer. A client that names an
  * event before the dropped ones gets 404. */
-TEST(test_purged)
+TEST(events_after_last_event_id_were_dropped_the_client_gets_404)
 {
     int                     i;
     char                    id[64], first[64], said[1200];
@@ -108,7 +108,7 @@ TEST(test_purged)
 
 /* A call that is over can be resumed until mcp_linger is over, independent of
  * the times of the store's sweeps. */
-TEST(test_due)
+TEST(call_that_is_over_can_be_resumed_until_mcp_linger_is_over)
 {
     int                     phase;
     char                    id[64];

@@ -14,7 +14,7 @@ static char  old[4096];
  * response is a new stream with a new URL. The old URL is valid until the
  * client uses the new one.
  */
-TEST(test_generations)
+TEST(old_url_is_valid_until_the_client_uses_the_new_url)
 {
     int                     turn;
     mcp_backend_request_t  *breq;
@@ -96,7 +96,7 @@ TEST(test_generations)
 
 /* A superseded URL stays invalid as long as its stream exists: for the
  * x-mcp-max-wait of the tool, and while a client reads the stream. */
-TEST(test_spent)
+TEST(superseded_url_stays_invalid_as_long_as_its_stream_exists)
 {
     int   i;
     char  error[256];
@@ -137,7 +137,7 @@ TEST(test_spent)
 
 /* A connection that a client has resumed by an event id stays open for 20
  * rounds of questions: the superseded URL stays invalid. */
-TEST(test_spent_meanwhile)
+TEST(after_20_rounds_of_questions_a_superseded_url_is_invalid)
 {
     int  i;
 

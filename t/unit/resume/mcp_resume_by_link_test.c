@@ -34,7 +34,7 @@ TEST(events_were_dropped_the_url_gets_a_message_with_their_number)
 
 /* GET of a stream's URL, with and without Last-Event-ID, with and without a
  * session. */
-TEST(test_get)
+TEST(get_of_a_url_resumes_its_stream_with_or_without_a_session)
 {
     mcp_backend_request_t  *breq;
 
@@ -96,7 +96,7 @@ TEST(test_get)
 
 /* The client has answered the questions, but the answers have not reached the
  * process of the call: GET waits instead of responding with 204. */
-TEST(test_answers_under_way)
+TEST(answers_have_not_yet_reached_the_call_a_get_waits_for_events)
 {
     begin(NEW);
     asked(linked(1));
@@ -151,7 +151,7 @@ TEST(questions_after_the_last_read_are_sent_before_the_connection_ends)
 /* The client sends its answers twice: the call ignores the second copy. A GET
  * waits until that copy has reached the call, and ends when the call has
  * ignored it. */
-TEST(test_answer_again)
+TEST(answer_is_sent_again_the_call_ignores_the_copy)
 {
     begin(NEW);
     d.endpoint.keepalive = 0;
@@ -185,7 +185,7 @@ TEST(test_answer_again)
 /* In a batch, the request that asked a question has ended and the other
  * request is active: GET for later events waits for the other request and does
  * not return 204. */
-TEST(test_batch)
+TEST(one_request_of_a_batch_is_over_a_get_waits_for_the_other_one)
 {
     mcp_backend_request_t  *breq;
 
@@ -294,7 +294,7 @@ answered_again(const char *body)
  * URL, where the first answers count, or by a GET with Last-Event-ID at the
  * endpoint.
  */
-TEST(test_answer_lost)
+TEST(client_loses_the_new_url_it_gets_the_stream_with_the_old_url)
 {
     begin(NEW);
     linked(1);
@@ -359,7 +359,7 @@ TEST(test_answer_lost)
 /* A connection that has got a URL in its head may be closed after
  * mcp_close_after, before the response of the call. The last field that it
  * gets is "retry". */
-TEST(test_closed_at_will)
+TEST(stream_with_a_url_closes_after_mcp_close_after_and_can_be_resumed)
 {
     mcp_backend_request_t  *breq;
 
@@ -388,7 +388,7 @@ TEST(test_closed_at_will)
 
 /* In every revision, a stream with a URL ends after questions and after
  * mcp_close_after, and the client may resume by its URL or by an event id. */
-TEST(test_revisions)
+TEST(in_all_revisions_url_streams_end_after_questions_and_close_after)
 {
     static const char *const  revisions[] = { "2024-11-05", OLD, MIDDLE, NEW };
 
@@ -447,7 +447,7 @@ TEST(test_revisions)
 
 /* A token, and the name of the URL's argument, may be percent-encoded. If the
  * URL has the argument several times, the last one counts. */
-TEST(test_encoded)
+TEST(token_in_a_url_may_be_percent_encoded_and_the_last_one_counts)
 {
     char                    text[2048], *p;
     const char *secret, *q;
@@ -496,7 +496,7 @@ post_is(const char *target, const char *body, int status, const char *part)
 }
 
 
-TEST(test_refused)
+TEST(invalid_answers_get_400_and_invalid_stream_urls_get_404)
 {
     size_t                  k, n;
     char                    bad[1024];
@@ -581,7 +581,7 @@ TEST(test_refused)
 
 /* Last-Event-ID with a URL: a malformed event id (400) is distinguished from
  * an event that the stream does not have (404), as at the endpoint. */
-TEST(test_event_ids)
+TEST(malformed_last_event_id_with_a_url_gets_400_an_unknown_one_404)
 {
     static const struct {
         const char  *id;               /* value of Last-Event-ID; "S" is
@@ -627,7 +627,7 @@ TEST(test_event_ids)
 
 /* A protocol version that is not supported is rejected, with and without a
  * session. */
-TEST(test_revision)
+TEST(request_to_a_url_with_an_unsupported_revision_gets_400)
 {
     static const struct {
         const char  *of;
@@ -674,7 +674,7 @@ TEST(test_revision)
 
 /* The zone has no room for the answers: 503, and the call does not change. The
  * same POST succeeds later. */
-TEST(test_full)
+TEST(zone_has_no_room_for_answers_503_and_they_can_be_sent_again)
 {
     mcp_stream_ref_t  ref;
 
@@ -706,7 +706,7 @@ TEST(test_full)
 
 /* An array of answers may be longer than mcp_stream_buffer and have more
  * elements than mcp_max_batch. */
-TEST(test_large)
+TEST(answers_may_exceed_mcp_stream_buffer_and_mcp_max_batch)
 {
     int     i;
     size_t  len;
@@ -749,7 +749,7 @@ TEST(test_large)
 
 /* The client POSTs answers after mcp_input_timeout: the response is the stream
  * with the error of the tool. */
-TEST(test_too_late)
+TEST(answers_arrive_after_mcp_input_timeout_the_client_gets_the_error)
 {
     begin(NEW);
     d.endpoint.input_timeout = 5000;
@@ -766,7 +766,7 @@ TEST(test_too_late)
 }
 
 
-TEST(test_listener)
+TEST(listener_gets_a_url_and_a_get_of_this_url_gets_status_200)
 {
     begin(NEW);
     send_to(0, &a, session, "GET", "/mcp", NULL, "");
@@ -867,7 +867,7 @@ unknown(void)
 
 /* A client gets the URL of a stream when Redis has acknowledged the stream, or
  * after MCP_OPERATION_TIME. */
-TEST(test_unknown)
+TEST(url_is_sent_when_redis_acknowledges_or_mcp_operation_time_is_over)
 {
     mcp_backend_request_t  *breq;
 
@@ -915,7 +915,7 @@ TEST(test_unknown)
 }
 
 
-TEST(test_no_memory)
+TEST(memory_runs_out_during_requests_to_a_url_no_call_is_left)
 {
     begin(NEW);
     fail_each(no_memory);

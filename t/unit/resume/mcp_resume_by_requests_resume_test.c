@@ -48,7 +48,7 @@ resume_of(const char *id, const char *of)
 
 
 /* The policy is the first event, and contains the configured times. */
-TEST(test_policy)
+TEST(first_event_is_the_resume_policy_with_the_configured_times)
 {
     mcp_backend_request_t  *breq;
 
@@ -68,7 +68,7 @@ TEST(test_policy)
 }
 
 
-TEST(test_status)
+TEST(get_status_returns_the_state_of_a_call_and_what_is_pending)
 {
     mcp_backend_request_t  *breq;
 
@@ -130,7 +130,7 @@ TEST(test_status)
 /* A call is resumed at another process, after Last-Event-ID, or without it
  * from the first event that is not confirmed. The stream continues up to the
  * response of the call, which has the original request id. */
-TEST(test_resume)
+TEST(requests_resume_sends_the_events_after_the_last_confirmed_one)
 {
     mcp_backend_request_t  *breq;
     unsigned char           id[MCP_STREAM_ID_LEN];
@@ -180,7 +180,7 @@ TEST(test_resume)
 
 /* Without Last-Event-ID a client gets all events that are kept. A log message
  * contains the number of dropped events, without the confirmed ones. */
-TEST(test_gap)
+TEST(requests_resume_reports_the_number_of_dropped_events)
 {
     mcp_backend_request_t  *breq;
 
@@ -242,7 +242,7 @@ busy_lock(void *ctx)
 /* The stream of a call is full (mcp_max_events), and its first consumer reads
  * while another connection resumes it: the resumption does not fail because
  * events are dropped meanwhile. */
-TEST(test_busy)
+TEST(events_are_dropped_meanwhile_the_resumption_does_not_fail)
 {
     int                     i;
     mcp_backend_request_t  *breq;
@@ -275,7 +275,7 @@ TEST(test_busy)
 }
 
 
-TEST(test_refused)
+TEST(requests_with_a_wrong_token_or_id_are_rejected_the_call_continues)
 {
     size_t                  k;
     char                    bad[512];
@@ -346,7 +346,7 @@ TEST(test_refused)
 
 /* Each status request and each resumption restarts mcp_max_wait, at any
  * process. */
-TEST(test_time)
+TEST(each_status_request_and_resumption_restarts_mcp_max_wait)
 {
     int                     i;
     mcp_backend_request_t  *breq;
@@ -381,7 +381,7 @@ TEST(test_time)
 
 
 /* Request ids with different spellings and the same value are equal. */
-TEST(test_ids)
+TEST(request_ids_with_different_spellings_of_one_value_are_equal)
 {
     mcp_backend_request_t  *breq;
 
@@ -416,7 +416,7 @@ both_tokens(void)
 
 
 /* Each request of a batch has its own policy; the batch has one stream. */
-TEST(test_batch)
+TEST(each_request_of_a_batch_is_resumed_separately_with_its_own_token)
 {
     char  body[2048];
 
@@ -515,7 +515,7 @@ batch_asks(void)
 
 
 /* Each request of a batch has its own status. */
-TEST(test_batch_status)
+TEST(each_request_of_a_batch_has_its_own_status)
 {
     mcp_backend_request_t  *breq;
 
@@ -558,7 +558,7 @@ TEST(test_batch_status)
 /* The request of a batch that has asked a question ends, by an answer, by
  * mcp_input_timeout or by a cancellation: the batch then has no open
  * question. */
-TEST(test_batch_asked)
+TEST(request_that_asked_a_question_ends_its_batch_has_no_open_question)
 {
     int  way;
 
@@ -599,7 +599,7 @@ TEST(test_batch_asked)
 
 /* A cancelled request of a batch has no response, and the response of the
  * other request is kept. */
-TEST(test_batch_cancelled)
+TEST(request_of_a_batch_is_cancelled_the_other_response_is_kept)
 {
     begin(OLD);
     batch("[" CALL "," CALL8 "]");
@@ -627,7 +627,7 @@ TEST(test_batch_cancelled)
 
 /* The process of the call dies: the call has failed and the client gets an
  * error, but the token of the call is still valid. */
-TEST(test_owner_dies)
+TEST(worker_of_a_call_dies_the_token_gets_the_error_of_the_call)
 {
     begin(NEW);
     durable(1);
@@ -643,7 +643,7 @@ TEST(test_owner_dies)
 
 /* The zone has no room for the policy: the call gets no stream, and its client
  * gets an error. */
-TEST(test_full)
+TEST(zone_has_no_room_for_the_policy_the_client_gets_an_error)
 {
     mcp_backend_request_t  *breq;
     mcp_stream_ref_t        ref;
@@ -685,7 +685,7 @@ no_memory(void)
 }
 
 
-TEST(test_no_memory)
+TEST(memory_runs_out_during_requests_resume_no_call_is_left)
 {
     begin(NEW);
     strcpy(token, "x");

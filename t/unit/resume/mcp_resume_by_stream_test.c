@@ -47,7 +47,7 @@ resume_it(void)
 
 
 /* The first event contains the configured times. */
-TEST(test_create)
+TEST(first_event_is_stream_create_with_the_configured_times)
 {
     mcp_backend_request_t  *breq;
 
@@ -64,7 +64,7 @@ TEST(test_create)
 }
 
 
-TEST(test_poll)
+TEST(stream_poll_returns_the_status_of_a_stream_and_what_is_pending)
 {
     mcp_backend_request_t  *breq;
 
@@ -108,7 +108,7 @@ TEST(test_poll)
 }
 
 
-TEST(test_poll_all)
+TEST(stream_poll_all_lists_the_calls_of_its_session_but_no_listener)
 {
     mcp_backend_request_t  *breq;
 
@@ -158,7 +158,7 @@ locks_of(const char *body)
 
 /* stream/poll/all lists all active streams, and at most 256 streams that are
  * over and whose events were sent. */
-TEST(test_poll_many)
+TEST(stream_poll_all_lists_active_and_at_most_256_ended_streams)
 {
     int                     i;
     unsigned                poll_locks, cancel_locks;
@@ -232,7 +232,7 @@ now_it_is_sent(void *ctx)
 
 /* stream/poll/all lists each stream once, even if the stream moves to the list
  * of lingering streams while the response is made. */
-TEST(test_poll_once)
+TEST(stream_is_confirmed_during_stream_poll_all_it_is_listed_once)
 {
     unsigned char           id[MCP_STREAM_ID_LEN];
     mcp_backend_request_t  *breq;
@@ -263,7 +263,7 @@ TEST(test_poll_once)
 
 /* stream/resume as a request, whose result is sent at the end of the stream,
  * and as a notification. */
-TEST(test_resume)
+TEST(stream_resume_sends_the_later_events_and_at_the_end_stream_end)
 {
     char                    end[512];
     mcp_backend_request_t  *breq;
@@ -318,7 +318,7 @@ TEST(test_resume)
 
 /* At a process that stops, a stream that is over ends as usual: with the
  * response, the result of stream/resume, and stream/end. */
-TEST(test_over_and_stopping)
+TEST(at_a_stopping_worker_a_stream_that_is_over_ends_with_stream_end)
 {
     begin(NEW);
     end_with_result(durable(1));
@@ -334,7 +334,7 @@ TEST(test_over_and_stopping)
 
 /* The result of stream/resume and stream/end are complete even if the client's
  * connection is pulled with the smallest buffer. */
-TEST(test_pieces)
+TEST(pull_buffer_is_minimal_the_result_and_stream_end_are_complete)
 {
     char                    id[300];
     mcp_backend_request_t  *breq;
@@ -362,7 +362,7 @@ TEST(test_pieces)
 
 /* A superseded connection gets neither stream/end nor the result of
  * stream/resume, because the stream continues at another connection. */
-TEST(test_superseded)
+TEST(superseded_connection_gets_no_result_and_no_stream_end)
 {
     mcp_backend_request_t  *breq;
 
@@ -386,7 +386,7 @@ TEST(test_superseded)
 }
 
 
-TEST(test_refused)
+TEST(stream_requests_with_a_wrong_stream_id_or_token_are_rejected)
 {
     size_t                  k;
     char                    bad[512], second[64];
@@ -443,7 +443,7 @@ TEST(test_refused)
 
 
 /* The stream id and the token of another principal are rejected. */
-TEST(test_principal)
+TEST(stream_id_and_token_of_another_principal_are_rejected)
 {
     mcp_backend_request_t  *breq;
 
@@ -466,7 +466,7 @@ TEST(test_principal)
 
 
 /* Each poll restarts mcp_max_wait; without a poll the call is aborted. */
-TEST(test_abandoned)
+TEST(no_poll_within_mcp_max_wait_the_call_is_aborted)
 {
     int                     i;
     mcp_backend_request_t  *breq;
@@ -493,7 +493,7 @@ TEST(test_abandoned)
 
 /* A request whose _meta.streamId names another stream gets its own response or
  * stream; the named stream is not affected. */
-TEST(test_named)
+TEST(request_names_another_stream_in_meta_it_gets_its_own_response)
 {
     char                    first[64];
     mcp_backend_request_t  *breq;
@@ -543,7 +543,7 @@ TEST(test_named)
 
 /* mcp_max_wait 0: the client gets the resumeInterval {"max":0}, polling and
  * resuming are refused, and the call ends with its connection. */
-TEST(test_not_resumable)
+TEST(mcp_max_wait_is_0_a_stream_cannot_be_polled_or_resumed)
 {
     d.endpoint.max_wait = 0;
     begin(NEW);
@@ -565,7 +565,7 @@ TEST(test_not_resumable)
 }
 
 
-TEST(test_batch)
+TEST(batch_has_one_stream_id_and_a_stream_create_for_each_request)
 {
     begin(OLD);
     client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
@@ -625,7 +625,7 @@ no_memory(void)
 }
 
 
-TEST(test_no_memory)
+TEST(memory_runs_out_during_stream_resume_no_call_is_left)
 {
     begin(NEW);
     strcpy(token, "x");

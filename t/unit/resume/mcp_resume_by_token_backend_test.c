@@ -39,7 +39,7 @@ turn(unsigned process, char *key, const char *next)
 }
 
 
-TEST(test_pages)
+TEST(backend_tokens_are_encrypted_for_clients_but_not_for_the_backend)
 {
     char  key[sizeof(token)];
 
@@ -85,7 +85,7 @@ TEST(test_pages)
 
 /* Params are compared by their values: the order of members and the spelling
  * of strings and numbers do not matter. */
-TEST(test_pages_params)
+TEST(token_is_accepted_only_with_params_of_the_same_values)
 {
     size_t  i;
 
@@ -131,7 +131,7 @@ TEST(test_pages_params)
 
 /* A client uses a token twice: it gets the same response at any process, until
  * it has used the token in that response, or until mcp_linger is over. */
-TEST(test_pages_lost)
+TEST(token_is_used_twice_the_client_gets_the_kept_response_again)
 {
     char               first[sizeof(token)], second[sizeof(token)];
     char               third[sizeof(token)];
@@ -211,7 +211,7 @@ TEST(test_pages_lost)
 
 /* Two requests have the same token: the older one gets an interim response
  * with this token. */
-TEST(test_pages_superseded)
+TEST(two_requests_have_one_token_the_older_one_gets_an_interim_response)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
@@ -287,7 +287,7 @@ come_again(client_t *client, const char *key)
 
 /* The first request with a token runs, and has no stream yet. A second request
  * with this token waits, because the first connection may be lost. */
-TEST(test_pages_running)
+TEST(second_request_with_a_token_waits_for_the_call_of_the_first_one)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
@@ -386,7 +386,7 @@ wait_without_memory(void)
 }
 
 
-TEST(test_pages_running_without_memory)
+TEST(memory_runs_out_for_a_waiting_request_the_call_gets_its_result)
 {
     begin(NEW);
     d.endpoint.stream_after = 1000000;
@@ -403,7 +403,7 @@ TEST(test_pages_running_without_memory)
 
 /* In a batch, a token in a result is encrypted, but a request with a token is
  * rejected. */
-TEST(test_pages_batch)
+TEST(token_in_the_result_of_a_batch_cannot_be_used_in_a_batch)
 {
     begin(OLD);
     client_post(&d, 0, &a, session, "[" CALL "," PING "]");
@@ -424,7 +424,7 @@ TEST(test_pages_batch)
 
 
 /* stream/poll/all does not list the stream of a kept response. */
-TEST(test_pages_and_streams)
+TEST(stream_poll_all_does_not_list_the_stream_of_a_kept_response)
 {
     begin(NEW);
     client_open(&d, session, NEW, "{\"streams\":{},\"resumeTokens\":{}}");
@@ -443,7 +443,7 @@ TEST(test_pages_and_streams)
 
 /* Equal results that are sent at the same time contain different tokens. Each
  * token can be used once, independent of the others. */
-TEST(test_pages_alike)
+TEST(equal_results_have_different_tokens_that_can_be_used_separately)
 {
     size_t       i, k;
     static char  keys[20][sizeof(token)];
@@ -499,7 +499,7 @@ gets_all(const char *key, const char *first)
 
 
 /* A token whose use failed can be used again. */
-TEST(test_pages_again)
+TEST(use_of_a_token_fails_the_token_can_be_used_again)
 {
     mcp_backend_request_t  *breq;
 
@@ -583,7 +583,7 @@ says(client_t *client, char *id, const char *message)
 
 /* A token whose use failed is used again: the second attempt has a new stream,
  * and event ids belong to one attempt only. */
-TEST(test_pages_again_ids)
+TEST(token_is_used_again_each_event_id_belongs_to_one_attempt)
 {
     char                    first[64], second[64];
     mcp_backend_request_t  *breq;
@@ -637,7 +637,7 @@ TEST(test_pages_again_ids)
 
 /* The zone has no room for new streams: streams that exist can be resumed, and
  * a quick call with a backend's token succeeds, because it needs no stream. */
-TEST(test_full)
+TEST(zone_has_no_room_for_streams_a_quick_call_with_a_token_succeeds)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
@@ -679,7 +679,7 @@ passes(const char *key)
 
 
 /* A request for which no call could be created does not use up its token. */
-TEST(test_pages_unmade)
+TEST(no_call_could_be_created_the_token_can_still_be_used)
 {
     unsigned long  k;
 
@@ -731,7 +731,7 @@ TEST(test_pages_unmade)
 
 /* A call that got no stream, or that expired without a client, leaves its
  * token unused. */
-TEST(test_pages_unanswered)
+TEST(call_gets_no_stream_or_expires_its_token_can_be_used_again)
 {
     char              key[512];
     mcp_stream_ref_t  ref;
@@ -782,7 +782,7 @@ TEST(test_pages_unanswered)
 
 
 /* A result with "isError" gets no token. A token that is null is removed. */
-TEST(test_pages_without)
+TEST(result_is_an_error_or_its_token_is_null_the_client_gets_no_token)
 {
     static const char  *const results[] = {
         "{\"content\":[],\"isError\":true,\"_meta\":{"
@@ -818,7 +818,7 @@ long_page(int n)
 
 /* A backend's result with an invalid nextResumeToken is replaced by an error,
  * because the client would not detect that pages are missing. */
-TEST(test_pages_bad)
+TEST(backend_sends_an_invalid_token_the_client_gets_an_error)
 {
     static const char  *const bad[] = {
         "{\"content\":[],\"nextResumeToken\":7}",

@@ -6,7 +6,7 @@
 #include "resume/mcp_resume_by_token.h"
 
 
-TEST(test_find)
+TEST(resume_tokens_at_the_top_of_params_and_in_meta_are_found)
 {
     static const struct {
         const char  *params;
@@ -50,7 +50,7 @@ TEST(test_find)
 }
 
 
-TEST(test_write)
+TEST(next_token_of_a_result_is_replaced_added_or_removed)
 {
     static const struct {
         const char  *result;
@@ -98,7 +98,7 @@ TEST(test_write)
 
 
 /* A token in _meta takes precedence over a token at the top of the result. */
-TEST(test_next)
+TEST(next_token_in_meta_takes_precedence_over_one_at_the_top)
 {
     static const struct {
         const char  *result;

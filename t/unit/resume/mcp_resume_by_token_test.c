@@ -11,7 +11,7 @@
 /* Some events that were sent on a lost connection have been dropped: when the
  * client resumes, a log message contains their number, and the remaining
  * events follow. */
-TEST(test_gap)
+TEST(events_were_dropped_a_request_with_a_token_gets_their_number)
 {
     mcp_backend_request_t  *breq;
 
@@ -33,7 +33,7 @@ TEST(test_gap)
 
 /* A process that stops sends no interim response to a request that has got its
  * response. */
-TEST(test_over_and_stopping)
+TEST(at_a_stopping_worker_a_call_that_is_over_gets_no_interim_response)
 {
     begin(NEW);
     end_with_result(slow());
@@ -46,7 +46,7 @@ TEST(test_over_and_stopping)
 
 /* The response is a stream already: its last event is the interim response,
  * which is not stored. */
-TEST(test_streaming)
+TEST(stream_has_begun_the_interim_response_is_its_last_event)
 {
     char                    last[64];
     mcp_backend_request_t  *breq;
@@ -106,7 +106,7 @@ same_again(const client_t *client, const char *key)
 
 /* The connection that waits for the messages of a slow call is lost, or
  * superseded by another request with the same token. */
-TEST(test_lost)
+TEST(connection_is_lost_or_superseded_a_later_request_gets_the_events)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
@@ -158,7 +158,7 @@ TEST(test_lost)
 
 /* A connection is superseded: it gets an error if the stream was freed, and no
  * further message if it already has its response. */
-TEST(test_superseded_and_gone)
+TEST(stream_is_freed_or_over_superseded_requests_get_no_interim_result)
 {
     mcp_backend_request_t  *breq;
 
@@ -190,7 +190,7 @@ TEST(test_superseded_and_gone)
 
 /* mcp_resume_after is 0: a superseded connection gets an interim response
  * after 10 s. */
-TEST(test_superseded_without_interim)
+TEST(mcp_resume_after_is_0_superseded_requests_end_after_10_seconds)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
@@ -212,7 +212,7 @@ TEST(test_superseded_without_interim)
 
 /* A connection is superseded while its process stops: it gets an interim
  * result at once, and the newer request gets the later messages. */
-TEST(test_superseded_and_stopping)
+TEST(worker_stops_a_superseded_request_gets_an_interim_response_at_once)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
@@ -261,7 +261,7 @@ TEST(stream_is_freed_the_request_that_waits_for_it_gets_an_error)
 
 /* A request with a token arrives at a process that stops: the client gets
  * another interim response. */
-TEST(test_winding_up)
+TEST(request_with_a_token_at_a_stopping_worker_gets_an_interim_response)
 {
     mcp_backend_request_t  *breq;
 
@@ -281,7 +281,7 @@ TEST(test_winding_up)
 }
 
 
-TEST(test_errors)
+TEST(call_fails_is_cancelled_or_expires_the_token_gets_an_error)
 {
     mcp_backend_request_t  *breq;
 
@@ -316,7 +316,7 @@ TEST(test_errors)
 
 /* The backend asks a question after the interim response: the client that
  * resumes gets the question unchanged. */
-TEST(test_input)
+TEST(question_after_an_interim_response_reaches_the_client_that_resumes)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
@@ -404,7 +404,7 @@ TEST(only_clients_that_declared_only_resume_tokens_get_interim_responses)
 
 /* The client cancels at another process the request with which it resumed the
  * call: the call ends. */
-TEST(test_cancel)
+TEST(request_that_resumed_a_call_is_cancelled_the_call_ends)
 {
     begin(NEW);
     slow();
@@ -430,7 +430,7 @@ TEST(test_cancel)
 
 /* A token is used 50 times: nothing except the call's stream is stored, and
  * only the id of the newest request cancels the call. */
-TEST(test_cancel_newest)
+TEST(token_is_used_50_times_only_the_newest_request_id_cancels)
 {
     int   i;
     char  id[16], other_id[16];
@@ -523,7 +523,7 @@ refused(const char *key)
 }
 
 
-TEST(test_refused)
+TEST(tokens_that_are_invalid_expired_or_of_another_request_are_rejected)
 {
     char                    key[512];
     mcp_backend_request_t  *breq;
@@ -558,7 +558,7 @@ TEST(test_refused)
 
 
 /* The token of another principal is rejected. */
-TEST(test_principal)
+TEST(resume_token_of_another_principal_is_rejected)
 {
     begin(NEW);
     client_open_as(&d, session, "alice", NEW, "{\"resumeTokens\":{}}");
@@ -621,7 +621,7 @@ no_memory(void)
 }
 
 
-TEST(test_no_memory)
+TEST(memory_runs_out_during_a_call_with_a_token_no_call_is_left)
 {
     begin(NEW);
     d.endpoint.stream_after = 20000;

@@ -84,7 +84,7 @@ TEST(stream_with_resume_information_starts_after_mcp_policy_after)
 }
 
 
-TEST(test_numbers)
+TEST(times_are_written_in_seconds_and_numbers_in_big_endian_order)
 {
     static const struct {
         uint64_t     ms;
@@ -115,7 +115,7 @@ TEST(test_numbers)
 }
 
 
-TEST(test_tokens)
+TEST(token_is_written_as_a_json_string_and_verified_to_the_same_data)
 {
     mcp_buf_t      buf;
     mcp_str_t      text;
@@ -155,7 +155,7 @@ use_catalog(const char *text)
 
 /* A client that declared no resumption method receives no resume
  * information. */
-TEST(test_quiet)
+TEST(client_declared_no_method_it_gets_no_resume_information)
 {
     char                    plain[8192];
     mcp_backend_request_t  *breq;
@@ -180,7 +180,7 @@ TEST(test_quiet)
 
 /* x-mcp-stream-after of two tools: with the value 0 the call is a stream at
  * once, with 20 the client gets no stream for 19 seconds. */
-TEST(test_tool_policy)
+TEST(times_of_a_tool_in_the_catalog_apply_to_its_calls)
 {
     use_catalog("{\"tools\":["
         "{\"name\":\"echo\",\"x-mcp-stream-after\":0,\"x-mcp-max-wait\":7,"
@@ -218,7 +218,7 @@ TEST(test_tool_policy)
 }
 
 
-TEST(test_not_resumable)
+TEST(tool_is_not_resumable_its_call_ends_with_the_connection)
 {
     char                    last[64];
     mcp_backend_request_t  *breq;
@@ -260,7 +260,7 @@ TEST(test_not_resumable)
 
 /* A call keeps the policy with which it began, even if the name of its tool is
  * long or the catalog changes during the call. */
-TEST(test_policy_holds)
+TEST(catalog_changes_a_call_keeps_the_policy_with_which_it_began)
 {
     char                    name[201], text[1024];
     mcp_backend_request_t  *breq;
@@ -385,7 +385,7 @@ TEST(response_on_a_broken_connection_is_kept_for_the_time_that_the_client_got)
 
 /* A call that is not resumable cannot be resumed with any of its event ids, so
  * no request takes its stream over. */
-TEST(test_not_resumable_taken)
+TEST(call_is_not_resumable_none_of_its_event_ids_resumes_it)
 {
     char                    last[64];
     mcp_backend_request_t  *breq;
@@ -416,7 +416,7 @@ TEST(test_not_resumable_taken)
 
 
 /* A batch is not resumable if one of its requests is not. */
-TEST(test_batch_not_resumable)
+TEST(batch_with_one_request_that_is_not_resumable_is_not_resumable)
 {
     use_catalog("{\"tools\":[{\"name\":\"other\"," TOOL "},"
                 "{\"name\":\"echo\",\"x-mcp-resumable\":false," TOOL "}]}");

@@ -12,7 +12,7 @@
 /* The limits mcp_max_events and mcp_stream_buffer apply to the messages of the
  * backend. They do not apply to the events with resume information, with which
  * the stream begins. */
-TEST(test_first_events)
+TEST(limits_of_a_stream_do_not_apply_to_its_resume_information)
 {
     mcp_backend_request_t  *breq;
 

@@ -8,7 +8,7 @@
 #include "rpc/mcp_client.h"
 
 
-TEST(capabilities_are_read)
+TEST(client_capability_counts_only_if_its_value_is_an_object)
 {
     static const struct {
         const char  *json;
@@ -71,7 +71,7 @@ TEST(capabilities_are_read)
 }
 
 
-TEST(principals_differ)
+TEST(principals_that_differ_in_case_have_different_digests)
 {
     unsigned char  a[MCP_DIGEST_LEN], b[MCP_DIGEST_LEN];
 

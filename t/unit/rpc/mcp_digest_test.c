@@ -224,7 +224,7 @@ TEST(meta_state_and_token_members_do_not_change_the_digest)
 }
 
 
-TEST(depth_is_limited)
+TEST(params_beyond_the_maximum_depth_have_no_digest)
 {
     size_t         i;
     char           text[600];
@@ -255,7 +255,7 @@ TEST(depth_is_limited)
 
 /* Many members, in orders that are the worst for some sorting algorithms: the
  * digest is the same. */
-TEST(many_members)
+TEST(order_of_5000_members_does_not_change_the_digest)
 {
     int            i, n;
     char          *text[3], *p[3];
@@ -344,7 +344,7 @@ TEST(allocations_do_not_grow_with_the_members)
 }
 
 
-TEST(memory_may_fail)
+TEST(memory_runs_out_the_digest_of_params_fails_without_a_leak)
 {
     int            rc;
     size_t         k;

@@ -17,7 +17,7 @@ is_named(mcp_error_type_e type, const char *name)
 }
 
 
-TEST(test_codes)
+TEST(each_known_error_code_has_a_class_and_unknown_codes_share_one)
 {
     assert_int_equal(mcp_error_type_of_code(0), MCP_ERROR_TYPE_NONE);
     assert_true(is_named(mcp_error_type_of_code(0), ""));
@@ -35,7 +35,7 @@ TEST(test_codes)
 
 
 /* Each error of this server has its code as its class. */
-TEST(test_faults)
+TEST(each_fault_of_this_server_has_its_code_as_its_class)
 {
     char                     name[16];
     unsigned                 fault;

@@ -81,7 +81,7 @@ static const struct {
 };
 
 
-TEST(test_table)
+TEST(each_fault_has_its_status_and_code_with_and_without_sessions)
 {
     size_t              i;
     const mcp_fault_t  *f;
@@ -135,7 +135,7 @@ static const struct {
 };
 
 
-TEST(test_write)
+TEST(fault_is_written_as_a_json_rpc_error_response)
 {
     size_t     i;
     mcp_buf_t  buf;
@@ -164,7 +164,7 @@ TEST(test_write)
 
 /* The error for a rejected resumption has the id of the call, and so does an
  * error of the call itself: only error.data distinguishes them. */
-TEST(test_refused)
+TEST(error_of_a_rejected_resumption_says_so_in_its_data)
 {
     size_t     i;
     mcp_buf_t  buf;
@@ -196,7 +196,7 @@ TEST(test_refused)
 }
 
 
-TEST(test_round_trip)
+TEST(each_written_fault_is_read_as_an_error_response_with_its_id)
 {
     int          fault;
     mcp_buf_t    buf;
@@ -273,7 +273,7 @@ static const struct {
 };
 
 
-TEST(errors_of_backends)
+TEST(error_code_of_a_backend_is_replaced_if_the_revision_forbids_it)
 {
     char       text[512];
     size_t     i;

@@ -9,7 +9,7 @@
 #include "rpc/mcp_method.h"
 
 
-TEST(methods_are_found)
+TEST(each_method_is_found_by_its_name)
 {
     static const struct {
         const char    *name;
@@ -95,7 +95,7 @@ TEST(methods_are_found)
 
 /* The revisions that have a method, the parameter that Mcp-Name mirrors, and
  * the methods whose results may be cached or ask questions (2026-07-28). */
-TEST(of_each_era)
+TEST(each_method_has_its_revisions_subject_caching_and_questions)
 {
     static const struct {
         const char     *name;
@@ -144,7 +144,7 @@ TEST(of_each_era)
 }
 
 
-TEST(others_are_not)
+TEST(text_that_is_not_a_method_of_clients_is_not_found)
 {
     static const char  *names[] = {
         "", "Ping", "pin", "pings", "tools/lisT", "tools/list ", "tools",
@@ -172,7 +172,7 @@ TEST(others_are_not)
 }
 
 
-TEST(log_levels)
+TEST(each_log_level_is_found_by_its_exact_name)
 {
     static const char  *names[MCP_LOG_LEVELS] = {
         "debug", "info", "notice", "warning", "error", "critical", "alert",

@@ -9,7 +9,7 @@
 #include "rpc/mcp_reason.h"
 
 
-TEST(test_rows)
+TEST(each_reason_has_a_name_a_text_and_a_remedy)
 {
     size_t               i;
     unsigned             r;
@@ -33,7 +33,7 @@ TEST(test_rows)
 }
 
 
-TEST(test_faults)
+TEST(each_fault_has_a_reason)
 {
     unsigned  fault;
 
@@ -52,7 +52,7 @@ TEST(test_faults)
 
 /* docs/operations.md has a row "| `name` | text | remedy |" for each
  * reason. */
-TEST(test_manual)
+TEST(manual_has_a_row_for_each_reason)
 {
     FILE                *file;
     char                *manual, line[512];

@@ -76,7 +76,7 @@ TEST(ids_are_compared_by_value)
 
 /* A request id that is a number of 100000 characters is compared by value as
  * well. */
-TEST(test_long)
+TEST(request_id_of_100000_digits_is_compared_by_value)
 {
     char       *zeros;
     size_t      n;
@@ -104,7 +104,7 @@ TEST(test_long)
 }
 
 
-TEST(test_no_memory)
+TEST(memory_runs_out_request_ids_have_no_digest_and_are_not_equal)
 {
     test_mem_t     tm;
     unsigned char  key[MCP_DIGEST_LEN];
@@ -178,7 +178,7 @@ reads(const char *of, uint64_t now)
 }
 
 
-TEST(task_id_expires)
+TEST(task_id_is_rejected_after_its_time_to_live)
 {
     assert_true(reads(task_text, NOW));
     assert_true(reads(task_text, NOW + TTL - 1));
@@ -188,7 +188,7 @@ TEST(task_id_expires)
 
 
 /* A task id in which any byte was changed is invalid. */
-TEST(changed_task_ids)
+TEST(task_id_with_a_changed_byte_is_rejected)
 {
     char           c;
     size_t         i, len;

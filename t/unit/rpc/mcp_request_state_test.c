@@ -128,7 +128,7 @@ teardown(void **state)
 }
 
 
-TEST(comes_back)
+TEST(sealed_state_opens_to_the_text_of_the_backend)
 {
     size_t  i;
 
@@ -151,7 +151,7 @@ TEST(comes_back)
 
 
 /* The client sends the JSON string back with escapes: the state opens. */
-TEST(comes_back_escaped)
+TEST(client_escapes_the_sealed_state_it_still_opens)
 {
     char                 escape[8];
     size_t               i;
@@ -174,7 +174,7 @@ TEST(comes_back_escaped)
 }
 
 
-TEST(expires)
+TEST(expired_state_does_not_open)
 {
     seal();
 
@@ -256,7 +256,7 @@ TEST(params_are_the_same)
 
 /* Each kind of invalid text has the same result, so clients get the same
  * error. */
-TEST(garbage)
+TEST(altered_or_malformed_state_does_not_open)
 {
     size_t  i, len;
 
@@ -292,7 +292,7 @@ TEST(garbage)
 
 /* A token that was sealed for another purpose, and an empty text, do not
  * open. */
-TEST(other_tokens)
+TEST(token_sealed_for_another_purpose_does_not_open_as_a_state)
 {
     unsigned char  nonce[MCP_SEAL_NONCE_LEN] = { 0 };
 
@@ -305,7 +305,7 @@ TEST(other_tokens)
 }
 
 
-TEST(keys_rotate)
+TEST(state_opens_as_long_as_its_key_is_configured)
 {
     mcp_keys_t  other, next;
 
@@ -324,7 +324,7 @@ TEST(keys_rotate)
 }
 
 
-TEST(limits)
+TEST(too_long_state_too_deep_params_or_no_key_nothing_is_sealed)
 {
     char        *big;
     mcp_str_t    most, none;
@@ -364,7 +364,7 @@ TEST(limits)
 }
 
 
-TEST(without_memory)
+TEST(memory_runs_out_a_state_is_neither_sealed_nor_opened)
 {
     int            rc;
     unsigned long  n;

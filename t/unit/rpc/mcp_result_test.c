@@ -80,7 +80,7 @@ static const struct {
 };
 
 
-TEST(backends_results)
+TEST(result_of_a_backend_gets_the_members_that_it_lacks)
 {
     char       text[1024];
     size_t     i;
@@ -98,7 +98,7 @@ TEST(backends_results)
 }
 
 
-TEST(own_results)
+TEST(result_of_this_server_gets_the_required_members)
 {
     static const struct {
         const char          *id;
@@ -142,7 +142,7 @@ TEST(own_results)
 }
 
 
-TEST(members)
+TEST(required_members_are_the_result_type_and_the_server_info)
 {
     mcp_buf_t  out;
 

@@ -74,7 +74,7 @@ static const struct {
 };
 
 
-TEST(results)
+TEST(members_that_the_revision_does_not_allow_are_removed)
 {
     int        rc;
     size_t     i;
@@ -101,7 +101,7 @@ TEST(results)
 }
 
 
-TEST(no_memory)
+TEST(memory_runs_out_filtering_a_result_fails)
 {
     mcp_buf_t  out;
 
@@ -120,7 +120,7 @@ TEST(no_memory)
 }
 
 
-TEST(revisions)
+TEST(revision_determines_which_members_are_filtered)
 {
     mcp_revision_e  revision;
 

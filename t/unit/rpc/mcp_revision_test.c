@@ -8,7 +8,7 @@
 #include "rpc/mcp_revision.h"
 
 
-TEST(revisions_are_found)
+TEST(each_revision_is_found_by_its_name_with_its_features)
 {
     static const struct {
         const char      *name;
@@ -69,7 +69,7 @@ TEST(latest_of_a_set)
 }
 
 
-TEST(others_are_not)
+TEST(unknown_name_of_a_revision_is_not_found)
 {
     static const char  *names[] = {
         "", "2024-11-05", "2025-11-2", "2025-11-255", "2025-06-18 ", "latest",
@@ -87,7 +87,7 @@ TEST(others_are_not)
 }
 
 
-TEST(never_null)
+TEST(unknown_revision_has_an_empty_name)
 {
     assert_int_equal(mcp_revision(MCP_REVISION_NONE)->name.len, 0);
     assert_ptr_equal(mcp_revision((mcp_revision_e) 99),
@@ -98,7 +98,7 @@ TEST(never_null)
 
 
 /* The numbers of revisions never change, because tokens contain them. */
-TEST(numbers_are_stable)
+TEST(numbers_of_revisions_in_tokens_do_not_change)
 {
     assert_int_equal(MCP_REVISION_2025_03_26, 1);
     assert_int_equal(MCP_REVISION_2025_06_18, 2);

@@ -168,7 +168,7 @@ static const struct {
 };
 
 
-TEST(test_messages)
+TEST(valid_messages_are_read_and_malformed_ones_are_faults)
 {
     char        *copy;
     size_t       i, len;
@@ -220,7 +220,7 @@ TEST(raw_text_of_a_message_has_no_white_space_around_it)
 }
 
 
-TEST(test_fields)
+TEST(each_field_of_a_message_is_found_in_its_object)
 {
     mcp_rpc_t           msg;
     mcp_arena_t         arena;
@@ -323,7 +323,7 @@ TEST(batches_are_split_into_messages)
 }
 
 
-TEST(test_is_batch)
+TEST(text_that_begins_with_a_square_bracket_is_a_batch)
 {
     assert_true(mcp_rpc_is_batch(mcp_str("[")));
     assert_true(mcp_rpc_is_batch(mcp_str(" \t\r\n[x")));
@@ -334,7 +334,7 @@ TEST(test_is_batch)
 }
 
 
-TEST(test_memory)
+TEST(memory_runs_out_a_message_or_a_batch_is_not_read)
 {
     int          rc;
     size_t       i, k, n;
@@ -396,7 +396,7 @@ TEST(test_memory)
 
 
 /* A message copied to the arena is read like the original. */
-TEST(test_read)
+TEST(message_is_read_into_an_arena_or_not_at_all_without_memory)
 {
     mcp_arena_t       arena;
     const mcp_rpc_t  *msg;

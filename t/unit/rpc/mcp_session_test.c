@@ -76,7 +76,7 @@ parse_cached(fixture_t *f, mcp_session_cache_t *cache, mcp_client_t *out)
 }
 
 
-TEST(session_round_trip)
+TEST(session_token_contains_all_members_of_the_session)
 {
     size_t         i;
     fixture_t      f;
@@ -104,7 +104,7 @@ TEST(session_round_trip)
 }
 
 
-TEST(session_expires)
+TEST(expired_session_token_is_not_found)
 {
     static const struct {
         uint64_t  expires;

@@ -35,7 +35,7 @@ forms(const char *message, const char *params)
 }
 
 
-TEST(test_form)
+TEST(stored_notification_has_meta_first_and_no_subscription_id)
 {
     forms("{}", "{\"_meta\":{}}");
     forms("{\"params\":[]}", "{\"_meta\":{}}");
@@ -96,7 +96,7 @@ splices(const char *text, const char *id, const char *wanted)
 }
 
 
-TEST(test_splice)
+TEST(subscription_id_is_inserted_into_each_stored_notification)
 {
     splices("", "1", "");
     splices("data: " HEAD "{\"_meta\":{}}}\n\n", "1",
@@ -142,7 +142,7 @@ is_new(const unsigned char topic[MCP_DIGEST_LEN])
 }
 
 
-TEST(test_topics)
+TEST(each_list_and_each_uri_has_a_topic_of_its_own)
 {
     int                  list;
     unsigned char        topic[MCP_DIGEST_LEN], same[MCP_DIGEST_LEN];
@@ -180,7 +180,7 @@ TEST(test_topics)
 }
 
 
-TEST(test_methods)
+TEST(each_list_changed_method_belongs_to_its_list_others_to_none)
 {
     int  list;
 

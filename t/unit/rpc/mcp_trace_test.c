@@ -41,7 +41,7 @@ set(mcp_variables_t *variables, const char *parent, const char *state,
 }
 
 
-TEST(test_parent)
+TEST(invalid_traceparent_is_dropped_together_with_its_tracestate)
 {
     size_t           i;
     mcp_variables_t  variables;
@@ -77,7 +77,7 @@ TEST(test_parent)
 }
 
 
-TEST(test_state)
+TEST(invalid_tracestate_is_dropped_and_its_traceparent_is_kept)
 {
     char             text[1000], *p;
     size_t           i;
@@ -123,7 +123,7 @@ TEST(test_state)
 }
 
 
-TEST(test_baggage)
+TEST(invalid_baggage_is_dropped)
 {
     size_t           i;
     mcp_variables_t  variables;
@@ -156,7 +156,7 @@ TEST(test_baggage)
 
 /* The traceparent in _meta takes precedence over the header, and then the
  * tracestate in _meta does as well. */
-TEST(test_meta)
+TEST(trace_context_in_meta_takes_precedence_over_the_headers)
 {
     char             text[512];
     size_t           i;

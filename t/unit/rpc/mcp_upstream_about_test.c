@@ -24,7 +24,7 @@ set(const char *result, uint64_t now)
 
 /* The members are found in both forms, and a later result replaces all of an
  * earlier one. */
-TEST(both_forms)
+TEST(mcp_server_is_described_by_server_discover_or_initialize)
 {
     memset(&about, 0, sizeof(about));
     test_mem_init(&tm);
@@ -62,7 +62,7 @@ TEST(both_forms)
 
 /* Members of another type count as absent; without capabilities the result is
  * rejected, and the earlier one stays. */
-TEST(invalid_members)
+TEST(members_of_a_wrong_type_in_a_description_count_as_absent)
 {
     memset(&about, 0, sizeof(about));
     test_mem_init(&tm);

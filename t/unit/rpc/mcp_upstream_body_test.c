@@ -86,7 +86,7 @@ static const mcp_upstream_meta_t  meta = {
 };
 
 
-TEST(test_meta_is_added)
+TEST(request_for_an_mcp_server_of_2026_07_28_gets_its_meta_members)
 {
     size_t     i;
     mcp_buf_t  out;
@@ -101,7 +101,7 @@ TEST(test_meta_is_added)
 }
 
 
-TEST(test_log_level)
+TEST(log_level_is_added_to_the_meta_of_a_request)
 {
     mcp_buf_t            out;
     mcp_upstream_meta_t  logs;
@@ -116,7 +116,7 @@ TEST(test_log_level)
 }
 
 
-TEST(test_tasks_are_removed)
+TEST(tasks_extension_is_removed_from_the_client_capabilities)
 {
     int        rc;
     size_t     i;
@@ -133,7 +133,7 @@ TEST(test_tasks_are_removed)
 }
 
 
-TEST(test_meta_is_removed)
+TEST(members_of_2026_07_28_are_removed_for_an_older_mcp_server)
 {
     int        rc;
     size_t     i;
@@ -153,7 +153,7 @@ TEST(test_meta_is_removed)
 }
 
 
-TEST(test_id_is_replaced)
+TEST(id_of_a_request_is_replaced_and_all_other_bytes_stay)
 {
     size_t     i;
     mcp_buf_t  out;
@@ -179,7 +179,7 @@ TEST(test_id_is_replaced)
 }
 
 
-TEST(test_no_memory)
+TEST(memory_or_room_runs_out_adding_meta_to_a_request_fails)
 {
     mcp_buf_t  out;
 

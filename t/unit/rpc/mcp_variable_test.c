@@ -8,7 +8,7 @@
 
 
 /* Each variable has a unique name, which is valid in both servers. */
-TEST(test_names)
+TEST(each_variable_has_a_unique_name_of_letters_and_underscores)
 {
     size_t     i, k, n;
     mcp_str_t  name;
@@ -32,7 +32,7 @@ TEST(test_names)
 }
 
 
-TEST(test_order)
+TEST(names_of_variables_match_their_constants)
 {
     assert_str_is(mcp_variable_names[MCP_VARIABLE_METHOD], "mcp_method");
     assert_str_is(mcp_variable_names[MCP_VARIABLE_NAME], "mcp_name");
@@ -60,7 +60,7 @@ TEST(test_order)
 
 /* Backends get the stable id of a session, and no variables that are only for
  * logs. */
-TEST(test_env_names)
+TEST(backends_get_the_session_id_and_no_variables_for_logs)
 {
     assert_str_is(mcp_variable_env[MCP_VARIABLE_METHOD], "MCP_METHOD");
     assert_str_is(mcp_variable_env[MCP_VARIABLE_SESSION_ID], "MCP_SESSION");
@@ -82,7 +82,7 @@ control(const char *text, size_t len)
 
 /* Each byte at each position of a value, within the machine words and in the
  * bytes that remain after them. */
-TEST(test_control)
+TEST(control_characters_in_a_value_are_found_at_each_position)
 {
     int     c, is;
     char    text[21];
@@ -108,7 +108,7 @@ TEST(test_control)
 }
 
 
-TEST(test_set)
+TEST(value_with_line_breaks_becomes_a_question_mark)
 {
     int              i;
     mcp_variables_t  variables;

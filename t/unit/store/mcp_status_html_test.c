@@ -33,7 +33,7 @@ show(void)
 }
 
 
-TEST(test_page)
+TEST(status_page_shows_the_zone_and_refers_to_no_other_host)
 {
     show();
 
@@ -108,7 +108,7 @@ check_hash(const char *policy, const char *source, const char *opening,
 }
 
 
-TEST(test_headers)
+TEST(status_page_headers_allow_only_its_own_script_and_style)
 {
     size_t       i;
     const char  *text;
@@ -138,7 +138,7 @@ TEST(test_headers)
 }
 
 
-TEST(test_limit)
+TEST(buffer_is_too_small_or_memory_runs_out_the_page_is_not_rendered)
 {
     mcp_buf_t  buf;
 
@@ -156,7 +156,7 @@ TEST(test_limit)
 }
 
 
-TEST(test_zone)
+TEST(status_page_shows_in_words_and_percent_how_full_the_zone_is)
 {
     size_t              i;
     mcp_buf_t           buf;

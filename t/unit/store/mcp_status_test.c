@@ -19,7 +19,7 @@ respond(const char *format, mcp_buf_t *buf)
 }
 
 
-TEST(test_errors)
+TEST(unknown_format_or_no_room_for_the_status_an_error_is_returned)
 {
     mcp_buf_t          buf;
 
@@ -41,7 +41,7 @@ TEST(test_errors)
 }
 
 
-TEST(test_format)
+TEST(header_accept_selects_the_format_of_the_status)
 {
     size_t  i;
 
@@ -65,7 +65,7 @@ TEST(test_format)
 
 
 /* The summary has all gauges of the store, in one line. */
-TEST(test_summary)
+TEST(summary_has_all_gauges_of_the_store_in_one_line)
 {
     char                expected[512];
     mcp_buf_t           buf;
@@ -91,7 +91,7 @@ TEST(test_summary)
 }
 
 
-TEST(test_json)
+TEST(status_in_json_is_valid_and_has_the_sums_of_all_processes)
 {
     char              *text;
     mcp_arena_t        arena;
@@ -116,7 +116,7 @@ TEST(test_json)
 
 
 /* More calls than one page has: "next" is the cursor of the second page. */
-TEST(test_pages)
+TEST(more_calls_than_a_page_holds_the_cursor_leads_to_the_next_page)
 {
     char          *text;
     unsigned       i;
@@ -144,7 +144,7 @@ TEST(test_pages)
 
 /* Every sample follows the HELP and TYPE lines of its metric; names of
  * counters, and only these, end in _total. */
-TEST(test_prometheus)
+TEST(prometheus_samples_follow_the_help_and_type_of_their_metric)
 {
     char    *text, *line, *rest, name[64], other[64], type[16];
     size_t   n;
@@ -186,7 +186,7 @@ TEST(test_prometheus)
 /* --- the cluster --- */
 
 /* Without a cluster, the status does not mention one. */
-TEST(test_none)
+TEST(zone_is_not_in_a_cluster_the_status_shows_none)
 {
     char        *text;
     unsigned     i;
@@ -207,7 +207,7 @@ TEST(test_none)
 
 /* The states of a node, of which two processes report their links, replication
  * lags and unexpected replies. */
-TEST(test_node)
+TEST(status_of_a_node_shows_its_state_links_lag_and_errors)
 {
     mcp_node_lag_t     none = { 0, 0, 0 };
     mcp_node_lag_t     lag[] = { { 4, 100, 17000 }, { 3, 200, 16000 } };

@@ -19,7 +19,7 @@ admits(void)
 }
 
 
-TEST(test_full)
+TEST(zone_is_full_lingering_streams_are_evicted_calls_still_complete)
 {
     unsigned           i, n;
     mcp_cursor_t       cursor;
@@ -133,7 +133,7 @@ leave_room(const mcp_stream_ref_t *ref, uint32_t room)
 
 /* An owner whose append failed is woken when there is enough room for its
  * message, not before: otherwise it would be woken again and again. */
-TEST(test_blocked_on_space)
+TEST(owner_of_a_rejected_append_is_woken_when_its_message_has_room)
 {
     size_t             len, k;
     uint32_t           takes;
@@ -201,7 +201,7 @@ send_all(const mcp_stream_ref_t *ref, mcp_cursor_t *cursor)
 
 /* A stream fills the region and all its events were sent: appends succeed, and
  * so does a response of any length. */
-TEST(test_full_of_sent)
+TEST(zone_is_full_of_sent_events_appends_and_responses_succeed)
 {
     size_t             k;
     unsigned           i;
@@ -239,7 +239,7 @@ TEST(test_full_of_sent)
 /* A stream fills the region: appends remove no more sent events than necessary
  * and no unsent ones, and the owner is woken each time that the reader has
  * sent more events. */
-TEST(test_full_of_own)
+TEST(stream_fills_the_zone_its_appends_remove_only_sent_events)
 {
     size_t             len, k;
     unsigned           n;
@@ -293,7 +293,7 @@ TEST(test_full_of_own)
 
 /* MCP_COUNT_EVENTS counts the successful appends to streams, and nothing
  * else. */
-TEST(test_counted)
+TEST(event_counter_counts_only_successful_appends_to_streams)
 {
     size_t             n;
     unsigned           i;
@@ -347,7 +347,7 @@ TEST(test_counted)
 }
 
 
-TEST(test_back_pressure)
+TEST(stream_at_its_event_limit_rejects_events_until_some_were_sent)
 {
     int                rc, taken;
     char               buf[65536];
@@ -437,7 +437,7 @@ TEST(test_back_pressure)
 }
 
 
-TEST(test_bytes)
+TEST(stream_at_its_byte_limit_rejects_events_until_some_were_sent)
 {
     char               buf[4096];
     size_t             len;
@@ -483,7 +483,7 @@ TEST(test_bytes)
 
 
 /* Confirmed events are removed, sent or not. */
-TEST(test_confirm)
+TEST(confirmed_events_are_removed_whether_sent_or_not)
 {
     int                taken;
     char               buf[4096];

@@ -31,7 +31,7 @@ row_of(mcp_store_t *store, mcp_call_stats_kind_e kind, const char *name, int rc)
 }
 
 
-TEST(test_rows)
+TEST(each_catalog_item_has_one_row_that_all_processes_share)
 {
     uint32_t          echo, prompt, other;
     mcp_call_stats_t  stats;
@@ -61,7 +61,7 @@ TEST(test_rows)
 
 /* Tools from lists take at most half of the rows; configured items take the
  * rest. */
-TEST(test_listed)
+TEST(tools_from_lists_take_at_most_half_of_the_rows)
 {
     int                    rc;
     char                   name[16];
@@ -104,7 +104,7 @@ TEST(test_listed)
 
 /* Names contain only characters that pages and metrics can show. Different
  * items have different names. */
-TEST(test_names)
+TEST(names_of_rows_are_printable_and_differ_even_if_shortened)
 {
     char              a[301], b[301];
     size_t            i;
@@ -178,7 +178,7 @@ TEST(all_rows_taken_further_names_share_one)
 }
 
 
-TEST(test_count)
+TEST(calls_are_counted_by_outcome_and_duration)
 {
     size_t            i;
     uint32_t          row;
@@ -226,7 +226,7 @@ fail_once(uint64_t at, uint32_t row, unsigned result, const char *principal)
 }
 
 
-TEST(test_failures)
+TEST(latest_failures_are_listed_newest_first_up_to_a_limit)
 {
     unsigned                  i;
     uint32_t                  row;
@@ -266,7 +266,7 @@ TEST(test_failures)
 
 /* A process dies while it holds the lock and has written a part of a row and a
  * part of a failure: after the repair, the statistics contain neither part. */
-TEST(test_killed)
+TEST(rows_and_failures_written_in_part_are_removed_by_a_repair)
 {
     unsigned                  i;
     uint32_t                  row;
@@ -391,7 +391,7 @@ TEST(active_request_shows_its_process_stream_and_reader)
 
 /* Repeated reading of pages returns each active request once, and then
  * ends. */
-TEST(test_pages)
+TEST(pages_together_list_as_many_requests_as_are_active)
 {
     size_t        n, all;
     uint32_t      i, max, position, handles[1024];
@@ -453,7 +453,7 @@ fill_stack(void)
 
 /* A process dies: its active requests count as lost, and the calls that it has
  * counted before stay counted. */
-TEST(test_active_killed)
+TEST(process_dies_its_active_requests_count_as_lost)
 {
     uint32_t                  row, mine;
     mcp_call_stats_t          stats;
@@ -514,7 +514,7 @@ TEST(test_active_killed)
 
 
 /* A released record is used again. */
-TEST(test_generations)
+TEST(request_ends_its_record_is_used_again)
 {
     unsigned  i;
     uint32_t  handle;

@@ -6,7 +6,7 @@
 #include "store_fixture.h"
 
 
-TEST(test_chains)
+TEST(chains_keep_their_bytes_and_freed_chunks_can_be_taken_again)
 {
     char               out[4000];
     uint32_t           room;
@@ -64,7 +64,7 @@ TEST(test_chains)
 }
 
 
-TEST(test_lists)
+TEST(list_keeps_its_order_when_links_are_added_and_removed)
 {
     uint32_t           i, root;
     mcp_store_op_t     op;

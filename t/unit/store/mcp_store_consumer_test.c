@@ -13,7 +13,7 @@
 
 /* A consumer reads while events are appended, the oldest events are removed,
  * and the store is repaired: the consumer gets all events. */
-TEST(test_follow)
+TEST(consumer_reads_during_appends_and_repairs_it_gets_all_events)
 {
     int                rc;
     char               buf[700];
@@ -71,7 +71,7 @@ TEST(test_follow)
 }
 
 
-TEST(test_takeover)
+TEST(new_consumer_displaces_the_old_one_which_is_woken_and_denied)
 {
     int                taken;
     char               buf[500];
@@ -201,7 +201,7 @@ cursor_distort(mcp_cursor_t *cursor, const mcp_cursor_t *other,
 
 /* Reads with modified cursors return an error or bytes of the right stream,
  * and the store stays intact. */
-TEST(test_hostile)
+TEST(reads_with_changed_cursors_return_no_bytes_of_other_streams)
 {
     int                rc, taken;
     char              *buf;
@@ -304,7 +304,7 @@ TEST(test_hostile)
  * event wakes it, or when the store wakes it because the owner is blocked on
  * space.
  */
-TEST(test_all)
+TEST(reader_may_report_sent_events_later_unless_the_owner_waits)
 {
     char               buf[4096];
     size_t             len;

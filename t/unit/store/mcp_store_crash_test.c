@@ -788,7 +788,7 @@ seconds(void)
 }
 
 
-TEST(test_kills)
+TEST(workers_are_killed_at_random_streams_keep_acknowledged_events)
 {
     int                status;
     void              *memory;
@@ -880,7 +880,7 @@ TEST(test_kills)
 }
 
 
-TEST(test_threads)
+TEST(threads_use_one_store_at_once_the_store_stays_intact)
 {
     void        *memory;
     worker_t     w[WORKERS];

@@ -48,7 +48,7 @@ counted(const mcp_duration_t *duration)
 }
 
 
-TEST(test_buckets)
+TEST(each_duration_is_counted_in_its_bucket_and_added_to_the_sum)
 {
     mcp_duration_t  duration;
 
@@ -74,7 +74,7 @@ TEST(test_buckets)
 
 
 /* Each attribute distinguishes histograms. */
-TEST(test_attributes)
+TEST(each_combination_of_attributes_has_its_own_histogram)
 {
     size_t              i;
     mcp_duration_t      duration;
@@ -99,7 +99,7 @@ TEST(test_attributes)
 
 /* With a full table, further combinations are counted by success only, and the
  * others still by all attributes. */
-TEST(test_full)
+TEST(table_of_durations_is_full_further_requests_are_still_counted)
 {
     uint32_t            i, n;
     uint64_t            all;
@@ -138,7 +138,7 @@ TEST(test_full)
 
 /* A message whose attributes are the labels of the histogram that counts the
  * messages for which no histogram was free: no second one is made. */
-TEST(test_rest)
+TEST(attributes_are_those_of_a_shared_histogram_no_other_is_made)
 {
     uint32_t            i, found;
     mcp_duration_t      duration;

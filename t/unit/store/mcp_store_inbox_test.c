@@ -6,7 +6,7 @@
 #include "store_fixture.h"
 
 
-TEST(test_inbox)
+TEST(inbox_gives_messages_in_order_and_takes_cancellations_when_full)
 {
     unsigned           i;
     uint64_t           tag;
@@ -109,7 +109,7 @@ TEST(test_inbox)
 
 
 /* A post that is rejected evicts no stream. */
-TEST(test_refused)
+TEST(message_to_an_inbox_is_rejected_no_stream_is_evicted)
 {
     unsigned           i;
     mcp_cursor_t       cursor;

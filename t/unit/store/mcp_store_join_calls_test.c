@@ -59,7 +59,7 @@ TEST(call_is_found_by_its_key_in_another_process)
 
 /* A stream that is created together with its consumer is never without a
  * consumer in between, so that it never counts as abandoned. */
-TEST(test_consumer)
+TEST(stream_created_with_a_consumer_has_it_from_the_start)
 {
     int                taken;
     mcp_cursor_t       cursor;
@@ -88,7 +88,7 @@ TEST(test_consumer)
 
 /* Without join_once, requests can join a call that is over until its stream is
  * due to be freed. */
-TEST(test_over)
+TEST(finished_call_can_be_joined_until_its_stream_is_due_to_be_freed)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
@@ -131,7 +131,7 @@ TEST(test_over)
 
 
 /* With join_once, requests can join a call until its response was sent. */
-TEST(test_once)
+TEST(call_with_join_once_can_be_joined_until_its_response_was_sent)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref, again;
@@ -172,7 +172,7 @@ TEST(test_once)
 /* With join_once, a call of a stateless revision whose question was sent: an
  * equal request is a new call, because the client of the first one answers by
  * another request. In other revisions the request joins the call. */
-TEST(test_question)
+TEST(question_was_sent_an_equal_stateless_request_does_not_join)
 {
     unsigned           i;
     mcp_cursor_t       cursor;
@@ -217,7 +217,7 @@ TEST(test_question)
 
 
 /* Calls and their joined readers survive a repair. */
-TEST(test_repair)
+TEST(joinable_call_and_its_joined_reader_survive_a_repair)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref, gone;
@@ -259,7 +259,7 @@ joinable(mcp_stream_ref_t *ref)
 
 /* A consumer and joined readers read a stream independently, and none
  * displaces another. */
-TEST(test_joined_readers)
+TEST(consumer_and_joined_readers_of_a_call_read_independently)
 {
     mcp_buf_t          a, b;
     mcp_cursor_t       first, second, third;
@@ -301,7 +301,7 @@ TEST(test_joined_readers)
 
 /* Events that the consumer has sent make room. While there is no consumer,
  * events that the fastest joined reader has sent make room. */
-TEST(test_pace)
+TEST(events_sent_by_a_joined_reader_make_room_if_no_consumer_exists)
 {
     size_t             len;
     char               buf[200];
@@ -376,7 +376,7 @@ TEST(consumer_leaves_the_joined_reader_keeps_the_stream)
 
 
 /* A joined reader is removed when its process dies. */
-TEST(test_death)
+TEST(process_of_a_joined_reader_ends_the_reader_is_removed)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
@@ -390,7 +390,7 @@ TEST(test_death)
 }
 
 
-TEST(test_limit)
+TEST(call_has_the_maximum_of_joined_readers_another_is_rejected)
 {
     unsigned          i;
     mcp_cursor_t      cursor;

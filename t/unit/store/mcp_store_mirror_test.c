@@ -132,7 +132,7 @@ repl_state_of(const mcp_stream_ref_t *ref,
 
 /* A mirror accepts each event once and in order; if one is missing, its
  * feeding process is woken. */
-TEST(test_order)
+TEST(mirror_accepts_each_event_once_and_in_order)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -216,7 +216,7 @@ TEST(checkpoint_takes_effect_when_all_events_before_it_have_arrived)
  * checkpoint. The consumer gets this earlier end; if it has read a lost event,
  * the mirror is freed instead.
  */
-TEST(test_cut)
+TEST(last_events_are_lost_the_mirror_ends_earlier_or_is_freed)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -261,7 +261,7 @@ TEST(test_cut)
 
 /* The owner's state changes without an event: the consumer is woken. The same
  * state arrives again: the consumer is not woken. */
-TEST(test_generations)
+TEST(state_changes_without_an_event_the_consumer_is_woken_once)
 {
     mcp_cursor_t        cursor;
     mcp_stream_ref_t    ref;
@@ -292,7 +292,7 @@ TEST(test_generations)
 
 /* A mirror at its limit rejects events; when its consumer has sent some, the
  * mirror has room, and the feeding process is woken. */
-TEST(test_limit)
+TEST(mirror_at_its_limit_rejects_events_until_some_were_sent)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -335,7 +335,7 @@ TEST(test_limit)
 
 /* A full region rejects an event of a mirror; when the region has room again,
  * the feeding process is woken. */
-TEST(test_full)
+TEST(zone_is_full_a_mirror_rejects_an_event_until_there_is_room)
 {
     mcp_str_t          big;
     mcp_cursor_t       cursor;
@@ -379,7 +379,7 @@ TEST(test_full)
 
 /* A mirror without a consumer may be evicted; its feeding process is then
  * woken. */
-TEST(test_evicted)
+TEST(mirror_without_a_consumer_is_evicted_and_its_process_is_woken)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref, other;
@@ -413,7 +413,7 @@ sweep(uint64_t now)
 
 /* A mirror without a consumer is freed after 30 seconds, or after "linger" if
  * it is over and all its events were sent. */
-TEST(test_swept)
+TEST(mirror_without_a_consumer_is_freed_after_30_s_or_after_linger)
 {
     mcp_cursor_t      cursor;
     mcp_stream_ref_t  ref;
@@ -446,7 +446,7 @@ TEST(test_swept)
 
 /* The feeding process dies: the mirror stays, and another process may become
  * its feeding process. */
-TEST(test_feeder)
+TEST(feeding_process_dies_the_mirror_stays_and_another_can_feed_it)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref, again;
@@ -493,7 +493,7 @@ TEST(test_feeder)
 
 /* The feeding process dies, and the consumer is in another process: that
  * process becomes the feeding process. */
-TEST(test_successor)
+TEST(feeding_process_dies_the_process_of_the_consumer_takes_over)
 {
     unsigned           i;
     mcp_cursor_t       cursor;
@@ -522,7 +522,7 @@ TEST(test_successor)
 
 /* The reader with the highest number displaces all others, whether it is at
  * this node or at another one. */
-TEST(test_displaced)
+TEST(reader_with_the_highest_number_displaces_the_others)
 {
     int                      rc, taken;
     mcp_cursor_t             cursor, other;
@@ -607,7 +607,7 @@ TEST(reader_resumes_elsewhere_than_the_mirror_begins_the_mirror_is_replaced)
 
 /* A mirror has no owner: functions for calls and replicated streams reject
  * it. */
-TEST(test_ownerless)
+TEST(mirror_is_rejected_as_a_call_and_a_call_as_a_mirror)
 {
     char                    text[8];
     mcp_buf_t               request;
@@ -658,7 +658,7 @@ TEST(test_ownerless)
 
 
 /* A mirror stores a request of any length, if there is room. */
-TEST(test_request)
+TEST(mirror_stores_a_long_request_if_the_zone_has_room)
 {
     mcp_stream_ref_t   ref, again;
 
@@ -709,7 +709,7 @@ found(unsigned known, mcp_stream_info_t *info)
 /* Requests can join a mirror while it is new or has a reader. The
  * information about the mirror contains the state that
  * mcp_store_mirror_joined() has set. */
-TEST_WITH(test_found, setup_joined, teardown)
+TEST_WITH(mirror_can_be_joined_while_it_is_new_or_has_a_reader, setup_joined, teardown)
 {
     mcp_cursor_t        cursor;
     mcp_stream_ref_t    ref;
@@ -774,7 +774,7 @@ TEST_WITH(mirror_that_is_read_keeps_its_feeding_process, setup_joined, teardown)
 
 /* An equal stream of this node is held: requests find the mirror instead of
  * the held stream, which remains. */
-TEST_WITH(test_place, setup_joined, teardown)
+TEST_WITH(mirror_takes_the_place_of_an_equal_call_that_is_held, setup_joined, teardown)
 {
     mcp_stream_ref_t   ref, held;
     mcp_stream_spec_t  own;
@@ -812,7 +812,7 @@ TEST_WITH(test_place, setup_joined, teardown)
 /* The client that began the call resumes at this node, and needs events from
  * before the mirror's first event: MCP_ERR_DENIED, because joined readers use
  * the mirror. */
-TEST_WITH(test_resumed, setup_joined, teardown)
+TEST_WITH(client_needs_events_from_before_a_joined_mirror_it_is_rejected, setup_joined, teardown)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref, again;
@@ -837,7 +837,7 @@ TEST_WITH(test_resumed, setup_joined, teardown)
 
 /* The feeding process dies: the process of a joined reader becomes the feeding
  * process. */
-TEST_WITH(test_joined_successor, setup_joined, teardown)
+TEST_WITH(feeding_process_dies_the_process_of_a_joined_reader_takes_over, setup_joined, teardown)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -853,7 +853,7 @@ TEST_WITH(test_joined_successor, setup_joined, teardown)
 }
 
 
-TEST_WITH(test_promote, setup, teardown)
+TEST_WITH(promoted_mirror_is_adopted_and_accepts_events_of_its_new_owner, setup, teardown)
 {
     uint64_t            seq;
     mcp_str_t           message = mcp_str("a");
@@ -913,7 +913,7 @@ published(const char *text)
 
 
 /* A promoted listener receives messages to its topics. */
-TEST_WITH(test_listener, setup, teardown)
+TEST_WITH(promoted_mirror_of_a_listener_receives_messages_to_its_topic, setup, teardown)
 {
     mcp_store_raw_t          raw = { 0 };
     mcp_stream_ref_t         ref;

@@ -80,7 +80,7 @@ teardown(void **state)
 }
 
 
-TEST(test_id)
+TEST(node_id_is_the_same_in_all_processes_and_replaced_only_once)
 {
     uint64_t  id;
 
@@ -102,7 +102,7 @@ TEST(test_id)
 
 
 /* One process is the leader until it resigns or is declared dead. */
-TEST(test_leads)
+TEST(one_process_leads_until_it_resigns_or_is_declared_dead)
 {
     assert_int_equal(mcp_store_node_lead(&store[1], 0, 0), 1);
     assert_int_equal(mcp_store_node_lead(&store[0], 0, 0), 0);
@@ -137,7 +137,7 @@ TEST(test_leads)
 
 /* A leader that has reported no activity for longer than the limit is
  * replaced. */
-TEST(test_silence)
+TEST(leader_is_silent_longer_than_the_limit_another_takes_over)
 {
     assert_int_equal(mcp_store_node_lead(&store[0], 1000, 50), 1);
     assert_int_equal(mcp_store_node_lead(&store[1], 1050, 50), 0);
@@ -162,7 +162,7 @@ TEST(test_silence)
 }
 
 
-TEST(test_links)
+TEST(node_info_combines_the_links_and_lags_of_live_processes)
 {
     mcp_node_lag_t   lag[] = { { 3, 30, 90 }, { UINT64_MAX, 20, 80 } };
     mcp_node_info_t  info;
@@ -210,7 +210,7 @@ TEST(test_links)
 }
 
 
-TEST(test_notes)
+TEST(node_info_shows_the_last_error_and_the_members_within_bounds)
 {
     char               text[400];
     mcp_node_view_t    view;

@@ -6,7 +6,7 @@
 #include "store_fixture.h"
 
 
-TEST(test_processes)
+TEST(process_dies_its_calls_can_be_adopted_its_gauges_are_removed)
 {
     unsigned           i;
     mcp_buf_t          request;
@@ -111,7 +111,7 @@ TEST(test_processes)
 
 /* A process dies after it has released the lock and before it has sent its
  * wake-ups: the wake-ups are sent when the process is declared dead. */
-TEST(test_lost_wake)
+TEST(process_dies_before_it_wakes_another_the_other_is_woken_later)
 {
     mcp_stream_ref_t   ref;
 
@@ -127,7 +127,7 @@ TEST(test_lost_wake)
 }
 
 
-TEST(test_wakes)
+TEST(many_messages_to_its_streams_arrive_a_process_is_woken_once)
 {
     unsigned           i;
     mcp_stream_ref_t   ref[10];
@@ -184,7 +184,7 @@ note(void *noter, uint64_t handle)
 
 /* A process appends to a stream whose consumer it has itself: the hook note()
  * gets the consumer, and there is no wake-up. */
-TEST(test_notes)
+TEST(process_has_the_consumer_itself_the_hook_replaces_the_wake_up)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;

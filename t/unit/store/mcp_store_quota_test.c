@@ -33,7 +33,7 @@ crowd(unsigned id, mcp_stream_kind_e kind)
 
 /* Ten tenants create as many streams as they can: the next tenant may still
  * create one. */
-TEST(test_share)
+TEST(ten_tenants_create_all_they_can_the_next_can_create_a_stream)
 {
     unsigned           i, n, most, kind;
     mcp_store_stats_t  stats;
@@ -68,7 +68,7 @@ TEST(test_share)
 
 /* A tenant has used its share of bytes: its appends are rejected, and the
  * owner is woken when the tenant has room again. */
-TEST(test_bytes)
+TEST(tenant_has_used_its_share_of_bytes_its_appends_are_rejected)
 {
     int                rc;
     unsigned           i, n;
@@ -139,7 +139,7 @@ TEST(test_bytes)
 
 
 /* Quotas that are numbers. */
-TEST(test_numbers)
+TEST(quotas_set_to_numbers_limit_bytes_streams_and_listeners)
 {
     mcp_stream_ref_t   ref, other;
     mcp_stream_spec_t  spec;
@@ -183,7 +183,7 @@ TEST(test_numbers)
 
 /* Ten tenants store as many values as they can: the eleventh may still store
  * one. */
-TEST(test_values)
+TEST(ten_tenants_store_all_the_values_they_can_the_next_can_store_one)
 {
     int            rc;
     unsigned       i, n, most;
@@ -285,7 +285,7 @@ leave(const mcp_tenant_t *p, unsigned how, mcp_stream_ref_t *ref)
 /* Up to 4096 tenants create as many streams as they can: calls of a new tenant
  * are still admitted, and its first stream is created in place of an evicted
  * one. */
-TEST(test_newcomers)
+TEST(many_tenants_fill_the_zone_a_new_tenant_still_gets_a_stream)
 {
     unsigned           n, i, how, family;
     mcp_tenant_t       p;
@@ -358,7 +358,7 @@ networks(unsigned family, unsigned from, unsigned n)
 
 /* In an empty region, a /64 gets half of the calls, its /56 gets two thirds,
  * and its /48 gets four fifths. */
-TEST(test_networks)
+TEST(ipv6_networks_of_64_56_and_48_bits_have_growing_shares_of_calls)
 {
     unsigned  all, one, some, most;
 
@@ -384,7 +384,7 @@ TEST(test_networks)
  * lingering streams of the largest tenant. The streams of a tenant that uses
  * less room are never evicted.
  */
-TEST(test_order)
+TEST(idle_listeners_are_evicted_before_lingering_streams)
 {
     unsigned          i;
     mcp_stream_ref_t  all, idle[3], own, small, large[2], held, made_now;
@@ -454,7 +454,7 @@ TEST(test_order)
 
 /* A listener is not idle if it has unsent events, has a consumer, or was
  * created less than 10 seconds ago. */
-TEST(test_idle)
+TEST(listener_that_is_new_or_read_or_has_unsent_events_is_not_evicted)
 {
     size_t            n;
     uint64_t          position;
@@ -519,7 +519,7 @@ attended(unsigned id, unsigned principal, mcp_stream_ref_t *ref)
 /* If there are neither idle listeners nor lingering streams, calls without a
  * consumer are evicted, first those that are over and have no principal. Tasks
  * of a principal and streams with a consumer stay. */
-TEST(test_unread)
+TEST(calls_without_a_consumer_are_evicted_finished_ones_first)
 {
     unsigned          i;
     mcp_stream_ref_t  all, read, mine, over, task, left_one, kept, idle;
@@ -583,7 +583,7 @@ TEST(test_unread)
 /* A call without a consumer is evicted if the tenant that needs room uses less
  * than the tenant of the call. Calls without a tenant are evicted if a stream
  * without a tenant needs room. */
-TEST(test_unread_whose)
+TEST(call_without_a_consumer_is_evicted_for_a_tenant_that_uses_less)
 {
     mcp_stream_ref_t  all, first, second, small, made_now;
 

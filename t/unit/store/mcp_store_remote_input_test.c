@@ -60,7 +60,7 @@ take(void)
 
 /* The number of a client input may be announced before or after the input
  * arrives; numbers lower than the highest one have no effect. */
-TEST(test_posts)
+TEST(announced_client_input_counts_as_open_until_it_arrives)
 {
     begin(1);
     assert_int_equal(posted(), 0);
@@ -81,7 +81,7 @@ TEST(test_posts)
 
 
 /* Client input counts as processed when its owner finds the inbox empty. */
-TEST(test_taken)
+TEST(client_input_counts_as_processed_when_the_inbox_is_empty)
 {
     mcp_store_wake_t  wake;
 

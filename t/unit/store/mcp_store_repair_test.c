@@ -11,7 +11,7 @@
 
 /* The holder of the lock has died, but the lock does not report that: the
  * store detects it by head->holder, which is still set. */
-TEST(test_holder)
+TEST(dead_holder_is_not_reported_by_the_lock_the_store_still_repairs)
 {
     mcp_stream_ref_t   ref;
     mcp_stream_info_t  info;
@@ -28,7 +28,7 @@ TEST(test_holder)
 /* An iteration over a session's streams that do not linger finds each of these
  * streams, although a repair has moved the last found one to the list of
  * lingering streams. */
-TEST(test_walk)
+TEST(repair_during_an_iteration_over_streams_none_is_skipped)
 {
     int                taken, n;
     unsigned           i;
@@ -71,7 +71,7 @@ TEST(test_walk)
 
 /* The log has damage that no crash causes, but a stray write might: the repair
  * removes the damage and terminates. */
-TEST(test_broken)
+TEST(event_log_is_damaged_the_repair_ends_with_an_intact_store)
 {
     unsigned            i;
     mcp_stream_ref_t    ref[8];

@@ -72,7 +72,7 @@ to_copy(unsigned slot, uint32_t index)
 
 /* With "sync", readers see only the acknowledged events; the owner sees all
  * events. */
-TEST(test_gate)
+TEST(sync_is_on_readers_see_only_acknowledged_events)
 {
     int                     taken;
     mcp_buf_t               got, want;
@@ -127,7 +127,7 @@ TEST(test_gate)
 
 
 /* Without "sync", readers see events that are not acknowledged yet. */
-TEST(test_off)
+TEST(sync_is_off_readers_see_events_before_they_are_acknowledged)
 {
     mcp_stream_ref_t         ref;
     mcp_store_replication_state_t  repl_state;
@@ -144,7 +144,7 @@ TEST(test_off)
 
 /* With "sync", a stream counts as not replicated until its creation is
  * acknowledged. */
-TEST(test_safe)
+TEST(sync_is_on_a_stream_is_replicated_when_its_start_is_acknowledged)
 {
     mcp_store_checkpoint_t   at = { 0 };
     mcp_stream_ref_t         ref;
@@ -173,7 +173,7 @@ TEST(test_safe)
 
 /* The replicator gets one wake-up for any number of changes, and one more when
  * the stream is freed. */
-TEST(test_wakes)
+TEST(many_changes_of_a_stream_wake_its_replicator_once)
 {
     mcp_cursor_t      cursor;
     mcp_stream_ref_t  ref;
@@ -206,7 +206,7 @@ TEST(test_wakes)
 
 /* After Redis has acknowledged the end of a stream whose events were all sent,
  * the stream is lingering and may be evicted, but not before. */
-TEST(test_kept)
+TEST(stream_lingers_only_after_redis_has_acknowledged_its_end)
 {
     uint64_t                position;
     mcp_cursor_t            cursor;
@@ -239,7 +239,7 @@ TEST(test_kept)
 
 
 /* A task keeps its last event and all unacknowledged events. */
-TEST(test_task)
+TEST(task_keeps_its_last_event_and_all_unacknowledged_events)
 {
     mcp_buf_t                buf;
     mcp_store_lookup_t       lookup;
@@ -277,7 +277,7 @@ TEST(test_task)
 
 /* The process that adopts a stream becomes its replicator. A finished stream
  * that is not acknowledged yet is adopted for its replication only. */
-TEST(test_death)
+TEST(replicator_dies_the_process_that_adopts_the_stream_replaces_it)
 {
     mcp_store_checkpoint_t  at = { 0 };
     mcp_stream_ref_t        ref;
@@ -321,7 +321,7 @@ TEST(test_death)
 
 /* The replication of a stream is ended: readers see all events, and later
  * events are not replicated. */
-TEST(test_unshare)
+TEST(replication_ends_readers_see_all_events)
 {
     mcp_stream_ref_t         ref;
     mcp_store_checkpoint_t   at = { 0 };
@@ -361,7 +361,7 @@ publish(const char *text)
 /* A listener has no owner: the first process that starts its replication is
  * its replicator, until that process dies and another one adopts the
  * replication. */
-TEST(test_listener)
+TEST(listener_has_no_owner_the_first_process_to_start_replicates_it)
 {
     mcp_store_checkpoint_t   at = { 0 };
     mcp_stream_ref_t         ref;
@@ -415,7 +415,7 @@ TEST(test_listener)
 
 /* mcp_store_replicator_read() reads complete events within the caller's
  * limits. */
-TEST(test_copy)
+TEST(replicator_reads_complete_events_within_its_limits)
 {
     char                    buf[5];
     mcp_store_raw_t         raw[2];
@@ -463,7 +463,7 @@ TEST(test_copy)
 
 
 /* mcp_store_replication_spec() returns the spec of the stream. */
-TEST(test_spec)
+TEST(replicator_gets_the_spec_of_its_stream)
 {
     mcp_buf_t          request;
     mcp_stream_ref_t   ref;

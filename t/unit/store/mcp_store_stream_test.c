@@ -6,7 +6,7 @@
 #include "store_fixture.h"
 
 
-TEST(test_states)
+TEST(stream_is_over_appends_and_messages_are_rejected)
 {
     char               buf[500];
     size_t             len;
@@ -47,7 +47,7 @@ TEST(test_states)
 
 /* The owner's process is not woken when it frees a stream, but it is when it
  * revokes the stream. */
-TEST(test_revoke)
+TEST(owner_is_woken_when_it_revokes_a_stream_not_when_it_frees_it)
 {
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
@@ -68,7 +68,7 @@ TEST(test_revoke)
 
 
 /* Alias and generation. */
-TEST(test_notes)
+TEST(only_the_consumer_sets_the_alias_one_process_sets_a_generation)
 {
     int                taken;
     mcp_cursor_t       cursor;
@@ -121,7 +121,7 @@ TEST(test_notes)
 
 /* mcp_store_touch() restarts the time that a stream may be without a consumer;
  * it has no effect while the stream has one. */
-TEST(test_touch)
+TEST(touch_restarts_the_time_a_stream_may_be_without_a_consumer)
 {
     int                taken;
     mcp_cursor_t       cursor;
@@ -168,7 +168,7 @@ TEST(test_touch)
 /* A stream that is over and whose events were sent is freed after "linger".
  * With MCP_PROMISE_TIME it is kept for max_wait, or until the client has
  * confirmed its last event. */
-TEST(test_promised)
+TEST(finished_stream_with_a_promised_time_is_kept_for_max_wait)
 {
     int                promised;
     char               buf[4096];
@@ -229,7 +229,7 @@ TEST(test_promised)
 
 /* mcp_store_expire() frees a stream only if it has had no consumer and was not
  * touched since the given time. */
-TEST(test_expire)
+TEST(stream_read_or_touched_since_the_given_time_does_not_expire)
 {
     uint64_t           since;
     mcp_cursor_t       cursor;
@@ -277,7 +277,7 @@ TEST(test_expire)
 }
 
 
-TEST(test_session_walk)
+TEST(iteration_finds_each_stream_of_the_session_the_latest_first)
 {
     unsigned           i, n;
     uint64_t           position;
@@ -354,7 +354,7 @@ expect_walk(const mcp_stream_ref_t *ref, int sent, const char *numbers)
 /* A session's lingering streams are in a list of their own; the stream that
  * was the last to begin lingering is the first in the list, even after a
  * repair. */
-TEST(test_session_sent)
+TEST(lingering_streams_of_a_session_are_listed_apart_latest_first)
 {
     unsigned           i;
     uint64_t           seq;
@@ -454,7 +454,7 @@ TEST(session_at_its_limit_gets_no_further_stream)
 }
 
 
-TEST(test_create_and_find)
+TEST(stream_is_found_by_its_id_and_adopted_with_its_whole_request)
 {
     char               name[300];
     mcp_buf_t          request;

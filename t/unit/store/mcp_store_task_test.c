@@ -21,7 +21,7 @@ task(unsigned n, mcp_stream_ref_t *ref, uint64_t expires)
 
 
 /* A task keeps its last event, of any length, and no earlier event. */
-TEST(test_last)
+TEST(task_keeps_its_last_event_and_no_earlier_one)
 {
     size_t              i;
     mcp_buf_t           buf;
@@ -76,7 +76,7 @@ TEST(test_last)
 
 /* mcp_store_lookup() returns the state that Redis has acknowledged, or with
  * "ahead" the owner's state. */
-TEST(test_ahead)
+TEST(lookup_shows_the_acknowledged_state_or_on_demand_the_latest_one)
 {
     mcp_buf_t           buf;
     mcp_store_lookup_t  lookup;
@@ -107,7 +107,7 @@ TEST(test_ahead)
 
 
 /* A task is kept until it expires: it does not linger, and is not evicted. */
-TEST(test_time)
+TEST(task_is_kept_until_it_expires_and_not_evicted)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref, hog, listener;
@@ -151,7 +151,7 @@ TEST(test_time)
 
 /* Each question of an event can be answered once. The answer to the last open
  * question sets the state to PROCESSING. */
-TEST(test_answers)
+TEST(each_question_of_a_task_can_be_answered_once)
 {
     uint64_t            tag;
     mcp_buf_t           buf;

@@ -37,7 +37,7 @@ kept(unsigned id, unsigned n)
 
 /* A pushed value always has room: at the quota, the tenant's oldest pushed
  * value is removed. */
-TEST(test_push)
+TEST(tenant_at_its_quota_pushes_a_value_its_oldest_one_is_removed)
 {
     unsigned       n;
     unsigned char  key[MCP_DIGEST_LEN] = { 3 };
@@ -96,7 +96,7 @@ TEST(test_push)
 
 /* The region is full of values: a pushed value replaces an older pushed
  * one. */
-TEST(test_push_full)
+TEST(zone_is_full_a_pushed_value_replaces_an_older_pushed_one)
 {
     unsigned  n;
 
@@ -127,7 +127,7 @@ TEST(test_push_full)
 
 /* Each tenant's first pushed value is stored, in place of a value of the
  * tenants with the most values. */
-TEST(test_push_crowd)
+TEST(many_tenants_push_values_each_keeps_its_newest_one)
 {
     unsigned  i, n;
 

@@ -10,7 +10,7 @@
 #include "store_fixture.h"
 
 
-TEST(test_format)
+TEST(region_of_any_valid_size_is_formatted_within_its_bounds)
 {
     size_t         size;
     unsigned char *p;
@@ -84,7 +84,7 @@ sweep(uint64_t now)
 }
 
 
-TEST(test_sweep)
+TEST(sweep_frees_each_stream_when_it_is_due_not_earlier)
 {
     unsigned           i;
     mcp_cursor_t       cursor;
@@ -150,7 +150,7 @@ TEST(test_sweep)
 }
 
 
-TEST(test_counters)
+TEST(each_counter_is_the_sum_of_all_processes)
 {
     unsigned           i;
     mcp_store_stats_t  stats;

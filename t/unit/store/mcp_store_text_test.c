@@ -125,7 +125,7 @@ texts(void)
 
 /* Texts of all lengths are stored, replaced by each other when they have
  * expired, and read by another process. */
-TEST(test_lengths)
+TEST(texts_of_all_lengths_up_to_the_maximum_are_stored_and_read)
 {
     char                 text[MCP_STORE_TEXT_MAX];
     size_t               i, k, len;
@@ -170,7 +170,7 @@ TEST(test_lengths)
 
 
 /* A text is deleted only if it is equal. */
-TEST(test_delete)
+TEST(text_is_deleted_only_if_it_equals_the_given_one)
 {
     char      text[MCP_STORE_TEXT_MAX];
     size_t    len;
@@ -213,7 +213,7 @@ TEST(test_delete)
 
 /* A sweep frees the chunks of expired texts. A replacement sets another time
  * of expiry. */
-TEST(test_expiry)
+TEST(expired_text_is_not_found_and_a_sweep_frees_it)
 {
     char      text[MCP_STORE_TEXT_MAX];
     size_t    len;
@@ -362,7 +362,7 @@ TEST(text_without_expiry_read_never_expires)
 /* At the quota, a new text replaces the one that was not used for the longest
  * time. Reading a text and replacing it are uses. Adding a text that exists is
  * not. */
-TEST(test_least_recently_used)
+TEST(tenant_at_its_quota_a_text_replaces_the_least_recently_used_one)
 {
     unsigned  n;
 
@@ -410,7 +410,7 @@ TEST(test_least_recently_used)
 
 /* Texts and other values have separate quotas, and do not replace each
  * other. */
-TEST(test_other_values)
+TEST(texts_and_other_values_have_separate_quotas)
 {
     unsigned           n;
     uint32_t           value;
@@ -447,7 +447,7 @@ TEST(test_other_values)
 
 /* Texts without a tenant may fill their part of the region. Then a new one
  * replaces the one that was not used for the longest time. */
-TEST(test_no_tenant)
+TEST(texts_without_a_tenant_fill_only_their_part_of_the_zone)
 {
     unsigned  n, max;
 
@@ -483,7 +483,7 @@ TEST(test_no_tenant)
 
 /* A quota that is a share: a tenant gets about half of the texts, the next one
  * about a quarter, and all get a first one. */
-TEST(test_share)
+TEST(tenants_share_the_room_for_texts_and_each_can_store_one)
 {
     unsigned  i, n, max;
     uint32_t  before;
@@ -507,7 +507,7 @@ TEST(test_share)
 
 
 /* The quota of an IPv6 /56 limits the texts of its /64 networks together. */
-TEST(test_networks)
+TEST(ipv6_networks_with_equal_first_56_bits_share_a_quota_of_texts)
 {
     unsigned      i, n;
     mcp_tenant_t  p = { { 0x20, 1, 0xd, 0xb8 }, MCP_QUOTA_OFF, MCP_QUOTA_OFF,
@@ -538,7 +538,7 @@ TEST(test_networks)
 
 /* Streams fill the region, so that a new text finds no chunk: it replaces
  * another text. The replacement of an expired text needs no room. */
-TEST(test_full)
+TEST(zone_is_full_of_streams_a_new_text_replaces_another_text)
 {
     unsigned           i, n;
     uint32_t           value;
@@ -594,7 +594,7 @@ TEST(test_full)
 
 
 /* A text evicts a stream that lingers. */
-TEST(test_evict)
+TEST(zone_is_full_a_new_text_evicts_a_lingering_stream)
 {
     mcp_stream_ref_t   ref, old;
     mcp_stream_spec_t  spec;
@@ -611,7 +611,7 @@ TEST(test_evict)
 
 
 /* The repair keeps texts, and frees values whose text cannot be valid. */
-TEST(test_repair)
+TEST(repair_keeps_texts_and_frees_values_without_a_valid_text)
 {
     unsigned           n;
     mcp_stream_ref_t   ref;

@@ -6,7 +6,7 @@
 #include "store_fixture.h"
 
 
-TEST(test_publish)
+TEST(message_to_a_topic_reaches_each_subscribed_listener_once)
 {
     int                rc;
     size_t             n;
@@ -114,7 +114,7 @@ TEST(test_publish)
 
 
 /* Subscriptions count towards the tenant's quota of bytes. */
-TEST(test_quota)
+TEST(subscriptions_count_towards_the_byte_quota_of_the_tenant)
 {
     int                rc;
     uint32_t           i, n;
@@ -162,7 +162,7 @@ TEST(test_quota)
 }
 
 
-TEST(test_slow_listener)
+TEST(slow_listener_loses_its_oldest_events_and_resumes_after_them)
 {
     int                taken;
     char               buf[600];
@@ -224,7 +224,7 @@ TEST(test_slow_listener)
 
 /* A publication reaches only the listeners that are not replicated, only the
  * replicated listeners, or all listeners. */
-TEST(test_shared)
+TEST(message_reaches_replicated_listeners_or_others_as_selected)
 {
     size_t             n;
     uint64_t           position;

@@ -175,7 +175,7 @@ TEST(auto_keeps_the_form_that_was_found_out)
 }
 
 
-TEST(long_names_differ)
+TEST(long_names_of_two_servers_are_shortened_and_still_differ)
 {
     char  a[201], b[201];
 

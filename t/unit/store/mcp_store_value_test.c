@@ -6,7 +6,7 @@
 #include "store_fixture.h"
 
 
-TEST(test_values)
+TEST(value_is_found_by_its_purpose_and_key_until_it_expires)
 {
     unsigned           i;
     uint32_t           value;
@@ -74,7 +74,7 @@ TEST(test_values)
 
 /* Two processes swap the same value: the second one gets the value that the
  * first one has stored. */
-TEST(test_swap)
+TEST(value_is_swapped_the_previous_value_is_returned)
 {
     unsigned           i;
     uint32_t           old;

@@ -21,7 +21,7 @@ waiting(void)
 
 /* A response gets more headers than MCP_RESPONSE_HEADERS: the surplus headers
  * are left out. */
-TEST(test_headers)
+TEST(response_has_too_many_headers_the_surplus_is_left_out)
 {
     size_t           i;
     mcp_exchange_t  *x;
@@ -39,7 +39,7 @@ TEST(test_headers)
 
 /* The response to a request that was rejected only for the time being has a
  * Retry-After header. */
-TEST(test_retry_after)
+TEST(only_rejections_for_the_time_being_have_a_retry_after_header)
 {
     static const struct {
         mcp_fault_e    fault;
@@ -81,7 +81,7 @@ TEST(test_retry_after)
 }
 
 
-TEST(test_no_memory)
+TEST(memory_runs_out_for_an_error_response_a_status_can_still_be_sent)
 {
     mcp_exchange_t  *x;
 
@@ -114,7 +114,7 @@ get(const char *origin, const char *of, const char *who, int status)
 }
 
 
-TEST(test_log_reasons)
+TEST(log_has_the_reason_for_each_rejected_request)
 {
     get("http://evil.example", session, NULL, 403);
     has(d.te.info, "refused with 403: Forbidden: Origin not allowed: "
@@ -146,7 +146,7 @@ TEST(test_log_reasons)
 
 /* A logger that does not log level "notice": no message about a rejected
  * request. */
-TEST(test_log_quiet)
+TEST(log_level_is_notice_a_rejected_request_and_a_call_are_not_logged)
 {
     unsigned  logged;
 
@@ -162,7 +162,7 @@ TEST(test_log_quiet)
 
 /* A full zone is logged at the first rejected request, and then once a minute,
  * by any process. */
-TEST(test_log_full)
+TEST(full_zone_is_logged_at_once_and_then_at_most_once_a_minute)
 {
     int               i;
     unsigned char     key[MCP_DIGEST_LEN] = { 0 };

@@ -100,7 +100,7 @@ running(void)
 }
 
 
-TEST(test_kinds)
+TEST(each_kind_of_call_is_counted_in_the_row_of_its_catalog_entry)
 {
     size_t  i;
 
@@ -144,7 +144,7 @@ TEST(test_kinds)
 
 /* An endpoint without a catalog and without a catalog key: its requests have a
  * row by its identity, and its listed tools have rows in all processes. */
-TEST(test_listed)
+TEST(endpoint_has_no_catalog_tools_that_are_listed_have_rows)
 {
     uint32_t             row;
     mcp_worker_t        *w0, *w1;
@@ -192,7 +192,7 @@ TEST(test_listed)
 
 /* A call of an unknown tool: the failure is stored, but not counted in a
  * row. */
-TEST(test_refused)
+TEST(call_of_an_unknown_tool_is_stored_as_a_failure_but_not_counted)
 {
     mcp_call_stats_failure_t  failure;
 
@@ -212,7 +212,7 @@ TEST(test_refused)
 
 /* A call whose backend responds with an HTTP error, and a call that its client
  * cancels. */
-TEST(test_reasons)
+TEST(failed_and_cancelled_calls_are_counted_with_their_reason)
 {
     mcp_backend_request_t  *breq;
     mcp_call_stats_t        t;

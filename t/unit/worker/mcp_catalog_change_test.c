@@ -65,7 +65,7 @@ told(int tools, int prompts, int resources)
 }
 
 
-TEST(test_lists)
+TEST(listener_is_notified_only_of_lists_that_clients_see_changed)
 {
     uint64_t       values;
     unsigned char  place;
@@ -132,7 +132,7 @@ leaves(unsigned process, int leaving)
 
 /* A process that stops exits as soon as a process of the next configuration
  * has sent all notifications, and after five seconds at the latest. */
-TEST(test_stay)
+TEST(stopping_worker_waits_for_the_next_configuration_or_five_seconds)
 {
     begin(0, 1);
     begin(1, 1);

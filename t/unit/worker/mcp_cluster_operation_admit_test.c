@@ -113,7 +113,7 @@ answer(int rc)
 
 /* The cluster reports that a session has many calls: its next calls wait for a
  * QUOTA operation, and get 429 if that fails. */
-TEST(test_quota)
+TEST(session_has_many_calls_a_new_call_waits_for_the_cluster_quota)
 {
     mcp_broadcast_t  broadcast;
 
@@ -169,7 +169,7 @@ TEST(test_quota)
 
 /* A batch needs one "quota" operation; its messages that need no backend wait
  * for the result as well. */
-TEST(test_batch)
+TEST(batch_with_several_calls_waits_for_one_quota_operation)
 {
     char             old[MCP_SESSION_TEXT_MAX];
     mcp_broadcast_t  broadcast;
@@ -220,7 +220,7 @@ became(unsigned n, mcp_operation_token_e what)
 
 /* A resume token of a backend is used by one node, which reports the end or
  * the stream of its call. */
-TEST(test_token)
+TEST(node_that_uses_a_token_reports_the_end_or_stream_of_its_call)
 {
     begin(NEW);
     page();
@@ -265,7 +265,7 @@ TEST(test_token)
 
 /* A token is in use at another node: the request repeats its "token" operation
  * every 500 ms. */
-TEST(test_token_away)
+TEST(token_is_in_use_at_another_node_the_request_repeats_its_operation)
 {
     unsigned  n;
 

@@ -105,7 +105,7 @@ begin(void)
 }
 
 
-TEST(test_follow)
+TEST(task_of_another_node_changes_the_listener_gets_the_new_status)
 {
     begin();
     answer(MCP_OK);
@@ -152,7 +152,7 @@ TEST(test_follow)
 
 /* The client disconnects before the result of the lookup: the result is
  * ignored. For another client, the first lookup fails: 503. */
-TEST(test_left)
+TEST(lookup_without_a_client_is_ignored_and_a_failed_lookup_gets_503)
 {
     begin();
     answer(MCP_OK);

@@ -103,7 +103,7 @@ TEST(call_and_response_wait_for_redis)
 
 /* No result from the cluster within MCP_OPERATION_TIME: the response is sent
  * as a stream. */
-TEST(test_late)
+TEST(redis_does_not_acknowledge_in_time_the_response_is_a_stream)
 {
     asks("1");
     answer(MCP_OK);
@@ -114,7 +114,7 @@ TEST(test_late)
 }
 
 
-TEST(test_refused)
+TEST(cluster_is_unreachable_full_or_late_the_call_gets_503)
 {
     asks("1");
     answer(MCP_ERR_UNREACHABLE);
@@ -133,7 +133,7 @@ TEST(test_refused)
 
 /* An equal call at another node was the first one, but its stream no longer
  * exists: the stream of this call is created again. */
-TEST(test_again)
+TEST(equal_call_at_another_node_is_gone_the_stream_is_created_again)
 {
     unsigned  n;
 
@@ -151,7 +151,7 @@ TEST(test_again)
 
 /* The client disconnects before the result of "await_replication": the call
  * does not begin. */
-TEST(test_left)
+TEST(client_disconnects_before_replication_the_call_does_not_begin)
 {
     asks("1");
     client_close(&d, &a);

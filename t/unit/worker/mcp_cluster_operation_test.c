@@ -134,7 +134,7 @@ lives(int status)
 }
 
 
-TEST(test_answered)
+TEST(session_ends_only_after_the_result_of_the_cluster_operation)
 {
     join(MCP_AGAIN);
     assert_false(is_busy());
@@ -160,7 +160,7 @@ TEST(test_answered)
 
 /* A process that exits does not wait for an operation whose client has
  * disconnected. */
-TEST(test_left)
+TEST(client_disconnects_the_worker_need_not_wait_for_its_operation)
 {
     join(MCP_AGAIN);
     end();
@@ -180,7 +180,7 @@ TEST(operation_ends_at_once_the_request_is_answered_at_once)
 }
 
 
-TEST(test_unreachable)
+TEST(cluster_is_unreachable_a_session_is_not_deleted_and_503_is_sent)
 {
     join(MCP_ERR_UNREACHABLE);
     end();
@@ -267,7 +267,7 @@ TEST(broadcast_without_an_operation_no_request_waits)
 
 /* A client resumes a stream that is not at this node: the status depends on
  * the result of "resume". */
-TEST(test_stream)
+TEST(stream_is_not_at_this_node_the_cluster_result_decides_the_status)
 {
     size_t  i;
 
@@ -301,7 +301,7 @@ listens(int rc)
 
 
 /* A session has one listener in the whole cluster. */
-TEST(test_listens)
+TEST(listener_is_created_only_if_no_node_of_the_cluster_has_it)
 {
     listens(MCP_ERR_UNREACHABLE);
     answered(&b, 503, NULL);
@@ -337,7 +337,7 @@ TEST(test_listens)
 
 /* A client answers a question of a call that is not at this node: the status
  * depends on the result of "send_input". */
-TEST(test_post)
+TEST(answer_for_another_node_gets_202_if_delivered_and_503_if_not)
 {
     size_t  i;
 
@@ -365,7 +365,7 @@ TEST(test_post)
 
 /* The cluster is unreachable: a new call is rejected. Otherwise the stream of
  * a new call is replicated. */
-TEST(test_call)
+TEST(new_call_is_rejected_if_the_cluster_is_unreachable_else_replicated)
 {
     join(MCP_OK);
     cluster.away = 1;
@@ -409,7 +409,7 @@ two_entry(mcp_exchange_t *x)
 
 /* The cluster lacks the event that the client has: the operation is repeated
  * for MCP_OPERATION_TIME, but not the one before it. */
-TEST(test_ahead)
+TEST(event_is_not_in_the_cluster_yet_the_operation_is_repeated)
 {
     unsigned        n;
     mcp_exchange_t  x;
@@ -452,7 +452,7 @@ TEST(test_ahead)
 }
 
 
-TEST(test_no_memory)
+TEST(memory_runs_out_deleting_a_session_fails_and_the_session_remains)
 {
     unsigned long  n;
 

@@ -7,7 +7,7 @@
 
 
 /* The first bytes of a new and of a resumed stream, by revision. */
-TEST(test_priming)
+TEST(first_bytes_of_a_stream_depend_on_the_revision)
 {
     static const struct {
         const char  *revision;
@@ -55,7 +55,7 @@ TEST(test_priming)
 
 /* Comments are written when there are no events for the keepalive time. They
  * do not change the cursor of the client. */
-TEST(test_keepalive)
+TEST(no_events_for_the_keepalive_time_a_comment_is_sent)
 {
     char                    id[64], before[64];
     mcp_backend_request_t  *breq;
@@ -95,7 +95,7 @@ TEST(test_keepalive)
 
 /* The buffers of pulls are smaller than an event: the event is written in
  * parts. */
-TEST(test_pieces)
+TEST(event_is_larger_than_the_pull_buffer_it_is_written_completely)
 {
     char                    said[8000], id[64];
     mcp_backend_request_t  *breq;
@@ -134,7 +134,7 @@ TEST(test_pieces)
 
 /* Several connections resume the same stream: only the newest one gets later
  * events. */
-TEST(test_take_over)
+TEST(stream_is_resumed_several_times_the_newest_connection_gets_events)
 {
     int                     i;
     char                    id[64], retry[32];
@@ -201,7 +201,7 @@ sent(const mcp_stream_ref_t *ref)
 
 /* A consumer reports sent events at its next pull; the core requests no
  * additional pull for the report. */
-TEST(test_sent)
+TEST(sent_events_are_reported_at_the_next_pull_or_at_the_end)
 {
     mcp_backend_request_t  *breq;
     mcp_stream_ref_t        ref;

@@ -11,7 +11,7 @@
 /* mcp_close_after closes the connection between two events, however fast they
  * follow each other, and the client resumes after the last one it has
  * received. */
-TEST(test_close_after)
+TEST(mcp_close_after_closes_between_two_events_and_none_is_lost)
 {
     int                     i, sent;
     char                    id[64], said[256], pattern[64];
@@ -113,7 +113,7 @@ TEST(close_after_disconnects_a_client_that_has_unread_events)
 
 /* mcp_close_after passes while an event is written in part: the rest of the
  * event is sent first. */
-TEST(test_close_in_the_middle)
+TEST(close_after_passes_inside_an_event_its_rest_is_sent_first)
 {
     char                    said[8000];
     mcp_backend_request_t  *breq;
@@ -173,7 +173,7 @@ TEST(close_after_spares_listeners_and_revisions_without_polling)
 
 /* A process that stops closes listeners. The stream of an active call stays
  * open until its client has resumed once. */
-TEST(test_stop)
+TEST(worker_stops_listeners_are_closed_and_a_call_stream_stays_open)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
@@ -212,7 +212,7 @@ TEST(test_stop)
 
 
 /* mcp_exchange_close() closes one connection; the others stay open. */
-TEST(test_close_one)
+TEST(exchange_is_closed_the_other_connections_stay_open)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
@@ -251,7 +251,7 @@ TEST(test_close_one)
 
 /* The connection of a client without an event id stays open until the client
  * has one. */
-TEST(test_close_without_id)
+TEST(client_has_no_event_id_its_connection_stays_open_until_it_has_one)
 {
     char                    own[MCP_SESSION_TEXT_MAX];
     mcp_backend_request_t  *breq;
@@ -285,7 +285,7 @@ TEST(test_close_without_id)
 
 /* The session is deleted while clients read its streams: the streams end, and
  * the call is aborted. */
-TEST(test_session_ends)
+TEST(session_is_deleted_its_streams_end_and_its_call_is_aborted)
 {
     client_t               *c;
     mcp_backend_request_t  *breq;
@@ -311,7 +311,7 @@ TEST(test_session_ends)
 }
 
 
-TEST(test_no_memory)
+TEST(memory_runs_out_during_a_get_the_call_can_still_be_resumed)
 {
     char                    id[64];
     unsigned long           k;

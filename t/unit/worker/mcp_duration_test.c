@@ -64,7 +64,7 @@ post(const char *text)
 
 
 /* Messages to which the server responds without a backend. */
-TEST(test_local)
+TEST(messages_without_a_backend_are_counted_by_method_and_error)
 {
     post(PING);
     post(PING);
@@ -97,7 +97,7 @@ TEST(test_local)
 
 
 /* Calls, each of which takes 40 ms. */
-TEST(test_calls)
+TEST(durations_of_calls_are_counted_by_their_kind_of_error)
 {
     size_t                  i;
     uint64_t                sum;
@@ -139,7 +139,7 @@ TEST(test_calls)
 
 
 /* A call that becomes a stream: counted once, when its response is known. */
-TEST(test_stream)
+TEST(call_with_a_stream_is_counted_once_when_its_response_is_known)
 {
     uint64_t                sum;
     mcp_backend_request_t  *breq;
@@ -163,7 +163,7 @@ TEST(test_stream)
 }
 
 
-TEST(test_cancelled)
+TEST(cancelled_call_is_counted_as_cancelled_and_not_as_a_success)
 {
     mcp_backend_request_t  *breq;
 
@@ -183,7 +183,7 @@ TEST(test_cancelled)
 
 
 /* A batch: each of its requests and notifications is counted. */
-TEST(test_batch)
+TEST(each_request_and_notification_of_a_batch_is_counted)
 {
     char  old[MCP_SESSION_TEXT_MAX];
 
@@ -203,7 +203,7 @@ TEST(test_batch)
 
 
 /* A GET opens a stream, but is no message. */
-TEST(test_get)
+TEST(get_opens_a_stream_but_is_not_counted_as_a_message)
 {
     uint32_t        i, n;
     uint64_t        before, after;

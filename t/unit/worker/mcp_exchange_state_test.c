@@ -25,7 +25,7 @@ told(const char *const *lines)
 }
 
 
-TEST(test_json)
+TEST(call_with_a_json_response_the_debug_log_has_its_states_in_order)
 {
     static const char *const  lines[] = {
         "waits for its body", "created from the message of exchange",
@@ -41,7 +41,7 @@ TEST(test_json)
 }
 
 
-TEST(test_stream)
+TEST(call_with_a_stream_the_debug_log_has_its_states_in_order)
 {
     static const char *const  lines[] = {
         "waits for its body", "waits for its call", "its backend is called",
@@ -65,7 +65,7 @@ TEST(test_stream)
 /* mcp_consumer_set_close(): after MCP_CONSUMER_CLOSE_NOW,
  * MCP_CONSUMER_CLOSE_SOON (close as soon as the client can resume) has no
  * effect. */
-TEST(test_close)
+TEST(connection_closes_now_a_later_request_to_close_soon_has_no_effect)
 {
     mcp_backend_request_t  *breq;
 
@@ -82,7 +82,7 @@ TEST(test_close)
 
 
 /* At log level "info" there are no debug messages. */
-TEST(test_silence)
+TEST(log_level_is_info_no_debug_message_is_logged)
 {
     d.te.debug[0] = '\0';
     d.te.env.log_level = MCP_LOG_INFO;

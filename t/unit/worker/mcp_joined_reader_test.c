@@ -23,7 +23,7 @@ asking(const char *key, const char *progress)
 
 /* Progress notifications get the progress token of the resuming request, in
  * its own spelling. All other bytes and messages are unchanged. */
-TEST(test_progress)
+TEST(request_that_resumes_gets_notifications_with_its_progress_token)
 {
     size_t                  i;
     char                    id[64], said[256];
@@ -69,7 +69,7 @@ TEST(test_progress)
 
 /* A resuming request without a progress token gets no progress notifications,
  * and these do not use up the room of the stream. */
-TEST(test_progress_left_out)
+TEST(request_without_a_progress_token_gets_no_progress_notifications)
 {
     int                     i;
     mcp_backend_request_t  *breq;
@@ -121,7 +121,7 @@ TEST(test_progress_left_out)
 
 /* A request resumes at a process that stops: it reads once, leaves progress
  * notifications out, and ends with a new resume token. */
-TEST(test_progress_winding_up)
+TEST(worker_stops_a_request_that_resumes_gets_an_interim_response)
 {
     mcp_backend_request_t  *breq;
 
@@ -144,7 +144,7 @@ TEST(test_progress_winding_up)
 
 /* A result whose JSON has the maximum depth: the resuming request gets it
  * unchanged. */
-TEST(test_deep)
+TEST(result_of_maximum_json_depth_reaches_the_client_unchanged)
 {
     int                     i;
     size_t                  n;
@@ -173,7 +173,7 @@ TEST(test_deep)
 
 
 /* In long messages, the progress token is replaced as in short ones. */
-TEST(test_large)
+TEST(messages_longer_than_the_pull_buffer_reach_the_resuming_request)
 {
     mcp_backend_request_t  *breq;
 

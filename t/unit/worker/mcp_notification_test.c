@@ -27,7 +27,7 @@ listen_first(void *ctx)
 }
 
 
-TEST(test_listener)
+TEST(listener_of_a_session_gets_list_changes_and_subscribed_resources)
 {
     char  id[64], second[MCP_SESSION_TEXT_MAX];
 
@@ -109,7 +109,7 @@ TEST(test_listener)
 
 /* A listener without a client is freed when mcp_max_wait is over, with its
  * subscriptions. */
-TEST(test_listener_abandoned)
+TEST(listener_without_a_client_for_mcp_max_wait_is_freed)
 {
     char  id[64];
 
@@ -144,7 +144,7 @@ TEST(test_listener_abandoned)
 
 /* The client subscribes to a resource in another spelling of its URI:
  * accepted. It subscribes to a URI that is not in the catalog: rejected. */
-TEST(test_subscription_spelling)
+TEST(subscription_in_another_spelling_of_the_uri_is_accepted)
 {
     client_resume(&d, 0, &a, session, NULL);
     client_post(&d, 1, &b, session, REQUEST("1", "resources/subscribe",
@@ -164,7 +164,7 @@ TEST(test_subscription_spelling)
 /* A subscription to a resource of the catalog needs no backend. Without a
  * catalog the backend decides: if it returns an error, there is no
  * subscription. */
-TEST(test_subscription_refused)
+TEST(backend_rejects_a_subscription_the_listener_gets_no_update)
 {
     d.endpoint.catalog = NULL;
     client_resume(&d, 0, &a, session, NULL);
@@ -182,7 +182,7 @@ TEST(test_subscription_refused)
 
 /* The zone has no room for a listener, or the tenant has too many listeners:
  * no subscription, and the client gets the reason. */
-TEST(test_subscription_not_kept)
+TEST(no_listener_can_be_created_a_subscription_fails_with_the_reason)
 {
     char              of[MCP_SESSION_TEXT_MAX], more[MCP_SESSION_TEXT_MAX];
     mcp_stream_ref_t  ref;
@@ -218,7 +218,7 @@ TEST(test_subscription_not_kept)
 }
 
 
-TEST(test_listener_at_once)
+TEST(two_workers_create_the_listener_of_a_session_only_one_exists)
 {
     mcp_stream_info_t  info;
 
@@ -240,7 +240,7 @@ TEST(test_listener_at_once)
 /* A listener has dropped events: a client with the id of an earlier event gets
  * 404. A client without an id gets a log message with the number of dropped
  * events, and then the remaining events. */
-TEST(test_listener_overrun)
+TEST(listener_has_dropped_events_the_client_gets_their_number)
 {
     int   i;
     char  id[64];
@@ -326,7 +326,7 @@ events(const mcp_stream_ref_t *ref)
 /* A change of an endpoint's list is sent to the listeners of this endpoint; a
  * published change is sent to the listeners of all endpoints. A subscription
  * is for one list; a session gets the changes of all lists. */
-TEST(test_lists)
+TEST(list_change_is_sent_to_one_endpoint_a_published_change_to_all)
 {
     mcp_stream_ref_t     tools, prompts, elsewhere;
     const unsigned char  here[MCP_DIGEST_LEN] = { 1 };

@@ -7,7 +7,7 @@
 
 /* The process of a call dies: client b, which reads the call at the other
  * process, gets the error. */
-TEST(test_owner_dies)
+TEST(worker_of_a_call_dies_the_client_gets_an_error)
 {
     int                     attached;
     char                    id[64];
@@ -56,7 +56,7 @@ TEST(test_owner_dies)
 
 /* The process of a batch dies: each request without a response gets an
  * error. */
-TEST(test_batch_dies)
+TEST(worker_of_a_batch_dies_requests_without_response_get_an_error)
 {
     int                     n;
     char                    old[MCP_SESSION_TEXT_MAX], id[64];
@@ -97,7 +97,7 @@ TEST(test_batch_dies)
 
 /* The process that adopts a call has no memory: the call is ended
  * nevertheless. */
-TEST(test_adopt_no_memory)
+TEST(memory_runs_out_after_a_worker_dies_its_call_ends_nevertheless)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;

@@ -8,7 +8,7 @@
 #include "resume/mcp_resume_list.h"
 
 
-TEST(test_methods)
+TEST(client_gets_only_the_resumption_methods_that_it_declared)
 {
     mcp_exchange_t  x;
 
@@ -31,7 +31,7 @@ TEST(test_methods)
 
 /* Each resumption method has a separate state in an exchange; the state is
  * NULL before the method has created it. */
-TEST(test_states)
+TEST(each_resumption_method_has_a_separate_state_in_an_exchange)
 {
     char           *link, *token;
     size_t          i;
@@ -63,7 +63,7 @@ TEST(test_states)
 
 
 /* A request that uses no resumption method is passed to none. */
-TEST(test_none)
+TEST(request_uses_no_resumption_method_no_method_has_a_state)
 {
     mcp_exchange_t  *x;
 
@@ -113,7 +113,7 @@ static const mcp_resume_method_t  counts_call = {
 
 /* A call is passed to the resumption methods only if the capabilities of its
  * client, its message or its endpoint require that. */
-TEST(test_quick_call)
+TEST(call_is_passed_only_to_the_resumption_methods_that_it_needs)
 {
     mcp_rpc_t       msg;
     mcp_head_t      head;

@@ -19,7 +19,7 @@ wake_other(void *object)
 }
 
 
-TEST(test_handles)
+TEST(handles_are_unique_and_a_dropped_handle_stays_invalid)
 {
     enum {
         N = 1000
@@ -103,7 +103,7 @@ count_ready(void *ctx)
 
 /* Actions leave the queue in their order, each once; the glue is notified when
  * the queue is no longer empty. */
-TEST(test_queue)
+TEST(actions_leave_the_queue_in_order_and_each_only_once)
 {
     size_t               i;
     mcp_worker_t   *worker;
@@ -146,7 +146,7 @@ TEST(test_queue)
 }
 
 
-TEST(test_deadline)
+TEST(deadline_of_a_worker_is_its_next_timer_or_the_next_sweep)
 {
     int       busy;
     uint64_t  first;
@@ -173,7 +173,7 @@ TEST(test_deadline)
 
 
 /* An expired stream with unread events is logged. */
-TEST(test_report)
+TEST(stream_expires_with_unread_events_it_is_logged)
 {
     client_post(&d, 0, &a, session, CALL);
     client_close(&d, &a);
@@ -189,7 +189,7 @@ TEST(test_report)
 
 
 /* The consumer's process dies: the call continues in its own process. */
-TEST(test_reader_dies)
+TEST(worker_of_a_reader_dies_the_call_continues_in_its_own_worker)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
@@ -213,7 +213,7 @@ TEST(test_reader_dies)
 }
 
 
-TEST(test_wind_up)
+TEST(stopping_worker_is_busy_until_its_call_is_over)
 {
     int                     busy;
     char                    id[64];
@@ -272,7 +272,7 @@ wake_again(void *ctx)
 
 /* Wake-ups follow each other without end: each mcp_worker_wake() returns, and
  * no wake-up is lost. */
-TEST(test_woken_for_ever)
+TEST(wake_ups_follow_without_end_each_run_returns_and_loses_none)
 {
     unsigned           i;
     process_t         *p;
@@ -306,7 +306,7 @@ TEST(test_woken_for_ever)
 
 /* mcp_worker_wake() processes 64 wake-ups, and then wakes its own process for
  * the remaining ones. */
-TEST(test_woken_in_turns)
+TEST(wake_ups_for_150_streams_are_processed_in_three_turns)
 {
     int                taken;
     unsigned           i, turns;
@@ -388,7 +388,7 @@ TEST(noted_handles_are_woken_once_when_the_queue_is_empty)
 }
 
 
-TEST(test_log)
+TEST(messages_below_the_log_level_are_dropped_and_long_ones_are_cut)
 {
     char  long_text[1000];
 
