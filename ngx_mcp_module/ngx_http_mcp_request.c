@@ -367,7 +367,8 @@ ngx_http_mcp_request_client_headers(ngx_http_request_t *r,
 }
 
 
-/* Returns 1 if a header of the backend request has this name, in any case. */
+/* Returns 1 if a header of the backend request has this name; the case of
+ * letters does not matter. */
 static ngx_uint_t
 ngx_http_mcp_request_replaces(mcp_backend_request_t *breq, ngx_str_t *name)
 {

@@ -584,10 +584,10 @@ mcp_backend_request_describe(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* Processes a message of an MCP server for its session, its stream, its
- * statistics and its lists. Returns 1 if the message is processed. Otherwise
- * returns 0: the caller has to process the message, which may have become a
- * fault. */
+/* Processes what a message means for the MCP server that has sent it: for the
+ * session there, its SSE stream, its statistics and its cached lists. Returns
+ * 1 if the message is processed. Otherwise returns 0: the caller has to process
+ * the message, which may have become a fault. */
 static int
 mcp_backend_request_of_server(mcp_request_t *req, mcp_backend_msg_t *msg)
 {

@@ -60,8 +60,8 @@ int mcp_wire_feed(mcp_wire_t *wire, const char *data, size_t len);
  *
  * Returns MCP_OK, or
  *   MCP_AGAIN       the reply is not complete yet
- *   MCP_ERR_SYNTAX  the input is not a reply or exceeds a bound, or there was
- *                   no memory: the connection must be closed
+ *   MCP_ERR_SYNTAX  the input is not a valid reply, is nested too deeply, or
+ *                   there was no memory: the connection must be closed
  *   MCP_ERR_LIMIT   the reply is too long: the connection must be closed
  */
 int mcp_wire_next(mcp_wire_t *wire, const mcp_reply_t **reply);

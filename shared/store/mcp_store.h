@@ -393,9 +393,10 @@ int mcp_store_create(mcp_store_t *store, const mcp_stream_spec_t *spec,
 
 /*
  * Checks, before a backend is called, whether the session and the tenant of a
- * call have reached their limits. If other tenants have used up the region, a
- * tenant that uses little may begin a call all the same, because the call may
- * need no stream. Usually takes no lock. Returns MCP_OK or MCP_ERR_LIMIT.
+ * call have reached their limits. If the region is full because of other
+ * tenants, a tenant that uses less than its share may begin a call, and gets an
+ * error only if the call needs a stream. Usually takes no lock. Returns MCP_OK
+ * or MCP_ERR_LIMIT.
  */
 int mcp_store_admits(mcp_store_t *store,
     const unsigned char session[MCP_DIGEST_LEN], uint32_t session_limit,

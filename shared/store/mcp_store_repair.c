@@ -59,9 +59,9 @@ mcp_store_scan_begin(mcp_store_scan_t *scan, const mcp_store_chunk_t *chunk,
 }
 
 
-/* Counts the record at "offset" of chunk "index". Returns 0 if its number
- * is not the next one, or if a derived number is wrong and may not be
- * corrected. */
+/* Counts the record at "offset" of chunk "index". Returns 0 if its number is
+ * not the next one, or if the chunk has a wrong number of bytes before it, and
+ * this scan must not correct it. */
 static int
 mcp_store_scan_record(mcp_store_scan_t *scan, uint32_t index, uint32_t offset)
 {

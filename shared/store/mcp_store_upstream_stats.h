@@ -70,8 +70,8 @@ typedef struct {
     uint64_t           failed_at;      /* time of the last error, ms; 0:
                                           never */
     unsigned           reason;         /* mcp_reason_e of the last error */
-    char               detail[MCP_STORE_UPSTREAM_DETAIL];  /* the last error in
-                                          the words of the log; empty: none */
+    char               detail[MCP_STORE_UPSTREAM_DETAIL];  /* text of the last
+                                          error, as in the log; empty: none */
 } mcp_store_upstream_t;
 
 

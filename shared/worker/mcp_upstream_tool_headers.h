@@ -24,9 +24,10 @@
 #define MCP_UPSTREAM_TOOLS_SCHEMA  (64 * 1024)
 
 
-/* Reads the headers of the tools in a result of tools/list, which the
- * endpoint's target has sent. "result" is an object of valid JSON. A tool whose
- * annotations violate a rule, or for which there is no memory, has no
+/* Reads the names of the Mcp-Param headers of all tools, which are in their
+ * schemas as "x-mcp-header". "result" is a result of tools/list that the
+ * endpoint's target has sent, an object of valid JSON. A tool whose schema
+ * violates a rule of these headers, or for which there is no memory, has no
  * headers. */
 void mcp_upstream_tools_read(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, unsigned target, mcp_str_t result);

@@ -81,7 +81,7 @@ response_event(mcp_backend_request_t *breq)
 }
 
 
-TEST(server_gives_a_time_get_follows_after_it)
+TEST(server_sends_retry_the_get_request_follows_after_that_time)
 {
     mcp_backend_request_t  *breq;
 
@@ -94,7 +94,7 @@ TEST(server_gives_a_time_get_follows_after_it)
 }
 
 
-TEST(server_gives_no_time_get_follows_after_a_second)
+TEST(server_sends_no_retry_the_get_request_follows_after_one_second)
 {
     interrupted("id: e1\ndata:\n\n");
     resumed(MCP_UPSTREAM_RESUME_WAIT, "e1");
@@ -108,7 +108,7 @@ TEST(server_gives_no_time_get_follows_after_a_second)
 }
 
 
-TEST(server_gives_a_long_time_get_follows_after_30_s)
+TEST(server_sends_a_long_retry_the_get_request_follows_after_30_s)
 {
     d.endpoint.call_timeout = 100000;
     interrupted("id: e1\nretry: 18446744073709551615\n\n");

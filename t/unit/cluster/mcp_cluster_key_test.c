@@ -92,7 +92,7 @@ TEST(each_script_gets_the_mark_of_its_node_and_no_key_twice)
 /* The last keys of redis/append.lua contain the session and the digest among
  * its arguments. The key of the sending process is missing for a broadcast that
  * is not a notification. */
-TEST(append_and_broadcast_get_keys_named_by_their_arguments)
+TEST(redis_keys_of_the_append_and_broadcast_scripts_contain_arguments)
 {
     size_t             i;
     mcp_str_t          args[20];

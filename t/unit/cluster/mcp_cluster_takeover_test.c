@@ -214,7 +214,7 @@ noted(void *data, int rc)
 
 /* A client resumes after an event that another process of the successor is
  * still fetching: MCP_ERR_UNREACHABLE. */
-TEST(successor_is_still_fetching_an_event_a_resume_after_it_fails)
+TEST(successor_lacks_an_event_a_resume_from_that_event_is_refused)
 {
     mcp_operation_t        *op;
     uint64_t                seq;

@@ -205,7 +205,7 @@ TEST(invalid_rule_and_more_than_1000_rules_are_rejected)
 }
 
 
-TEST(rule_for_an_unknown_item_and_missing_granted_scopes_are_found)
+TEST(setup_finds_rules_without_an_item_and_scopes_that_nobody_grants)
 {
     mcp_setup_t  *s;
 

@@ -222,7 +222,7 @@ TEST(task_id_with_a_changed_byte_is_rejected)
 }
 
 
-TEST(task_id_not_written)
+TEST(task_id_has_no_room_or_no_key_writing_it_fails)
 {
     mcp_buf_t  buf;
 

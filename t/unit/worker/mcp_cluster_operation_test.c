@@ -236,7 +236,7 @@ TEST(no_result_within_the_time_503_and_a_late_result_is_ignored)
 
 
 /* Broadcasts without an operation: no request waits for them. */
-TEST(broadcast_without_an_operation_no_request_waits)
+TEST(log_level_and_cancellation_are_broadcast_no_request_waits_for_it)
 {
     join(MCP_AGAIN);
     client_post(&d, 1, &b, session,
