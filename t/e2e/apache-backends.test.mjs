@@ -14,6 +14,7 @@ import { after, test } from 'node:test';
 import { fastcgi } from '../fixtures/fastcgi.mjs';
 import { MPM, dir, file, load, suite } from './lib/apache.mjs';
 import { Fixture, SERVER, freePort } from './lib/fixture.mjs';
+import { until } from './lib/redis.mjs';
 import { textOf } from './lib/session.mjs';
 import { request } from './lib/wire.mjs';
 
@@ -253,6 +254,10 @@ suite('cancelled calls', async () => {
         const call = await stoppable(await other.session(), [events]);
 
         await call.stop();
+
+        // another process may have got the cancellation
+
+        await until(async () => /ended: cancelled/.test(await other.log()));
 
         return { other, ...call };
     }
