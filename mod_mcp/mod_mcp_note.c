@@ -12,7 +12,7 @@
 #include "mod_mcp_request.h"
 #include "mod_mcp_worker.h"
 #include "mod_mcp_zone.h"
-#include "mcp_early_variable.h"
+#include "mcp_early_header.h"
 #include "mcp_version.h"
 
 /* size of the name of a note, bytes: more than the longest name needs */

@@ -13,7 +13,7 @@
 #include "ngx_http_mcp_config.h"
 #include "ngx_http_mcp_handler.h"
 #include "ngx_http_mcp_head.h"
-#include "mcp_early_variable.h"
+#include "mcp_early_header.h"
 #include "mcp_directive.h"
 #include "mcp_version.h"
 

@@ -7,7 +7,7 @@
 #include "call/mcp_upstream_detect_form.h"
 #include "call/mcp_upstream_param_header.h"
 #include "call/mcp_upstream_session.h"
-#include "call/mcp_upstream_health.h"
+#include "call/mcp_upstream_status.h"
 #include "http/mcp_header_value.h"
 #include "rpc/mcp_upstream_body.h"
 

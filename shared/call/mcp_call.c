@@ -4,7 +4,7 @@
  * Creation, start and end of a call. A call is created from a message. It is
  * over when each of its requests has its response or needs none, and is freed
  * when none of its backend requests runs any more. For the time between start
- * and end see mcp_call_stream.c, mcp_call_answer.c and mcp_call_timer.c.
+ * and end see mcp_call_stream.c, mcp_call_response.c and mcp_call_timer.c.
  */
 
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  *
  *   mcp_call.c                       its life: start and end
  *   mcp_call_stream.c                its stream: becoming durable
- *   mcp_call_answer.c                its responses
+ *   mcp_call_response.c                its responses
  *   mcp_call_hide_items.c            hides items of a backend's lists
  *   mcp_call_timer.c                 its timer
  *   mcp_call_task.c                  a call that is a task
@@ -25,14 +25,14 @@
  *   mcp_upstream_listen_message.c    the messages on the GET stream
  *   mcp_upstream_listen_refused.c    servers without a GET stream
  *   mcp_upstream_detect_form.c       the form of an MCP server
- *   mcp_upstream_health.c            the statistics of an MCP server
+ *   mcp_upstream_status.c            the statistics of an MCP server
  *   mcp_backend_request_message.c    messages from a backend
  *   mcp_backend_request_subscribe.c  subscriptions of a session
  *   mcp_inbox.c                      posts from other processes
  *   mcp_cancel.c                     cancellation
  *   mcp_input.c                      questions to the client during the call
  *   mcp_input_capability.c           capabilities that questions need
- *   mcp_input_post.c                 passing the client's answers to the call
+ *   mcp_input_deliver.c              passing the client's answers to the call
  *   mcp_input_required.c             questions as the response (2026-07-28)
  *   mcp_input_task.c                 questions of a task
  */
@@ -124,12 +124,12 @@ void mcp_call_join_answer(mcp_request_t *req, mcp_outcome_e how);
 void mcp_call_join_respond(mcp_call_t *call, mcp_exchange_t *x);
 
 
-/* --- mcp_call_answer.c --- */
+/* --- mcp_call_response.c --- */
 
 /* Appends a response to the stream. Returns MCP_OK (also if the stream does
  * not exist any more), MCP_AGAIN if there is no room, or an error of the
  * store. */
-int mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text,
+int mcp_call_response_stored(mcp_request_t *req, mcp_str_t text,
     mcp_outcome_e how);
 
 /* Returns the stream state of a call that is active: INPUT_REQUIRED if one of
@@ -139,7 +139,7 @@ mcp_stream_state_e mcp_call_state(const mcp_call_t *call);
 /* Returns the argument "answers" of mcp_store_append() for the response of a
  * request with the outcome "how": the index of the request, with the flags for
  * an error and for the outcome. */
-int mcp_call_answers(const mcp_request_t *req, mcp_outcome_e how);
+int mcp_call_responses(const mcp_request_t *req, mcp_outcome_e how);
 
 /*
  * Sets the response of a request, with the outcome "how". body is the result,

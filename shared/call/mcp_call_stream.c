@@ -265,7 +265,7 @@ mcp_call_make_stream(mcp_call_t *call)
         if (req->response.len) {
             rc = mcp_store_append(call->worker->store, &call->ref,
                                   req->response,
-                                  mcp_call_answers(req, req->outcome),
+                                  mcp_call_responses(req, req->outcome),
                                   MCP_STATE_PROCESSING, mcp_call_now(call),
                                   &seq);
         }
@@ -307,7 +307,7 @@ mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_outcome_e how)
 
         if (rc == MCP_OK) {
             rc = mcp_store_append(store, &call->ref, answer,
-                                  mcp_call_answers(&call->requests[0], how),
+                                  mcp_call_responses(&call->requests[0], how),
                                   MCP_STATE_COMPLETED, mcp_call_now(call),
                                   &seq);
         }
@@ -493,7 +493,7 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
         if (rc == MCP_OK) {
             rc = mcp_store_append(call->worker->store, &call->ref,
                                   (mcp_str_t) { buf.data, buf.len },
-                                  mcp_call_answers(req, MCP_OUTCOME_FAULT),
+                                  mcp_call_responses(req, MCP_OUTCOME_FAULT),
                                   left ? MCP_STATE_PROCESSING
                                        : MCP_STATE_FAILED,
                                   mcp_call_now(call), &seq);
@@ -644,7 +644,7 @@ mcp_call_join_answer(mcp_request_t *req, mcp_outcome_e how)
     mcp_call_t  *call;
 
     call = req->call;
-    rc = mcp_call_answer_stored(req, req->response, how);
+    rc = mcp_call_response_stored(req, req->response, how);
 
     if (rc != MCP_OK) {
         mcp_call_log(call, MCP_LOG_WARN, "cannot be joined",

@@ -3,7 +3,7 @@
 #include "call/mcp_upstream_detect_form.h"
 
 #include "call/mcp_upstream_session.h"
-#include "call/mcp_upstream_health.h"
+#include "call/mcp_upstream_status.h"
 #include "rpc/mcp_revision.h"
 
 

@@ -83,7 +83,7 @@ mcp_append_policy_has_news(const mcp_replication_t *repl,
            || (repl_state->own.state >= MCP_STATE_COMPLETED
                && repl_state->sent_seq >= repl_state->own.seq
                && repl_state->sent_seq != repl->sent)
-           || mcp_coalesce_is_due(repl, repl_state)
+           || mcp_cluster_join_is_due(repl, repl_state)
            || (repl_state->listener
                && repl_state->consumer_slot == MCP_STORE_NO_SLOT
                && repl_state->sent_seq != repl->sent);
@@ -204,8 +204,8 @@ mcp_append_policy_sent(mcp_replication_t *repl,
     repl->expires = repl_state->expires;
     repl->given = repl_state->given;
     repl->taken = repl_state->taken;
-    repl->joined = mcp_coalesce_how(repl_state);
-    repl->claims = mcp_coalesce_claims(repl_state) != 0;
+    repl->joined = mcp_cluster_join_how(repl_state);
+    repl->claims = mcp_cluster_join_claims(repl_state) != 0;
     repl->floor = repl_state->first_seq;
     repl->confirmed = repl_state->confirmed_seq;
     repl->over = from->at.state >= MCP_STATE_COMPLETED;
@@ -435,7 +435,7 @@ mcp_replicator_join_arguments(mcp_replicator_t *a,
 
     argv[MCP_REPLICATOR_DIGEST] = mcp_str("");
     argv[MCP_REPLICATOR_CLAIMS] = mcp_str("");
-    a->joined = mcp_coalesce_how(repl_state);
+    a->joined = mcp_cluster_join_how(repl_state);
     argv[MCP_REPLICATOR_JOINED] =
         (mcp_str_t) { &a->joined, a->joined != '\0' };
 
@@ -444,7 +444,7 @@ mcp_replicator_join_arguments(mcp_replicator_t *a,
             (mcp_str_t) { (const char *) repl_state->join, MCP_DIGEST_LEN };
     }
 
-    if (mcp_coalesce_claims(repl_state)) {
+    if (mcp_cluster_join_claims(repl_state)) {
         argv[MCP_REPLICATOR_CLAIMS] =
             !repl_state->once ? mcp_str("k")
             : repl_state->stateless ? mcp_str("i") : mcp_str("o");
@@ -689,13 +689,13 @@ mcp_replicator_check(mcp_replication_t *repl,
         && !mcp_append_policy_is_due(repl, repl_state))
     {
         mcp_replication_within(repl,
-                               mcp_coalesce_how(repl_state) != repl->joined
+                               mcp_cluster_join_how(repl_state) != repl->joined
                               ? MCP_REPLICATION_SEND_TIME
                               : mcp_append_policy_within(repl, repl_state));
         return;
     }
 
-    if (!mcp_coalesce_gives_way(repl, repl_state)
+    if (!mcp_cluster_join_gives_way(repl, repl_state)
         && mcp_replication_may_send(repl)) {
         mcp_replicator_send(repl, repl_state);
     }

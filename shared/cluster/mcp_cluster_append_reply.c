@@ -286,7 +286,7 @@ mcp_replicator_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
     kind = mcp_reply_item(reply, 0);
 
     if (mcp_reply_is(kind, "OK")) {
-        if (mcp_coalesce_is_late(repl)) {
+        if (mcp_cluster_join_is_late(repl)) {
             return MCP_ERR_UNREACHABLE;
         }
 
@@ -321,7 +321,7 @@ mcp_replicator_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
 
     } else if (mcp_reply_is(kind, "TAKEN")) {
         repl->claims = 0;
-        mcp_coalesce_taken(repl, reply);
+        mcp_cluster_join_taken(repl, reply);
         return MCP_DONE;
 
     } else {

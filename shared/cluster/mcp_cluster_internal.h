@@ -707,7 +707,7 @@ typedef void mcp_encode_fn(mcp_cluster_t *cluster,
     const mcp_operation_spec_t *spec, mcp_script_args_t *args);
 
 mcp_encode_fn  mcp_broadcast_encode;
-mcp_encode_fn  mcp_coalesce_encode;
+mcp_encode_fn  mcp_cluster_join_encode;
 mcp_encode_fn  mcp_list_encode;
 mcp_encode_fn  mcp_lookup_encode;
 mcp_encode_fn  mcp_remote_resume_encode;
@@ -720,7 +720,7 @@ mcp_encode_fn  mcp_topic_encode;
 typedef int mcp_decode_fn(mcp_cluster_t *cluster, mcp_operation_t *op,
     const mcp_reply_t *reply, int rc);
 
-mcp_decode_fn  mcp_coalesce_decode;
+mcp_decode_fn  mcp_cluster_join_decode;
 mcp_decode_fn  mcp_list_decode;
 mcp_decode_fn  mcp_lookup_decode;
 mcp_decode_fn  mcp_remote_resume_decode;

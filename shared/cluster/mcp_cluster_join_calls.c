@@ -16,22 +16,22 @@
 
 
 /* Index of the first event in a reply of redis/joined_node.lua. */
-#define MCP_COALESCE_EVENTS  11
+#define MCP_CLUSTER_JOIN_EVENTS  11
 
 /* Number of reports about joined requests within a node timeout, or within the
  * call's max_wait if that is shorter. */
-#define MCP_COALESCE_TOUCHES  3
+#define MCP_CLUSTER_JOIN_TOUCHES  3
 
 
 int
-mcp_coalesce_claims(const mcp_store_replication_state_t *repl_state)
+mcp_cluster_join_claims(const mcp_store_replication_state_t *repl_state)
 {
     return repl_state->held && !repl_state->created;
 }
 
 
 int
-mcp_coalesce_is_late(const mcp_replication_t *repl)
+mcp_cluster_join_is_late(const mcp_replication_t *repl)
 {
     return repl->claims
            && mcp_worker_now(repl->cluster->worker) - repl->time
@@ -40,7 +40,7 @@ mcp_coalesce_is_late(const mcp_replication_t *repl)
 
 
 char
-mcp_coalesce_how(const mcp_store_replication_state_t *repl_state)
+mcp_cluster_join_how(const mcp_store_replication_state_t *repl_state)
 {
     if (!repl_state->joins) {
         return '\0';
@@ -57,10 +57,10 @@ mcp_coalesce_how(const mcp_store_replication_state_t *repl_state)
 /* When a stream ceases to be held, this change of its state waits for
  * MCP_REPLICATION_SEND_TIME, because it is usually sent with the next event. */
 int
-mcp_coalesce_is_due(const mcp_replication_t *repl,
+mcp_cluster_join_is_due(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
 {
-    return mcp_coalesce_how(repl_state) != repl->joined
+    return mcp_cluster_join_how(repl_state) != repl->joined
            && (repl->joined != 'h'
                || mcp_worker_now(repl->cluster->worker)
                   >= repl->time + MCP_REPLICATION_SEND_TIME);
@@ -70,7 +70,7 @@ mcp_coalesce_is_due(const mcp_replication_t *repl,
 /* Adds the events and the state in a reply to the mirror. Returns the values of
  * mcp_mirror_feed(), or MCP_ERR_SYNTAX. */
 static int
-mcp_coalesce_feed(mcp_cluster_t *cluster,
+mcp_cluster_join_feed(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_reply_t *reply)
 {
     int                     rc;
@@ -92,7 +92,7 @@ mcp_coalesce_feed(mcp_cluster_t *cluster,
         return MCP_ERR_SYNTAX;
     }
 
-    rc = mcp_mirror_feed(cluster, id, reply, MCP_COALESCE_EVENTS,
+    rc = mcp_mirror_feed(cluster, id, reply, MCP_CLUSTER_JOIN_EVENTS,
                          mcp_reply_number(mcp_reply_item(reply, 8)));
 
     (void) mcp_store_mirror_known(store, id, &checkpoint,
@@ -111,7 +111,7 @@ mcp_coalesce_feed(mcp_cluster_t *cluster,
 
 /* Creates a mirror of the stream for the requests that join it. */
 static int
-mcp_coalesce_mirror(mcp_cluster_t *cluster,
+mcp_cluster_join_mirror(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_reply_t *reply)
 {
     int                 rc;
@@ -154,7 +154,7 @@ mcp_coalesce_mirror(mcp_cluster_t *cluster,
         /* events for which the mirror has no room are fetched when it has
          * room */
 
-        return mcp_coalesce_feed(cluster, id, reply) == MCP_ERR_SYNTAX
+        return mcp_cluster_join_feed(cluster, id, reply) == MCP_ERR_SYNTAX
                ? MCP_ERR_SYNTAX : MCP_OK;
     }
 
@@ -163,14 +163,14 @@ mcp_coalesce_mirror(mcp_cluster_t *cluster,
 
 
 int
-mcp_coalesce_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
+mcp_cluster_join_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
     const mcp_reply_t *reply, int rc)
 {
     if (rc != MCP_OK) {
         return rc;
     }
 
-    rc = mcp_coalesce_mirror(cluster, op->spec.stream.id, reply);
+    rc = mcp_cluster_join_mirror(cluster, op->spec.stream.id, reply);
 
     switch (rc) {
 
@@ -190,8 +190,8 @@ mcp_coalesce_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
 
 
 void
-mcp_coalesce_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
-    mcp_script_args_t *args)
+mcp_cluster_join_encode(mcp_cluster_t *cluster,
+    const mcp_operation_spec_t *spec, mcp_script_args_t *args)
 {
     mcp_stream_info_t  info;
 
@@ -213,10 +213,10 @@ mcp_coalesce_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
 
 
 int
-mcp_coalesce_gives_way(mcp_replication_t *repl,
+mcp_cluster_join_gives_way(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
 {
-    if (!repl_state->hidden || !mcp_coalesce_claims(repl_state)
+    if (!repl_state->hidden || !mcp_cluster_join_claims(repl_state)
         || repl->ops == NULL
         || repl->cluster->state != MCP_CLUSTER_MEMBER)
     {
@@ -232,7 +232,7 @@ mcp_coalesce_gives_way(mcp_replication_t *repl,
 
 
 void
-mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
+mcp_cluster_join_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
 {
     int                    rc;
     mcp_operation_t       *op;
@@ -277,7 +277,7 @@ mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
  * the joined requests start a call themselves. Otherwise the stream may return:
  * mcp_mirror_missed() counts the reply. */
 static void
-mcp_coalesce_missed(mcp_replication_t *repl)
+mcp_cluster_join_missed(mcp_replication_t *repl)
 {
     mcp_store_t             *store;
     mcp_store_replication_state_t  repl_state;
@@ -297,7 +297,7 @@ mcp_coalesce_missed(mcp_replication_t *repl)
 
 
 static void
-mcp_coalesce_fetched(void *data, const mcp_reply_t *reply)
+mcp_cluster_join_fetched(void *data, const mcp_reply_t *reply)
 {
     int                 rc;
     mcp_replication_t  *repl;
@@ -319,12 +319,12 @@ mcp_coalesce_fetched(void *data, const mcp_reply_t *reply)
     }
 
     if (mcp_reply_is(kind, "NONE")) {
-        mcp_coalesce_missed(repl);
+        mcp_cluster_join_missed(repl);
         return;
     }
 
     rc = mcp_reply_is(kind, "OK")
-         ? mcp_coalesce_feed(repl->cluster, repl->ref.id, reply)
+         ? mcp_cluster_join_feed(repl->cluster, repl->ref.id, reply)
          : MCP_ERR_SYNTAX;
 
     if (rc == MCP_ERR_SYNTAX) {
@@ -334,7 +334,7 @@ mcp_coalesce_fetched(void *data, const mcp_reply_t *reply)
     }
 
     repl->misses = 0;
-    mcp_mirror_note_fetch(repl, rc, reply->n <= MCP_COALESCE_EVENTS);
+    mcp_mirror_note_fetch(repl, rc, reply->n <= MCP_CLUSTER_JOIN_EVENTS);
 
     /* free the mirror: Redis no longer has the next event, or the event can
      * never fit */
@@ -348,7 +348,7 @@ mcp_coalesce_fetched(void *data, const mcp_reply_t *reply)
 
 
 static void
-mcp_coalesce_fetch(mcp_replication_t *repl,
+mcp_cluster_join_fetch(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state, int left)
 {
     mcp_script_args_t  args;
@@ -359,7 +359,7 @@ mcp_coalesce_fetch(mcp_replication_t *repl,
     mcp_args_flag(&args, left);
 
     if (mcp_replication_run(repl, MCP_SCRIPT_JOIN, args.args, args.n,
-                            mcp_coalesce_fetched)
+                            mcp_cluster_join_fetched)
         == MCP_OK)
     {
         repl->coalesced = !left;
@@ -369,14 +369,14 @@ mcp_coalesce_fetch(mcp_replication_t *repl,
 
 
 void
-mcp_coalesce_check(mcp_replication_t *repl,
+mcp_cluster_join_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
 {
     uint64_t  now, refresh;
 
     if (repl_state->readers == 0) {
         if (repl->coalesced) {
-            mcp_coalesce_fetch(repl, repl_state, 1);
+            mcp_cluster_join_fetch(repl, repl_state, 1);
         }
 
         return;
@@ -389,7 +389,7 @@ mcp_coalesce_check(mcp_replication_t *repl,
         refresh = repl_state->max_wait;
     }
 
-    refresh = refresh / MCP_COALESCE_TOUCHES + 1;
+    refresh = refresh / MCP_CLUSTER_JOIN_TOUCHES + 1;
 
     if (!repl->coalesced || now >= repl->time + refresh
         || (repl_state->known.seq > repl_state->own.seq
@@ -398,7 +398,7 @@ mcp_coalesce_check(mcp_replication_t *repl,
         || (repl_state->sent_seq > repl->sent
             && now >= repl->time + MCP_REPLICATION_SEND_TIME))
     {
-        mcp_coalesce_fetch(repl, repl_state, 0);
+        mcp_cluster_join_fetch(repl, repl_state, 0);
         return;
     }
 

@@ -631,7 +631,7 @@ mcp_mirror_check(mcp_replication_t *repl,
     if (repl->number == 0) {
         /* only joined requests, if any, need the mirror: without them it
          * expires */
-        mcp_coalesce_check(repl, repl_state);
+        mcp_cluster_join_check(repl, repl_state);
         return;
     }
 

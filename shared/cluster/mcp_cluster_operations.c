@@ -336,7 +336,8 @@ static const mcp_operation_script_t  mcp_operations[MCP_OPERATION_KINDS] = {
           { "LATER", MCP_ERR_UNREACHABLE } }
     },
     [MCP_OPERATION_JOIN] = {
-        MCP_SCRIPT_JOIN, "join", mcp_coalesce_encode, mcp_coalesce_decode, 0,
+        MCP_SCRIPT_JOIN, "join", mcp_cluster_join_encode,
+        mcp_cluster_join_decode, 0,
         { { "OK", MCP_OK }, { "NONE", MCP_ERR_NOT_FOUND } }
     },
 };

@@ -186,7 +186,7 @@ struct mcp_replication_s {
                                              stream's session; 0: no limit */
     char                    joined;       /* state for remote joins that was
                                              last sent, see
-                                             mcp_coalesce_how() */
+                                             mcp_cluster_join_how() */
     unsigned                coalesced:1;  /* 1 if Redis has recorded that
                                              requests at this node have joined
                                              the call */
@@ -494,35 +494,35 @@ int mcp_codec_is_message(const mcp_mem_t *mem, mcp_str_t text);
 
 /* Returns 1 if Redis still has to decide whether this stream is the first
  * among the streams for equal calls. */
-int mcp_coalesce_claims(const mcp_store_replication_state_t *repl_state);
+int mcp_cluster_join_claims(const mcp_store_replication_state_t *repl_state);
 
 /* Returns 1 if the reply to a claim came so late that the claim may have
  * expired: it has to be repeated. */
-int mcp_coalesce_is_late(const mcp_replication_t *repl);
+int mcp_cluster_join_is_late(const mcp_replication_t *repl);
 
-/* mcp_coalesce_how() returns the state that requests at other nodes need to
+/* mcp_cluster_join_how() returns the state that requests at other nodes need to
  * join the stream (ARGV[21] of redis/append.lua), or NUL if that argument is
- * empty. mcp_coalesce_is_due() returns 1 if the state has changed and has to be
- * sent now. */
-char mcp_coalesce_how(const mcp_store_replication_state_t *repl_state);
-int mcp_coalesce_is_due(const mcp_replication_t *repl,
+ * empty. mcp_cluster_join_is_due() returns 1 if the state has changed and has
+ * to be sent now. */
+char mcp_cluster_join_how(const mcp_store_replication_state_t *repl_state);
+int mcp_cluster_join_is_due(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
 /* Lets the requests that wait for this stream join the other stream, which the
  * reply "TAKEN" names. They get the result MCP_ERR_EXISTS when the other stream
  * or its mirror is at this node, or an error if that is not possible. If no
  * request waits, frees this stream. */
-void mcp_coalesce_taken(mcp_replication_t *repl, const mcp_reply_t *reply);
+void mcp_cluster_join_taken(mcp_replication_t *repl, const mcp_reply_t *reply);
 
 /* Returns 1 if the requests that wait for this stream have to join another
  * stream at this node, although Redis has not decided yet which stream is the
  * first. The requests are then answered MCP_ERR_EXISTS. */
-int mcp_coalesce_gives_way(mcp_replication_t *repl,
+int mcp_cluster_join_gives_way(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
 /* Does the next step for the requests that have joined a mirror which has no
  * consumer. */
-void mcp_coalesce_check(mcp_replication_t *repl,
+void mcp_cluster_join_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
 

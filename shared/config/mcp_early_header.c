@@ -5,7 +5,7 @@
 
 #include "http/mcp_header_value.h"
 #include "mcp_variable.h"
-#include "mcp_early_variable.h"
+#include "mcp_early_header.h"
 #include "rpc/mcp_method.h"
 #include "rpc/mcp_revision.h"
 

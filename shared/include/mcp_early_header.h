@@ -9,8 +9,8 @@
  */
 
 
-#ifndef MCP_EARLY_VARIABLE_H_INCLUDED
-#define MCP_EARLY_VARIABLE_H_INCLUDED
+#ifndef MCP_EARLY_HEADER_H_INCLUDED
+#define MCP_EARLY_HEADER_H_INCLUDED
 
 
 #include "mcp_endpoint.h"
@@ -71,4 +71,4 @@ int mcp_early_header_next(const mcp_early_header_t *sent, size_t *at,
     mcp_str_t *variable, mcp_str_t *value);
 
 
-#endif /* MCP_EARLY_VARIABLE_H_INCLUDED */
+#endif /* MCP_EARLY_HEADER_H_INCLUDED */

@@ -7,7 +7,7 @@
 #include "test_env.h"
 
 #include "base/mcp_arena.h"
-#include "mcp_early_variable.h"
+#include "mcp_early_header.h"
 #include "rpc/mcp_revision.h"
 
 

@@ -39,7 +39,7 @@ mcp_call_state(const mcp_call_t *call)
 
 
 int
-mcp_call_answers(const mcp_request_t *req, mcp_outcome_e how)
+mcp_call_responses(const mcp_request_t *req, mcp_outcome_e how)
 {
     int  answers;
 
@@ -54,7 +54,7 @@ mcp_call_answers(const mcp_request_t *req, mcp_outcome_e how)
 
 
 int
-mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, mcp_outcome_e how)
+mcp_call_response_stored(mcp_request_t *req, mcp_str_t text, mcp_outcome_e how)
 {
     int                  rc;
     uint64_t             seq;
@@ -72,7 +72,7 @@ mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, mcp_outcome_e how)
     }
 
     rc = mcp_store_append(call->worker->store, &call->ref, text,
-                          mcp_call_answers(req, how), state,
+                          mcp_call_responses(req, how), state,
                           mcp_call_now(call), &seq);
 
     if (rc == MCP_ERR_FULL || rc == MCP_ERR_LIMIT) {
@@ -92,7 +92,7 @@ mcp_call_answer_stored(mcp_request_t *req, mcp_str_t text, mcp_outcome_e how)
 /* Keeps a response until the waiting client gets it. Returns MCP_OK or
  * MCP_ERR_MEMORY. */
 static int
-mcp_call_answer_kept(mcp_request_t *req, mcp_buf_t *buf)
+mcp_call_response_kept(mcp_request_t *req, mcp_buf_t *buf)
 {
     mcp_call_t  *call;
 
@@ -149,7 +149,7 @@ mcp_call_note_answer(mcp_request_t *req, mcp_outcome_e how)
  * the call has failed, or MCP_AGAIN if the stream has no room: the caller has
  * to repeat this later. */
 static int
-mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_outcome_e how)
+mcp_call_response(mcp_request_t *req, mcp_buf_t *buf, mcp_outcome_e how)
 {
     int          rc;
     mcp_call_t  *call;
@@ -166,10 +166,10 @@ mcp_call_answer(mcp_request_t *req, mcp_buf_t *buf, mcp_outcome_e how)
 
     if (rc == MCP_OK) {
         rc = call->phase == MCP_CALL_DURABLE
-             ? mcp_call_answer_stored(req,
-                                      (mcp_str_t) { buf->data, buf->len },
-                                      how)
-             : mcp_call_answer_kept(req, buf);
+             ? mcp_call_response_stored(req,
+                                        (mcp_str_t) { buf->data, buf->len },
+                                        how)
+             : mcp_call_response_kept(req, buf);
     }
 
     if (rc == MCP_AGAIN) {
@@ -238,7 +238,7 @@ mcp_call_finish_plain(mcp_request_t *req, mcp_str_t result, mcp_outcome_e how)
     mcp_buf_str(&buf, result);
     mcp_result_tail(&buf, add);
 
-    rc = mcp_call_answer(req, &buf, how);
+    rc = mcp_call_response(req, &buf, how);
 
     mcp_buf_free(&buf);
 
@@ -272,7 +272,7 @@ mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_outcome_e how)
         mcp_result_write(&buf, req->id, body, mcp_call_adds(req, &add));
     }
 
-    rc = mcp_call_answer(req, &buf, how);
+    rc = mcp_call_response(req, &buf, how);
 
     mcp_buf_free(&buf);
 
@@ -311,7 +311,7 @@ mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
     mcp_fault_write(&buf, req->call->client.revision, req->id, fault, detail,
                     data);
 
-    rc = mcp_call_answer(req, &buf, MCP_OUTCOME_FAULT);
+    rc = mcp_call_response(req, &buf, MCP_OUTCOME_FAULT);
 
     mcp_buf_free(&buf);
 
@@ -390,7 +390,7 @@ mcp_call_finish_text(mcp_request_t *req, mcp_str_t text)
     mcp_backend_tool_error(&buf, text);
 
     if (buf.failed) {
-        rc = mcp_call_answer(req, &buf, MCP_OUTCOME_FAULT);
+        rc = mcp_call_response(req, &buf, MCP_OUTCOME_FAULT);
 
     } else {
         rc = mcp_call_finish(req, (mcp_str_t) { buf.data, buf.len },

@@ -7,8 +7,8 @@
  */
 
 
-#ifndef MCP_UPSTREAM_HEALTH_H_INCLUDED
-#define MCP_UPSTREAM_HEALTH_H_INCLUDED
+#ifndef MCP_UPSTREAM_STATUS_H_INCLUDED
+#define MCP_UPSTREAM_STATUS_H_INCLUDED
 
 
 #include "call/mcp_call.h"
@@ -43,4 +43,4 @@ void mcp_upstream_status_form(mcp_request_t *req, mcp_upstream_e form,
 void mcp_upstream_status_initialized(mcp_request_t *req, int ok);
 
 
-#endif /* MCP_UPSTREAM_HEALTH_H_INCLUDED */
+#endif /* MCP_UPSTREAM_STATUS_H_INCLUDED */
