@@ -18,7 +18,7 @@
 #include <pthread.h>
 #include <time.h>
 
-/* maximum number of wake-ups that one call of mod_mcp_drain() handles */
+/* maximum number of wake-ups that mod_mcp_drain() handles at once */
 #define WAKES  16
 
 struct mod_mcp_cond_t {

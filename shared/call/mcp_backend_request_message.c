@@ -584,10 +584,10 @@ mcp_backend_request_describe(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* Processes what a message means for the MCP server that has sent it: for the
- * session there, its SSE stream, its statistics and its cached lists. Returns
- * 1 if the message is processed. Otherwise returns 0: the caller has to process
- * the message, which may have become a fault. */
+/* Updates the state of an MCP server after its message: the session there, its
+ * SSE stream, its statistics and its cached lists. Returns 1 if the message is
+ * processed. Otherwise returns 0: the caller has to process the message, which
+ * may have become a fault. */
 static int
 mcp_backend_request_of_server(mcp_request_t *req, mcp_backend_msg_t *msg)
 {

@@ -137,8 +137,8 @@ mcp_request_duration(const mcp_request_t *req, mcp_outcome_e how, uint64_t now)
         return;
     }
 
-    /* a resource has a row in the call statistics, but no label of its own in
-     * the durations: counted in the common row */
+    /* a resource has a row in the call statistics, but no label in the
+     * durations: counted in the common row */
 
     key.row = req->method->subject == MCP_SUBJECT_URI
               ? mcp_call_stats_other(call->worker, call->endpoint)

@@ -19,9 +19,9 @@
  * MCP_UPSTREAM_LISTEN_WAIT. Then it is sent, even if there is no stream.
  *
  * A question on the stream does not show which request it belongs to, but all
- * requests are those of one client: the question is sent to this client on the
- * stream of one of them. If that request ends before the client has answered,
- * the question is withdrawn, and sent again on the stream of another request.
+ * requests come from one client: the client gets the question on the stream of
+ * the newest request. If this request ends before the client has answered, the
+ * question is withdrawn, and sent again on the stream of another request.
  * While a question is open, mcp_call_timeout runs for none of the requests.
  *
  * The backend request of the stream belongs to the call that has opened the

@@ -22,8 +22,8 @@ mcp_upstream_listen_rank(const mcp_request_t *req)
 }
 
 
-/* Returns the request whose client gets a question: the newest of those with
- * the highest rank. Returns NULL if no request uses the stream. */
+/* Returns the request on whose stream the client gets a question: the newest
+ * request with the highest rank. Returns NULL if no request uses the stream. */
 static mcp_request_t *
 mcp_upstream_listen_choose(const mcp_upstream_listen_t *listen)
 {

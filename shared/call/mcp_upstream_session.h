@@ -265,9 +265,9 @@ void mcp_upstream_session_share(mcp_request_t *req);
  * session. */
 void mcp_upstream_session_forget(mcp_request_t *req);
 
-/* Replaces the session of a request that is over with session->dropped, so that
- * the request ends the latter at the server. Returns 1, or 0 if there is no
- * such session. */
+/* Replaces the session of a request that is over by session->dropped, so that
+ * the request ends the dropped session at the server. Returns 1, or 0 if there
+ * is no such session. */
 int mcp_upstream_session_take_dropped(mcp_upstream_session_t *session);
 
 

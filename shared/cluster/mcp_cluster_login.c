@@ -140,7 +140,7 @@ mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply,
     }
 
     /* the error for an unknown command repeats the arguments, which may contain
-     * a password: log only the text in front of them */
+     * a password: log only the text before the arguments */
 
     comma = text.len > sizeof(unknown) ? memchr(text.data, ',', text.len)
                                        : NULL;

@@ -60,8 +60,8 @@ typedef enum {
 } mcp_node_queue_e;
 
 
-/* The fields of an entry, except those of its events. mcp_node_queue_read()
- * lists their letters. */
+/* The fields of an entry, without the fields of its events.
+ * mcp_node_queue_read() lists their letters. */
 typedef struct {
     mcp_str_t      kind;       /* one byte, see mcp_node_queue_e */
     unsigned char  id[MCP_STREAM_ID_LEN];
@@ -79,8 +79,8 @@ typedef struct {
 } mcp_node_queue_t;
 
 
-/* Reads the fields of an entry, except those of its events. Returns 1, or 0 if
- * the entry does not have the expected form. */
+/* Reads the fields of an entry, without the fields of its events. Returns 1, or
+ * 0 if the entry does not have the expected form. */
 static int
 mcp_node_queue_read(const mcp_reply_t *fields, mcp_node_queue_t *entry)
 {

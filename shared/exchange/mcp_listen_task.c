@@ -261,7 +261,7 @@ mcp_listen_task_is_due(mcp_listen_task_t *entry)
     }
 
     /* the notification about the previous lookup was written, so
-     * mcp_operation_follow() may free the result of that lookup */
+     * mcp_operation_follow() may free its result */
 
     mcp_task_stream(entry->x, &entry->task, 1, &stream);
 

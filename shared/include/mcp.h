@@ -36,8 +36,8 @@ typedef struct {
  * message of a client is not an error of this kind: see mcp_fault.h. */
 enum {
     MCP_OK = 0,
-    MCP_AGAIN = 1,              /* no result yet: the comment on the function
-                                   says when the result follows */
+    MCP_AGAIN = 1,              /* no result yet: the function's comment
+                                   describes when it follows */
     MCP_DONE = 2,               /* no result, and none will come */
 
     MCP_ERR_SYNTAX = -1,        /* the input violates its grammar */

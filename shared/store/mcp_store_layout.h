@@ -84,8 +84,8 @@
 
 /* For quotas that are MCP_QUOTA_SHARE: the maximum number of calls of all
  * tenants is a quarter of the number of chunks, and the maximum number of
- * listeners is half of it. For all quotas: values without text may take at most
- * an eighth of the chunks, and values with text another eighth. */
+ * listeners is half as large. For all quotas: values without text may take at
+ * most an eighth of the chunks, and values with text another eighth. */
 #define MCP_STORE_CALLS        4
 #define MCP_STORE_LISTENERS    2
 #define MCP_STORE_VALUES       8
@@ -1260,10 +1260,10 @@ void mcp_store_log_drop(mcp_store_op_t *op, mcp_store_log_t *log);
 void mcp_store_log_clear(mcp_store_op_t *op, mcp_store_log_t *log);
 
 /*
- * Counts "chunks" chunks that were linked to a log. "index" is the first of
- * them, and a record begins in it. The chunk "index" becomes a mark if the log
- * has no mark, or if MCP_STORE_MARK chunks have been linked since the last
- * mark. In the second case, the last mark then refers to the new one.
+ * Counts "chunks" chunks that were linked to a log. "index" is the first chunk,
+ * and a record begins in it. The chunk "index" becomes a mark if the log has no
+ * mark, or if MCP_STORE_MARK chunks have been linked since the last mark. In
+ * the second case, the last mark then refers to the new one.
  */
 void mcp_store_log_mark(mcp_store_head_t *head, mcp_store_log_t *log,
     uint32_t index, uint32_t chunks);

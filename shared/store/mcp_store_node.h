@@ -207,7 +207,7 @@ void mcp_store_node_set_skewed(mcp_store_t *store, int skewed);
 int mcp_store_node_is_skewed(mcp_store_t *store);
 
 /* mcp_store_node_set_run() stores the run id of the Redis to which a new
- * connection has led, at most MCP_NODE_RUN_MAX bytes of it.
+ * connection has led, at most MCP_NODE_RUN_MAX bytes.
  * mcp_store_node_run() copies the stored run id with a NUL; the text is empty
  * if none was stored. */
 void mcp_store_node_set_run(mcp_store_t *store, mcp_str_t run);

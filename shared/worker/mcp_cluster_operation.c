@@ -130,7 +130,7 @@ mcp_operation_now(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
 
 
 /* An earlier run may have written a part of a response before it stopped: the
- * headers, the body and the states of that run are dropped. */
+ * headers, the body and the states from the earlier run are dropped. */
 int
 mcp_operation_entry(mcp_exchange_t *x)
 {

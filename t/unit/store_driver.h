@@ -342,8 +342,9 @@ store_drain_all(store_driver_t *d)
 }
 
 
-/* Adds the session of a caller at an MCP server that may have any number of
- * them. Returns the value of mcp_store_upstream_session(). */
+/* Adds the session of a caller at an MCP server without
+ * mcp_upstream_max_sessions. Returns the value of
+ * mcp_store_upstream_session(). */
 static inline int
 store_session(mcp_store_t *store, mcp_store_upstream_row_t row,
     const unsigned char *key, mcp_str_t text, uint64_t now, uint64_t expires,
