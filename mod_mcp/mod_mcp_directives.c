@@ -300,13 +300,7 @@ static const char *set_option(cmd_parms *cmd, void *conf, const char *arg)
 
     rc = mcp_setup_option(dir->setup, option, mod_mcp_str(arg), text);
 
-    if (rc == MCP_OK && (option == MCP_OPTION_UPSTREAM
-                         || option == MCP_OPTION_UPSTREAM_CHECK
-                         || option == MCP_OPTION_UPSTREAM_STALE
-                         || option == MCP_OPTION_UPSTREAM_SESSION
-                         || option == MCP_OPTION_UPSTREAM_LISTS
-                         || option == MCP_OPTION_UPSTREAM_LISTEN
-                         || option == MCP_OPTION_UPSTREAM_MAX_SESSIONS)) {
+    if (rc == MCP_OK && mcp_option_is_upstream(option)) {
         return check_upstream(cmd, dir);
     }
 

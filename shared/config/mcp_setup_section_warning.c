@@ -264,18 +264,13 @@ static mcp_setup_reason_e
 mcp_setup_reason(const mcp_setup_t *setup, mcp_setup_section_e section,
     unsigned directive)
 {
-    switch (directive) {
-
-    case MCP_OPTION_UPSTREAM:
-    case MCP_OPTION_UPSTREAM_CHECK:
-    case MCP_OPTION_UPSTREAM_STALE:
-    case MCP_OPTION_UPSTREAM_SESSION:
-    case MCP_OPTION_UPSTREAM_LISTS:
-    case MCP_OPTION_UPSTREAM_LISTEN:
-    case MCP_OPTION_UPSTREAM_MAX_SESSIONS:
+    if (mcp_option_is_upstream(directive)) {
         return section == MCP_SETUP_BACKEND || section == MCP_SETUP_OUTER
                ? mcp_setup_upstream_reason(setup, directive)
                : MCP_SETUP_NO_TARGET;
+    }
+
+    switch (directive) {
 
     case MCP_SETUP_NUMBER_publish_token:
     case MCP_SETUP_NUMBER_publish_open:

@@ -126,6 +126,16 @@ typedef enum {
 } mcp_option_e;
 
 
+/* Returns 1 if the option belongs to the section of an MCP server:
+ * mcp_upstream, or one whose name begins with mcp_upstream_. */
+static inline int
+mcp_option_is_upstream(unsigned option)
+{
+    return option >= MCP_OPTION_UPSTREAM
+           && option <= MCP_OPTION_UPSTREAM_MAX_SESSIONS;
+}
+
+
 /* The options that the configuration sets. */
 typedef struct {
     uint64_t  value[MCP_OPTION_COUNT];
