@@ -900,14 +900,15 @@ int mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
  *
  * The text then expires at the time "expires" (ms), so that it is kept while
  * it is used. Its time of expiry does not change if it never expires, or if
- * "expires" is 0 or not later.
+ * "expires" is 0 or not later. *extended is set to 1 if this time has changed,
+ * otherwise to 0; extended may be NULL.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is none, or it has expired
  */
 int mcp_store_text_get(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint64_t expires,
-    char text[MCP_STORE_TEXT_MAX], size_t *len);
+    char text[MCP_STORE_TEXT_MAX], size_t *len, int *extended);
 
 /*
  * Deletes a value if it has this text, so that a newer text of another process

@@ -584,17 +584,21 @@ mcp_store_text_replace(mcp_store_head_t *head, mcp_store_entry_t *e,
 
 
 /*
- * Makes a text expire at "expires", unless the text never expires, or expires
- * later than that. A single write of 64 bits changes the time of expiry: a
- * process that dies leaves the older time or the new one. No other data depend
- * on this time, because a sweep reads it from the entry.
+ * Makes a text expire at "expires", and returns 1. Returns 0 if the text never
+ * expires, or not before that. A single write of 64 bits changes the time of
+ * expiry: a process that dies leaves the older time or the new one. No other
+ * data depend on this time, because a sweep reads it from the entry.
  */
-static void
+static int
 mcp_store_text_extend(mcp_store_entry_t *e, uint64_t expires)
 {
-    if (e->u.value.expires != 0 && expires > e->u.value.expires) {
-        e->u.value.expires = expires;
+    if (e->u.value.expires == 0 || expires <= e->u.value.expires) {
+        return 0;
     }
+
+    e->u.value.expires = expires;
+
+    return 1;
 }
 
 
@@ -785,9 +789,9 @@ mcp_store_upstream_session(mcp_store_t *store,
 int
 mcp_store_text_get(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint64_t expires,
-    char text[MCP_STORE_TEXT_MAX], size_t *len)
+    char text[MCP_STORE_TEXT_MAX], size_t *len, int *extended)
 {
-    int                 rc;
+    int                 rc, later;
     mcp_store_op_t      op;
     mcp_store_pos_t     pos;
     mcp_store_entry_t  *e;
@@ -803,8 +807,12 @@ mcp_store_text_get(mcp_store_t *store, mcp_value_e purpose,
     } else {
         pos = (mcp_store_pos_t) { e->u.value.value, MCP_CHUNK_HEAD };
         *len = mcp_store_copy_out(op.head, &pos, text, MCP_STORE_TEXT_MAX);
-        mcp_store_text_extend(e, expires);
+        later = mcp_store_text_extend(e, expires);
         mcp_store_text_used(&op, e);
+
+        if (extended) {
+            *extended = later;
+        }
     }
 
     mcp_store_leave(&op);

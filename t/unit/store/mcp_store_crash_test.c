@@ -538,7 +538,7 @@ worker_text(worker_t *w)
         break;
     default:
         rc = mcp_store_text_get(&w->store, MCP_VALUE_UPSTREAM_SESSION, key,
-                                now, now + 1000, text, &len);
+                                now, now + 1000, text, &len, NULL);
 
         if (rc == MCP_OK && !is_run((mcp_str_t) { text, len })) {
             worker_fail(w, "a text", len);
@@ -1017,7 +1017,7 @@ TEST(two_processes_add_one_text_first_text_stays)
 
         race_key(key, n);
         assert_ok(mcp_store_text_get(&store[0], MCP_VALUE_UPSTREAM_SESSION,
-                                     key, 1, 0, text, &len));
+                                     key, 1, 0, text, &len, NULL));
         assert_true(mcp_str_eq((mcp_str_t) { text, len },
                                text_run(want, added - 1)));
     }

@@ -1071,7 +1071,7 @@ do_text_get(unsigned k, const unsigned char *key)
 
     expires = draw(2) ? now + draw(3000) : 0;
     rc = mcp_store_text_get(some_process(), MCP_VALUE_UPSTREAM_SESSION, key,
-                            now, expires, buf, &len);
+                            now, expires, buf, &len, NULL);
 
     if (rc != MCP_OK) {
         assert_int_equal(rc, MCP_ERR_NOT_FOUND);

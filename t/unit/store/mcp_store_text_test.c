@@ -72,7 +72,7 @@ kept(unsigned id, unsigned n)
     char    text[MCP_STORE_TEXT_MAX], want[40];
     size_t  len;
 
-    rc = mcp_store_text_get(S1, U, digest(id, n).bytes, 0, 0, text, &len);
+    rc = mcp_store_text_get(S1, U, digest(id, n).bytes, 0, 0, text, &len, NULL);
 
     if (rc == MCP_ERR_NOT_FOUND) {
         return 0;
@@ -133,7 +133,7 @@ TEST(texts_of_all_lengths_up_to_the_maximum_are_stored_and_read)
     static const size_t  sizes[] = { 0, 1, 2, 39, MCP_STORE_TEXT_MAX - 1,
                                      MCP_STORE_TEXT_MAX, 0, 7 };
 
-    assert_int_equal(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len),
+    assert_int_equal(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len, NULL),
                      MCP_ERR_NOT_FOUND);
 
     for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -141,13 +141,13 @@ TEST(texts_of_all_lengths_up_to_the_maximum_are_stored_and_read)
 
         for (k = 0; k < 2; k++) {
             assert_ok(mcp_store_text_add(S0, U, key.bytes, s, 5, 5, NULL));
-            assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len));
+            assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len, NULL));
             assert_int_equal(len, s.len);
             assert_memory_equal(text, s.data, len);
         }
 
         store_repair(&d);
-        assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len));
+        assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len, NULL));
         assert_int_equal(len, s.len);
         assert_memory_equal(text, s.data, len);
 
@@ -161,7 +161,7 @@ TEST(texts_of_all_lengths_up_to_the_maximum_are_stored_and_read)
                                         store_message(9, MCP_STORE_TEXT_MAX
                                                       + 1), 5, 9, NULL),
                      MCP_ERR_LIMIT);
-    assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len));
+    assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len, NULL));
     assert_int_equal(len, 7);
 
     mcp_store_value_delete(S1, U, key.bytes);
@@ -192,11 +192,11 @@ TEST(text_is_deleted_only_if_it_equals_the_given_one)
     assert_int_equal(mcp_store_text_delete(S0, U, other.bytes,
                                            mcp_str("newer")),
                      MCP_ERR_NOT_FOUND);
-    assert_ok(mcp_store_text_get(S0, U, key.bytes, 1, 0, text, &len));
+    assert_ok(mcp_store_text_get(S0, U, key.bytes, 1, 0, text, &len, NULL));
     assert_int_equal(len, 5);
 
     assert_ok(mcp_store_text_delete(S0, U, key.bytes, mcp_str("newer")));
-    assert_int_equal(mcp_store_text_get(S0, U, key.bytes, 1, 0, text, &len),
+    assert_int_equal(mcp_store_text_get(S0, U, key.bytes, 1, 0, text, &len, NULL),
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(store_used(&d), 0);
 
@@ -224,8 +224,8 @@ TEST(expired_text_is_not_found_and_a_sweep_frees_it)
         assert_ok(add(1, n));
     }
 
-    assert_ok(mcp_store_text_get(S0, U, key.bytes, 106, 0, text, &len));
-    assert_int_equal(mcp_store_text_get(S0, U, key.bytes, 107, 0, text, &len),
+    assert_ok(mcp_store_text_get(S0, U, key.bytes, 106, 0, text, &len, NULL));
+    assert_int_equal(mcp_store_text_get(S0, U, key.bytes, 107, 0, text, &len, NULL),
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_sweep(S0, 109, UINT32_MAX, NULL, NULL), 10);
     assert_int_equal(texts(), 10);
@@ -236,7 +236,7 @@ TEST(expired_text_is_not_found_and_a_sweep_frees_it)
     assert_ok(mcp_store_text_add(S0, U, key.bytes, mcp_str("x"), 110, 500,
                                  NULL));
     assert_int_equal(mcp_store_sweep(S0, 119, UINT32_MAX, NULL, NULL), 9);
-    assert_ok(mcp_store_text_get(S0, U, key.bytes, 499, 0, text, &len));
+    assert_ok(mcp_store_text_get(S0, U, key.bytes, 499, 0, text, &len, NULL));
     assert_int_equal(mcp_store_sweep(S0, 500, UINT32_MAX, NULL, NULL), 1);
     assert_int_equal(store_used(&d), 0);
 }
@@ -253,7 +253,7 @@ has(mcp_store_t *store, unsigned n, mcp_str_t want, uint64_t now,
     size_t  len;
 
     rc = mcp_store_text_get(store, U, digest(1, n).bytes, now, expires, text,
-                            &len);
+                            &len, NULL);
 
     if (rc == MCP_ERR_NOT_FOUND) {
         return 0;
