@@ -19,33 +19,12 @@
  * gets the state in sealed form and returns it with the client's next request.
  * This server opens the state before it sends that request to the backend. */
 
-/* Returns the name of a backend without its prefix. The prefix differs between
- * servers of one cluster: "@tools" and "/mcp-backend/tools" are both
- * "tools". */
-static mcp_str_t
-mcp_input_state_target(const mcp_endpoint_t *endpoint, unsigned target)
-{
-    size_t     i;
-    mcp_str_t  name;
-
-    name = mcp_endpoint_target(endpoint, target);
-
-    for (i = name.len; i; i--) {
-        if (name.data[i - 1] == '@' || name.data[i - 1] == '/') {
-            return (mcp_str_t) { name.data + i, name.len - i };
-        }
-    }
-
-    return name;
-}
-
-
 static void
 mcp_input_state_of(const mcp_endpoint_t *endpoint, const mcp_client_t *client,
     unsigned target, mcp_request_state_t *of)
 {
     of->server = endpoint->identity;
-    of->target = mcp_input_state_target(endpoint, target);
+    of->target = mcp_endpoint_target_in_cluster(endpoint, target);
     of->principal = client->principal;
     of->max_depth = endpoint->max_depth;
 }

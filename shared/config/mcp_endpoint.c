@@ -20,9 +20,38 @@ mcp_endpoint_route(const mcp_endpoint_t *endpoint, mcp_str_t name)
 
 
 mcp_str_t
+mcp_endpoint_key(const mcp_endpoint_t *endpoint, int is_clustered)
+{
+    if (is_clustered) {
+        return endpoint->identity;
+    }
+
+    return (mcp_str_t) { (const char *) endpoint->catalog_key, MCP_DIGEST_LEN };
+}
+
+
+mcp_str_t
 mcp_endpoint_target(const mcp_endpoint_t *endpoint, unsigned target)
 {
     return endpoint->targets ? endpoint->targets[target].name : mcp_null_str;
+}
+
+
+mcp_str_t
+mcp_endpoint_target_in_cluster(const mcp_endpoint_t *endpoint, unsigned target)
+{
+    size_t     i;
+    mcp_str_t  name;
+
+    name = mcp_endpoint_target(endpoint, target);
+
+    for (i = name.len; i; i--) {
+        if (name.data[i - 1] == '@' || name.data[i - 1] == '/') {
+            return (mcp_str_t) { name.data + i, name.len - i };
+        }
+    }
+
+    return name;
 }
 
 

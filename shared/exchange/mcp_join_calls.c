@@ -126,20 +126,6 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_routing_t *v)
 }
 
 
-/* Returns the name of the endpoint. In a cluster all nodes have the same name
- * for it, even if their servers have different names. */
-static mcp_str_t
-mcp_join_endpoint(const mcp_exchange_t *x)
-{
-    if (x->worker->cluster) {
-        return x->endpoint->identity;
-    }
-
-    return (mcp_str_t) { (const char *) x->endpoint->catalog_key,
-                         MCP_DIGEST_LEN };
-}
-
-
 /*
  * Computes the digests in *join. Calls are found by join->digest, a digest by
  * key or by arguments. It depends on the revision, because results differ by
@@ -167,7 +153,7 @@ mcp_join_digest(mcp_exchange_t *x, const mcp_routing_t *v, mcp_str_t key,
 
     parts[0] = join->once ? mcp_str("join by arguments")
                          : mcp_str("join by key");
-    parts[1] = mcp_join_endpoint(x);
+    parts[1] = mcp_endpoint_key(x->endpoint, x->worker->cluster != NULL);
     parts[2] = (mcp_str_t) { (const char *) x->client.principal,
                              MCP_DIGEST_LEN };
     parts[3] = mcp_revision(x->client.revision)->name;

@@ -305,9 +305,20 @@ int mcp_endpoint_item(const mcp_endpoint_t *endpoint, mcp_str_t method,
 uint32_t mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
     const mcp_client_t *client);
 
+/* Returns the text that distinguishes an endpoint from all others of its zone.
+ * In a cluster all nodes have the same text for the endpoint, even if their
+ * servers have different names. */
+mcp_str_t mcp_endpoint_key(const mcp_endpoint_t *endpoint, int is_clustered);
+
 /* Returns the name by which the glue finds the target with this index, empty
  * if the endpoint has no names. */
 mcp_str_t mcp_endpoint_target(const mcp_endpoint_t *endpoint,
+    unsigned target);
+
+/* Returns the name of a target without its prefix, by which all nodes of a
+ * cluster know the target. The prefix differs between web servers: "@tools" and
+ * "/mcp-backend/tools" are both "tools". */
+mcp_str_t mcp_endpoint_target_in_cluster(const mcp_endpoint_t *endpoint,
     unsigned target);
 
 /* Returns the kind of the target with this index; MCP_UPSTREAM_OFF for
