@@ -66,6 +66,7 @@ static const char *const  mcp_key_kinds[MCP_KEYS] = {
     [MCP_KEY_CROWDED] = "q:",
     [MCP_KEY_CLAIM] = "j:",
     [MCP_KEY_TOKEN] = "v:",
+    [MCP_KEY_UPSTREAM_SESSION] = "u:",
     [MCP_KEY_PROCESS] = "i:"
 };
 
@@ -128,7 +129,9 @@ static const mcp_script_key_t  mcp_script_keys[MCP_SCRIPTS][MCP_KEY_ROW] = {
         { MCP_KEY_GIVEN, 0 }, MCP_KEY_END },
     [MCP_SCRIPT_JOIN] = { MCP_KEY_STREAM, MCP_KEY_END },
     [MCP_SCRIPT_KEEP] = {
-        MCP_KEY_MEMBERS, { MCP_KEY_OWNED, MCP_KEY_SELF }, MCP_KEY_END }
+        MCP_KEY_MEMBERS, { MCP_KEY_OWNED, MCP_KEY_SELF }, MCP_KEY_END },
+    [MCP_SCRIPT_UPSTREAM_SESSION] = {
+        MCP_KEY_MEMBERS, { MCP_KEY_UPSTREAM_SESSION, 0 }, MCP_KEY_END }
 };
 
 

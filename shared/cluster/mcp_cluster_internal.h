@@ -663,6 +663,7 @@ typedef enum {
     MCP_KEY_CROWDED,
     MCP_KEY_CLAIM,             /* key of a request's digest */
     MCP_KEY_TOKEN,             /* key of a token's digest */
+    MCP_KEY_UPSTREAM_SESSION,  /* key of a session at an MCP server */
     MCP_KEY_PROCESS,           /* key of a process that sends notifications */
     MCP_KEYS
 } mcp_key_e;

@@ -40,7 +40,8 @@ static const struct {
     [MCP_SCRIPT_TOKEN] = mcp_script(token),
     [MCP_SCRIPT_TAKEOVER] = mcp_script(takeover),
     [MCP_SCRIPT_JOIN] = mcp_script(join),
-    [MCP_SCRIPT_KEEP] = mcp_script(keep)
+    [MCP_SCRIPT_KEEP] = mcp_script(keep),
+    [MCP_SCRIPT_UPSTREAM_SESSION] = mcp_script(upstream_session)
 };
 
 

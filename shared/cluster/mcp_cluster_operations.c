@@ -293,6 +293,55 @@ mcp_quota_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
 }
 
 
+static void
+mcp_upstream_session_encode(mcp_cluster_t *cluster,
+    const mcp_operation_spec_t *spec, mcp_script_args_t *args)
+{
+    static const char *const  kinds[] = {
+        [MCP_OPERATION_SESSION_GET] = "g",
+        [MCP_OPERATION_SESSION_TAKE] = "t",
+        [MCP_OPERATION_SESSION_PUT] = "p",
+        [MCP_OPERATION_SESSION_DROP] = "d"
+    };
+
+    (void) cluster;
+
+    mcp_args_digest(args, spec->session.key);
+    mcp_args_text(args, (mcp_str_t) { kinds[spec->session.what], 1 });
+    mcp_args_text(args, spec->session.text);
+    mcp_args_number(args, spec->session.lasts);
+}
+
+
+/* Copies the text of the session, if the reply has one. */
+static int
+mcp_upstream_session_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
+    const mcp_reply_t *reply, int rc)
+{
+    mcp_str_t              text;
+    mcp_operation_text_t  *found;
+
+    (void) cluster;
+
+    found = op->spec.session.found;
+
+    if (found == NULL || reply->n < 2) {
+        return rc;
+    }
+
+    text = mcp_reply_item(reply, 1)->text;
+
+    if (text.len > sizeof(found->text)) {
+        return MCP_ERR_SYNTAX;
+    }
+
+    memcpy(found->text, text.data, text.len);
+    found->len = text.len;
+
+    return rc;
+}
+
+
 /* --- all operations --- */
 
 static const mcp_operation_script_t  mcp_operations[MCP_OPERATION_KINDS] = {
@@ -334,6 +383,12 @@ static const mcp_operation_script_t  mcp_operations[MCP_OPERATION_KINDS] = {
         { { "OK", MCP_OK }, { "USED", MCP_ERR_DENIED },
           { "FENCED", MCP_ERR_UNREACHABLE },
           { "LATER", MCP_ERR_UNREACHABLE } }
+    },
+    [MCP_OPERATION_UPSTREAM_SESSION] = {
+        MCP_SCRIPT_UPSTREAM_SESSION, "upstream_session",
+        mcp_upstream_session_encode, mcp_upstream_session_decode, 0,
+        { { "OK", MCP_OK }, { "NONE", MCP_ERR_NOT_FOUND },
+          { "USED", MCP_ERR_EXISTS } }
     },
     [MCP_OPERATION_JOIN] = {
         MCP_SCRIPT_JOIN, "join", mcp_cluster_join_encode,

@@ -37,6 +37,8 @@ typedef enum {
     MCP_SCRIPT_JOIN,           /* adds a node to those where requests have
                                   joined a call */
     MCP_SCRIPT_KEEP,           /* renews the keys of many idle streams */
+    MCP_SCRIPT_UPSTREAM_SESSION,       /* reads or changes a session at an MCP
+                                          server */
     MCP_SCRIPTS
 } mcp_script_e;
 
@@ -75,6 +77,8 @@ extern const unsigned char  mcp_lua_join[];
 extern const size_t         mcp_lua_join_len;
 extern const unsigned char  mcp_lua_keep[];
 extern const size_t         mcp_lua_keep_len;
+extern const unsigned char  mcp_lua_upstream_session[];
+extern const size_t         mcp_lua_upstream_session_len;
 
 
 #endif /* MCP_CLUSTER_SCRIPT_H_INCLUDED */

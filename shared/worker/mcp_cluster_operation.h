@@ -178,6 +178,36 @@ typedef struct {
 } mcp_operation_token_t;
 
 
+/* Operations on the session at an MCP server that all nodes use for the
+ * requests of one caller. */
+typedef enum {
+    MCP_OPERATION_SESSION_GET = 0,
+    MCP_OPERATION_SESSION_TAKE,        /* get the session, and remove it from
+                                          the cluster */
+    MCP_OPERATION_SESSION_PUT,         /* give a new session to all nodes */
+    MCP_OPERATION_SESSION_DROP         /* remove the session from the cluster,
+                                          unless it has another one */
+} mcp_operation_session_e;
+
+/* The text of a session. */
+typedef struct {
+    size_t                   len;
+    char                     text[MCP_STORE_TEXT_MAX];
+} mcp_operation_text_t;
+
+typedef struct {
+    mcp_operation_session_e  what;
+    unsigned char            key[MCP_DIGEST_LEN];      /* identifies the caller
+                                                          and the server */
+    mcp_str_t                text;     /* for PUT and DROP */
+    uint64_t                 lasts;    /* for GET and PUT: time for which an
+                                          unused session is kept, ms */
+    mcp_operation_text_t    *found;    /* gets the text of a session; valid
+                                          until the handler was called; NULL
+                                          without a handler */
+} mcp_operation_upstream_session_t;
+
+
 /* One more call of a session. */
 typedef struct {
     unsigned char          session[MCP_DIGEST_LEN];
@@ -247,6 +277,13 @@ typedef enum {
      *                      or 0 */
     MCP_OPERATION_TOKEN,
 
+    /* Reads or changes a session at an MCP server. No exchange waits for the
+     * result.
+     *   MCP_ERR_NOT_FOUND  for GET and TAKE: the cluster has no session
+     *   MCP_ERR_EXISTS     for PUT: the cluster has another session, which is
+     *                      now in "found" */
+    MCP_OPERATION_UPSTREAM_SESSION,
+
     /* For the cluster itself: makes a mirror of the stream stream.id, which
      * requests of this node join. The results are those of the hook
      * "await_replication". */
@@ -268,6 +305,7 @@ struct mcp_operation_spec_s {
         mcp_operation_topic_t         topic;
         mcp_operation_quota_t         quota;
         mcp_operation_token_t         token;
+        mcp_operation_upstream_session_t  session;
     };
 };
 

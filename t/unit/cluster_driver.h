@@ -35,7 +35,7 @@
     GOOD_SHA("a") GOOD_SHA("b") GOOD_SHA("c") GOOD_SHA("d") GOOD_SHA("e")     \
     GOOD_SHA("f") GOOD_SHA("0") GOOD_SHA("1") GOOD_SHA("2") GOOD_SHA("3")     \
     GOOD_SHA("4") GOOD_SHA("5") GOOD_SHA("6") GOOD_SHA("7") GOOD_SHA("8")     \
-    GOOD_SHA("9") GOOD_SHA("k")
+    GOOD_SHA("9") GOOD_SHA("k") GOOD_SHA("u")
 #define GOOD_ALL   GOOD_HELLO GOOD_ROLE GOOD_INFO GOOD_SHAS
 
 /* Keys that scripts get from node 1111111111111111. */
