@@ -221,9 +221,9 @@ mcp_backend_request_queue(mcp_request_t *req, mcp_action_e type)
 }
 
 
-/* Makes a request wait for a session or its GET stream. The glue prepares the
- * backend request now, because the glue needs the client's HTTP request for
- * this, and that request may end before the session is open. */
+/* Makes a request wait for a session, its GET stream or the cluster. The glue
+ * prepares the backend request now, because the glue needs the client's HTTP
+ * request for this, and that request may end before the session is open. */
 static void
 mcp_backend_request_wait(mcp_request_t *req)
 {

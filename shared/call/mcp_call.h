@@ -66,6 +66,7 @@ typedef struct {
 
 
 typedef struct mcp_upstream_session_s  mcp_upstream_session_t;
+typedef struct mcp_upstream_lookup_s  mcp_upstream_lookup_t;
 typedef struct mcp_upstream_resume_s  mcp_upstream_resume_t;
 typedef struct mcp_upstream_question_s  mcp_upstream_question_t;
 typedef struct mcp_upstream_post_s  mcp_upstream_post_t;

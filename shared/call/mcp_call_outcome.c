@@ -32,6 +32,10 @@ mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
         mcp_upstream_listen_leave(req->session);
         mcp_upstream_ask_clear(req);
         mcp_upstream_resume_leave(req);
+
+        /* without a backend request, nothing else ends the session */
+
+        mcp_upstream_session_end(req);
     }
 }
 

@@ -101,6 +101,10 @@ mcp_upstream_session_get(mcp_request_t *req, mcp_upstream_e form)
     session->continues = 0;
     session->alone_until = mcp_call_now(req->call) + MCP_UPSTREAM_ALONE_TIME;
 
+    if (session->lookup) {
+        return MCP_AGAIN;
+    }
+
     if (session->step != MCP_UPSTREAM_STEP_CALL || session->version.len) {
         return MCP_OK;
     }
@@ -144,6 +148,16 @@ mcp_upstream_session_begin(mcp_request_t *req, mcp_upstream_e form)
 
     rc = mcp_upstream_session_get(req, form);
 
+    if (rc == MCP_OK && req->session->step == MCP_UPSTREAM_STEP_OPEN
+        && !req->session->own)
+    {
+        return mcp_upstream_cluster_find(req);
+    }
+
+    if (rc == MCP_OK && req->session->step == MCP_UPSTREAM_STEP_CALL) {
+        rc = mcp_upstream_cluster_put(req);
+    }
+
     return rc == MCP_OK && req->session->step == MCP_UPSTREAM_STEP_CALL
            ? mcp_upstream_listen_begin(req) : rc;
 }
@@ -161,10 +175,17 @@ mcp_upstream_session_close(mcp_request_t *req)
 
     /* a session that other clients of the principal may use is not ended */
 
-    if (req->session->of != MCP_UPSTREAM_OF_CLIENT
-        || !mcp_upstream_session_find(req))
-    {
+    if (req->session->of != MCP_UPSTREAM_OF_CLIENT) {
         return MCP_ERR_NOT_FOUND;
+    }
+
+    if (!mcp_upstream_session_find(req)) {
+        if (mcp_upstream_cluster_take(req) == MCP_OK) {
+            return MCP_ERR_NOT_FOUND;
+        }
+
+        mcp_upstream_session_set_step(req, MCP_UPSTREAM_STEP_CLOSE);
+        return MCP_OK;
     }
 
     version = req->session->version;
@@ -580,7 +601,7 @@ mcp_upstream_session_opened(mcp_request_t *req, mcp_backend_msg_t *msg)
 static int
 mcp_upstream_session_answered(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
-    int                      lost, changed;
+    int                      lost, changed, fetched;
     mcp_upstream_session_t  *session;
 
     session = req->session;
@@ -601,7 +622,13 @@ mcp_upstream_session_answered(mcp_request_t *req, mcp_backend_msg_t *msg)
         mcp_upstream_form_forget(req);
     }
 
-    if (session->renewed) {
+    /* a session of another node was lost as well: opens a session, once */
+
+    fetched = session->fetched;
+    session->fetched = 0;
+    session->looked_up = session->renewed;
+
+    if (session->renewed && !fetched) {
         return msg->no_session
                ? mcp_upstream_session_fault(msg, MCP_FAULT_UPSTREAM_SESSION,
                                             "the MCP server does not know the "
@@ -707,19 +734,20 @@ mcp_upstream_session_end(mcp_request_t *req)
 
     session = req->session;
 
-    if (session == NULL || session->len == 0 || req->active || req->again) {
+    if (session == NULL || req->active || req->again) {
         return;
     }
 
     over = req->call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER;
 
-    if (over && req->breq.aborted && mcp_upstream_session_is_call(req)
+    if (over && session->len && req->breq.aborted
+        && mcp_upstream_session_is_call(req)
         && !session->continues && !mcp_upstream_resume_is_done(req))
     {
         session->after = MCP_UPSTREAM_STEP_CANCEL;
 
     } else if (over && req->call->posts == NULL
-               && ((!session->shared
+               && ((session->len && !session->shared
                     && session->step != MCP_UPSTREAM_STEP_CLOSE)
                    || mcp_upstream_session_take_dropped(session)))
     {

@@ -5,8 +5,8 @@
  * basic/transports, "Session Management").
  *
  * A session is opened by the first request of a caller, and shared by all
- * processes: its id is in the zone. A request without a session makes several
- * backend requests, one after the other:
+ * processes: its id is in the zone and, in a cluster, in Redis. A request
+ * without a session makes several backend requests, one after the other:
  *
  *     OPEN ---> OPENED ---> CALL ---> CLOSE or CANCEL
  *      ^                      |
@@ -35,6 +35,14 @@
 #include "call/mcp_call.h"
 
 
+/* Time for which an unused session stays in the zone, ms. If the server has
+ * dropped the session in the meantime, the next request opens a new one. */
+#define MCP_UPSTREAM_SESSION_KEEP   (24 * 3600 * 1000ull)
+
+/* Interval in which a session that is used is renewed in the zone and in Redis,
+ * ms. */
+#define MCP_UPSTREAM_SESSION_RENEW  (3600 * 1000ull)
+
 /* Maximum length of a session id, bytes of visible ASCII. */
 #define MCP_UPSTREAM_SESSION_ID  256
 
@@ -54,13 +62,16 @@ typedef enum {
 } mcp_upstream_step_e;
 
 
-/* A session that was removed from the zone because the server has too many
- * sessions. */
-typedef struct {
-    mcp_str_t  version;
-    mcp_str_t  id;
-    char       affinity[MCP_STREAM_TEXT_LEN];
-} mcp_upstream_dropped_t;
+typedef struct mcp_upstream_dropped_s  mcp_upstream_dropped_t;
+
+/* A session that no request will use any more: the server has too many
+ * sessions, or another node has opened one for the same caller before. */
+struct mcp_upstream_dropped_s {
+    mcp_upstream_dropped_t  *next;
+    mcp_str_t                version;
+    mcp_str_t                id;
+    char                     affinity[MCP_STREAM_TEXT_LEN];
+};
 
 /* The session that a request of a call uses. */
 struct mcp_upstream_session_s {
@@ -82,9 +93,8 @@ struct mcp_upstream_session_s {
                                           no session id */
     char                 id[MCP_UPSTREAM_SESSION_ID];
     mcp_request_t       *req;          /* the request that uses the session */
-    mcp_upstream_dropped_t *dropped;   /* session of another caller that is
-                                          ended when this request is over; NULL:
-                                          none */
+    mcp_upstream_dropped_t *dropped;   /* sessions that are ended when this
+                                          request is over; NULL: none */
     mcp_upstream_resume_t  *resume;    /* state of a stream that has ended
                                           without the response; NULL: none
                                           has */
@@ -107,10 +117,14 @@ struct mcp_upstream_session_s {
                                           NULL: the request does not wait */
     mcp_upstream_session_t   *sibling; /* next request that waits for the same
                                           session */
-    uint64_t             wait_until;   /* when the request fails if it still
-                                          waits for the session, ms; 0: it does
-                                          not wait; UINT64_MAX: it waits for the
-                                          GET stream */
+    mcp_upstream_lookup_t    *lookup;  /* operation in the cluster for which
+                                          the request waits; NULL: none */
+    uint64_t             wait_until;   /* when the request fails because the
+                                          session is still not open, or
+                                          continues without a reply from the
+                                          cluster, ms; 0: the request does not
+                                          wait; UINT64_MAX: it waits for the GET
+                                          stream */
 
     /* members for the GET stream of the session */
     mcp_upstream_session_t   *listener;        /* next one in
@@ -129,7 +143,14 @@ struct mcp_upstream_session_s {
 
     unsigned             own:1;        /* 1: no other request can use the
                                           session, so this request ends it */
-    unsigned             shared:1;     /* 1: the session is in the zone */
+    unsigned             shared:1;     /* 1: other requests may use the
+                                          session, which is in the zone or in
+                                          Redis */
+    unsigned             is_new:1;     /* 1: the session was opened, and has to
+                                          be put into Redis and the zone */
+    unsigned             looked_up:1;  /* 1: the session was looked up in
+                                          Redis */
+    unsigned             fetched:1;    /* 1: the session is from Redis */
     unsigned             declares:1;   /* 1: this server declares the
                                           capabilities of the client in the
                                           session */
@@ -159,7 +180,8 @@ int mcp_upstream_session_create(mcp_request_t *req);
  *
  * Returns MCP_OK, or
  *   MCP_AGAIN       the request waits for the session, see mcp_upstream_wait.h,
- *                   or for its GET stream, see mcp_upstream_listen.h
+ *                   for the cluster, or for the GET stream of the session, see
+ *                   mcp_upstream_listen.h
  *   MCP_ERR_LIMIT   too many requests wait for the session
  *   MCP_ERR_MEMORY
  */
@@ -167,8 +189,8 @@ int mcp_upstream_session_begin(mcp_request_t *req, mcp_upstream_e form);
 
 /*
  * Removes the caller's session at an MCP server, the target of the request,
- * from the zone. Makes CLOSE the next step of the request, by which the request
- * ends the session at the server.
+ * from the zone and the cluster. Makes CLOSE the next step of the request, by
+ * which the request ends the session at the server.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the caller has no session at this server, or other
@@ -248,27 +270,79 @@ int mcp_upstream_session_key(mcp_request_t *req,
     mcp_upstream_session_t *session);
 
 /* Reads the session of a request from the zone, which then keeps the session
- * for another day. Returns 1, or 0 if the zone has no session for the
- * request. */
+ * for another day, as the cluster does. Returns 1, or 0 if the zone has no
+ * session for the request. */
 int mcp_upstream_session_find(mcp_request_t *req);
 
 /*
- * Adds a new session to the zone, so that other requests can use the session.
- * Sets session->own instead if another request of the caller has added a
- * session in the meantime, if the client has ended its session with this
- * server, or if the zone or mcp_upstream_max_sessions leaves no room.
+ * Lets other requests use a new session: mcp_upstream_session_keep() adds it to
+ * the zone. mcp_upstream_session_share() calls that function or, in a cluster,
+ * sets session->is_new, because mcp_upstream_cluster_put() has to come first.
+ *
+ * Set session->own instead if another request of the caller has added a session
+ * in the meantime, if the client has ended its session with this server, or if
+ * the zone or mcp_upstream_max_sessions leaves no room.
  */
 void mcp_upstream_session_share(mcp_request_t *req);
+void mcp_upstream_session_keep(mcp_request_t *req);
+
+/* Makes a session that another node has opened, with this text, the session of
+ * the request, and adds it to the zone. The former session of the request, if
+ * it has one, becomes one of session->dropped. Returns 1, or 0 if the text is
+ * invalid. */
+int mcp_upstream_session_adopt(mcp_request_t *req, mcp_str_t text);
+
+/* Writes the text of a session for the zone and for the cluster, and returns
+ * it. */
+mcp_str_t mcp_upstream_session_text(const mcp_upstream_session_t *session,
+    char text[MCP_STORE_TEXT_MAX]);
 
 /* Called when a session has ended, or this server is about to end it. Removes
- * the session from its request, and from the zone unless the zone has a newer
- * session. */
+ * the session from its request, and from the zone and the cluster unless these
+ * have a newer session. */
 void mcp_upstream_session_forget(mcp_request_t *req);
 
-/* Replaces the session of a request that is over by session->dropped, so that
- * the request ends the dropped session at the server. Returns 1, or 0 if there
- * is no such session. */
+/* Replaces the session of a request that is over by the first one of
+ * session->dropped, so that the request ends that session at the server.
+ * Returns 1, or 0 if there is no such session. */
 int mcp_upstream_session_take_dropped(mcp_upstream_session_t *session);
+
+
+/* --- sessions in a cluster (mcp_upstream_session_cluster.c) --- */
+
+/*
+ * Start an operation, and make the request wait for its result:
+ *
+ * - mcp_upstream_cluster_find(): looks up the session of the request, once;
+ *
+ * - mcp_upstream_cluster_put(): gives a new session of the request to all
+ *   nodes, or replaces it if another node was faster;
+ *
+ * - mcp_upstream_cluster_take(): removes the session, so that the request can
+ *   end it. If there is no session, the request is finished.
+ *
+ * Return MCP_AGAIN, or MCP_OK if there is nothing to wait for.
+ */
+int mcp_upstream_cluster_find(mcp_request_t *req);
+int mcp_upstream_cluster_put(mcp_request_t *req);
+int mcp_upstream_cluster_take(mcp_request_t *req);
+
+/* Keeps a session in the cluster for another day. "text" is its text. */
+void mcp_upstream_cluster_renew(mcp_request_t *req, mcp_str_t text);
+
+/* Removes the session with this key from the cluster, unless the cluster has
+ * one with another text. */
+void mcp_upstream_cluster_drop(mcp_worker_t *worker,
+    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text);
+
+/* Called when a request is over: the request no longer waits. A session that is
+ * being put into Redis is removed again. */
+void mcp_upstream_cluster_leave(mcp_upstream_session_t *session);
+
+/* Called when the deadline of a request with a session has passed. If the
+ * request waits for the cluster, continues it without the result and returns
+ * 1; otherwise returns 0. */
+int mcp_upstream_cluster_timeout(mcp_request_t *req);
 
 
 #endif /* MCP_UPSTREAM_SESSION_H_INCLUDED */

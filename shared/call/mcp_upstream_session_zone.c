@@ -11,11 +11,6 @@
 #include "store/mcp_store_upstream_stats.h"
 
 
-/* Time for which an unused session stays in the zone, ms. If the server has
- * dropped the session in the meantime, the next request opens a new one. */
-#define MCP_UPSTREAM_SESSION_KEEP  (24 * 3600 * 1000ull)
-
-
 /* Returns which other requests use the same session as a request. */
 static mcp_upstream_of_e
 mcp_upstream_session_sharing(const mcp_request_t *req)
@@ -59,7 +54,7 @@ int
 mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
 {
     unsigned char          can[2];
-    mcp_str_t              parts[6];
+    mcp_str_t              parts[5];
     mcp_call_t            *call;
     const mcp_endpoint_t  *endpoint;
 
@@ -81,10 +76,8 @@ mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
                              (session->of == MCP_UPSTREAM_OF_CLIENT
                               ? call->client.id : call->client.principal),
                              MCP_DIGEST_LEN };
-    parts[2] = endpoint->identity;
-    parts[3] = (mcp_str_t) { (const char *) endpoint->catalog_key,
-                             MCP_DIGEST_LEN };
-    parts[4] = mcp_endpoint_target(endpoint, req->target);
+    parts[2] = mcp_endpoint_key(endpoint, call->worker->cluster != NULL);
+    parts[3] = mcp_endpoint_target_in_cluster(endpoint, req->target);
 
     /* clients without a session share a session at the server if they declare
      * the same capabilities */
@@ -92,9 +85,9 @@ mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
     mcp_be_put(can, session->of == MCP_UPSTREAM_OF_PRINCIPAL
                     && session->declares
                     ? call->client.capabilities & MCP_CLIENT_INPUT : 0, 2);
-    parts[5] = (mcp_str_t) { (const char *) can, sizeof(can) };
+    parts[4] = (mcp_str_t) { (const char *) can, sizeof(can) };
 
-    return mcp_digest(session->key, parts, 6) == MCP_OK ? MCP_OK
+    return mcp_digest(session->key, parts, 5) == MCP_OK ? MCP_OK
                                                         : MCP_ERR_MEMORY;
 }
 
@@ -140,9 +133,20 @@ mcp_upstream_session_set(mcp_upstream_session_t *session, mcp_str_t version,
 }
 
 
+/* Returns when a session that is used now expires, ms. The value changes once
+ * in MCP_UPSTREAM_SESSION_RENEW. */
+static uint64_t
+mcp_upstream_session_expires(uint64_t now)
+{
+    return now - now % MCP_UPSTREAM_SESSION_RENEW + MCP_UPSTREAM_SESSION_RENEW
+           + MCP_UPSTREAM_SESSION_KEEP;
+}
+
+
 int
 mcp_upstream_session_find(mcp_request_t *req)
 {
+    int          later;
     char         text[MCP_STORE_TEXT_MAX];
     size_t       len;
     uint64_t     now;
@@ -154,7 +158,8 @@ mcp_upstream_session_find(mcp_request_t *req)
 
     if (mcp_store_text_get(call->worker->store, MCP_VALUE_UPSTREAM_SESSION,
                            req->session->key, now,
-                           now + MCP_UPSTREAM_SESSION_KEEP, text, &len)
+                           mcp_upstream_session_expires(now), text, &len,
+                           &later)
         != MCP_OK)
     {
         return 0;
@@ -169,11 +174,15 @@ mcp_upstream_session_find(mcp_request_t *req)
     mcp_upstream_session_set(req->session, version, id);
     req->session->shared = 1;
 
+    if (later) {
+        mcp_upstream_cluster_renew(req, (mcp_str_t) { text, len });
+    }
+
     return 1;
 }
 
 
-static mcp_str_t
+mcp_str_t
 mcp_upstream_session_text(const mcp_upstream_session_t *session,
     char text[MCP_STORE_TEXT_MAX])
 {
@@ -188,36 +197,35 @@ mcp_upstream_session_text(const mcp_upstream_session_t *session,
 }
 
 
-/* Stores a session that was removed from the zone in req->session->dropped, so
- * that the request ends this session at the server. When out of memory, the
- * session remains until the server expires it. */
+/* Adds the session with this key and text to req->session->dropped, so that the
+ * request ends it at the server. When out of memory, the session remains until
+ * the server expires it. */
 static void
-mcp_upstream_session_keep_dropped(mcp_request_t *req,
-    const mcp_store_dropped_t *dropped)
+mcp_upstream_session_drop(mcp_request_t *req,
+    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text, const char *why)
 {
     mcp_str_t                version, id;
-    mcp_upstream_dropped_t  *kept;
+    mcp_upstream_dropped_t  *dropped;
 
-    if (!mcp_upstream_session_parse((mcp_str_t) { dropped->text, dropped->len },
-                                    &version, &id))
-    {
+    if (!mcp_upstream_session_parse(text, &version, &id)) {
         return;
     }
 
-    kept = mcp_arena_calloc(&req->call->arena, sizeof(mcp_upstream_dropped_t));
+    dropped = mcp_arena_calloc(&req->call->arena,
+                               sizeof(mcp_upstream_dropped_t));
 
-    if (kept) {
+    if (dropped) {
         id = mcp_arena_dup(&req->call->arena, id);
     }
 
-    if (kept && id.data) {
-        kept->version = version;
-        kept->id = id;
-        (void) mcp_stream_id_print(kept->affinity, dropped->key);
-        req->session->dropped = kept;
+    if (dropped && id.data) {
+        dropped->next = req->session->dropped;
+        dropped->version = version;
+        dropped->id = id;
+        (void) mcp_stream_id_print(dropped->affinity, key);
+        req->session->dropped = dropped;
         mcp_call_trace(req->call, "request %u: will end another session at its "
-                                  "MCP server, which has too many",
-                       req->breq.request);
+                                  "MCP server, %s", req->breq.request, why);
     }
 }
 
@@ -233,7 +241,7 @@ mcp_upstream_session_take_dropped(mcp_upstream_session_t *session)
         return 0;
     }
 
-    session->dropped = NULL;
+    session->dropped = dropped->next;
     session->shared = 1;
     mcp_upstream_session_set(session, dropped->version, dropped->id);
     memcpy(session->affinity, dropped->affinity, MCP_STREAM_TEXT_LEN);
@@ -242,13 +250,16 @@ mcp_upstream_session_take_dropped(mcp_upstream_session_t *session)
 }
 
 
-void
-mcp_upstream_session_share(mcp_request_t *req)
+/* Adds the session of a request to the zone. If this removes a session from the
+ * zone, the request will end that session. Returns the values of
+ * mcp_store_upstream_session(). */
+static int
+mcp_upstream_session_add(mcp_request_t *req)
 {
     int                      rc;
     char                     text[MCP_STORE_TEXT_MAX];
-    uint32_t                 ended;
     uint64_t                 now;
+    mcp_str_t                removed;
     mcp_call_t              *call;
     mcp_tenant_t             tenant;
     mcp_store_dropped_t      dropped;
@@ -259,6 +270,55 @@ mcp_upstream_session_share(mcp_request_t *req)
     session = req->session;
     now = mcp_call_now(call);
 
+    mcp_tenant(call->endpoint, call->tenant, &tenant);
+
+    item.row = req->upstream;
+    item.key = session->key;
+    item.text = mcp_upstream_session_text(session, text);
+    item.expires = mcp_upstream_session_expires(now);
+    item.tenant = &tenant;
+    item.max = call->endpoint->targets[req->target].max_sessions;
+
+    rc = mcp_store_upstream_session(call->worker->store, &item, now, &dropped);
+
+    if (dropped.len) {
+        removed = (mcp_str_t) { dropped.text, dropped.len };
+        mcp_upstream_cluster_drop(call->worker, dropped.key, removed);
+        mcp_upstream_session_drop(req, dropped.key, removed,
+                                  "which has too many");
+    }
+
+    return rc;
+}
+
+
+void
+mcp_upstream_session_keep(mcp_request_t *req)
+{
+    char                     buf[MCP_STORE_TEXT_MAX];
+    mcp_upstream_session_t  *session;
+
+    session = req->session;
+    session->shared = mcp_upstream_session_add(req) == MCP_OK;
+    session->own = !session->shared;
+
+    if (session->own) {
+        mcp_upstream_cluster_drop(req->call->worker, session->key,
+                                  mcp_upstream_session_text(session, buf));
+    }
+}
+
+
+void
+mcp_upstream_session_share(mcp_request_t *req)
+{
+    uint32_t                 ended;
+    mcp_call_t              *call;
+    mcp_upstream_session_t  *session;
+
+    call = req->call;
+    session = req->session;
+
     if (session->own) {
         return;
     }
@@ -267,37 +327,68 @@ mcp_upstream_session_share(mcp_request_t *req)
 
     if (session->of == MCP_UPSTREAM_OF_CLIENT
         && mcp_store_value_get(call->worker->store, MCP_VALUE_SESSION_ENDED,
-                               call->client.id, now, &ended)
+                               call->client.id, mcp_call_now(call), &ended)
            == MCP_OK)
     {
         session->own = 1;
         return;
     }
 
-    mcp_tenant(call->endpoint, call->tenant, &tenant);
+    /* in a cluster, other requests do not get the session before Redis has
+     * it, because it is ended if another node was faster */
 
-    item.row = req->upstream;
-    item.key = session->key;
-    item.text = mcp_upstream_session_text(session, text);
-    item.expires = now + MCP_UPSTREAM_SESSION_KEEP;
-    item.tenant = &tenant;
-    item.max = call->endpoint->targets[req->target].max_sessions;
+    if (call->worker->cluster) {
+        session->is_new = 1;
 
-    rc = mcp_store_upstream_session(call->worker->store, &item, now, &dropped);
-
-    session->shared = rc == MCP_OK;
-    session->own = rc != MCP_OK;
-
-    if (dropped.len) {
-        mcp_upstream_session_keep_dropped(req, &dropped);
+    } else {
+        mcp_upstream_session_keep(req);
     }
+}
+
+
+int
+mcp_upstream_session_adopt(mcp_request_t *req, mcp_str_t text)
+{
+    char                     own[MCP_STORE_TEXT_MAX];
+    mcp_str_t                version, id;
+    mcp_upstream_session_t  *session;
+
+    session = req->session;
+
+    if (!mcp_upstream_session_parse(text, &version, &id)) {
+        return 0;
+    }
+
+    if (session->version.len) {
+        mcp_upstream_session_drop(req, session->key,
+                                  mcp_upstream_session_text(session, own),
+                                  "because another node has opened one first");
+    }
+
+    mcp_upstream_session_set(session, version, id);
+    session->shared = 1;
+
+    /* the session to be ended is in no zone */
+
+    if (session->step == MCP_UPSTREAM_STEP_CLOSE) {
+        return 1;
+    }
+
+    /* another process of this node may have added a session meanwhile */
+
+    if (mcp_upstream_session_add(req) == MCP_ERR_EXISTS) {
+        (void) mcp_upstream_session_find(req);
+    }
+
+    return 1;
 }
 
 
 void
 mcp_upstream_session_forget(mcp_request_t *req)
 {
-    char                     text[MCP_STORE_TEXT_MAX];
+    char                     buf[MCP_STORE_TEXT_MAX];
+    mcp_str_t                text;
     mcp_upstream_session_t  *session;
 
     session = req->session;
@@ -306,9 +397,11 @@ mcp_upstream_session_forget(mcp_request_t *req)
     session->listened = 0;
 
     if (session->shared) {
+        text = mcp_upstream_session_text(session, buf);
         (void) mcp_store_text_delete(req->call->worker->store,
-                              MCP_VALUE_UPSTREAM_SESSION, session->key,
-                              mcp_upstream_session_text(session, text));
+                                     MCP_VALUE_UPSTREAM_SESSION, session->key,
+                                     text);
+        mcp_upstream_cluster_drop(req->call->worker, session->key, text);
     }
 
     session->version = mcp_null_str;

@@ -160,6 +160,7 @@ mcp_upstream_wait_release(mcp_upstream_session_t *session, mcp_fault_e fault)
 void
 mcp_upstream_wait_leave(mcp_upstream_session_t *session)
 {
+    mcp_upstream_cluster_leave(session);
     mcp_upstream_wait_end(session);
     mcp_upstream_wait_release(session, MCP_FAULT_NONE);
 }
@@ -170,7 +171,7 @@ mcp_upstream_wait_leave(mcp_upstream_session_t *session)
 static int
 mcp_upstream_wait_is_alone(const mcp_request_t *req)
 {
-    return req->session && req->session->link
+    return req->session && req->session->link && req->session->lookup == NULL
            && req->session->step == MCP_UPSTREAM_STEP_CALL;
 }
 
@@ -204,15 +205,20 @@ mcp_upstream_wait_timer(mcp_request_t *req, uint64_t now)
 int
 mcp_upstream_waits(const mcp_request_t *req)
 {
-    return req->session && (req->session->opener || req->session->listen_waits);
+    return req->session && (req->session->opener || req->session->lookup
+                            || req->session->listen_waits);
 }
 
 
 int
 mcp_upstream_wait_timeout(mcp_request_t *req)
 {
-    if (req->session == NULL || req->session->opener == NULL) {
+    if (req->session == NULL) {
         return 0;
+    }
+
+    if (req->session->opener == NULL) {
+        return mcp_upstream_cluster_timeout(req);
     }
 
     mcp_upstream_wait_end(req->session);

@@ -72,11 +72,13 @@ uint64_t mcp_upstream_wait_due(const mcp_request_t *req);
  * time now, ms. */
 void mcp_upstream_wait_timer(mcp_request_t *req, uint64_t now);
 
-/* Returns 1 if the request waits for a session or for its GET stream. */
+/* Returns 1 if the request waits for a session, for its GET stream, or for the
+ * cluster. */
 int mcp_upstream_waits(const mcp_request_t *req);
 
 /* Called when the deadline of a request has passed. If the request waits for a
- * session, fails it and returns 1; otherwise returns 0. */
+ * session, fails it and returns 1. If it waits for the cluster, continues it
+ * and returns 1. Otherwise returns 0. */
 int mcp_upstream_wait_timeout(mcp_request_t *req);
 
 

@@ -37,8 +37,9 @@ mcp_endpoint_target(const mcp_endpoint_t *endpoint, unsigned target)
 }
 
 
-mcp_str_t
-mcp_endpoint_target_in_cluster(const mcp_endpoint_t *endpoint, unsigned target)
+/* Returns the part of the name of a target after its last '@' or '/'. */
+static mcp_str_t
+mcp_endpoint_short_name(const mcp_endpoint_t *endpoint, unsigned target)
 {
     size_t     i;
     mcp_str_t  name;
@@ -48,6 +49,26 @@ mcp_endpoint_target_in_cluster(const mcp_endpoint_t *endpoint, unsigned target)
     for (i = name.len; i; i--) {
         if (name.data[i - 1] == '@' || name.data[i - 1] == '/') {
             return (mcp_str_t) { name.data + i, name.len - i };
+        }
+    }
+
+    return name;
+}
+
+
+mcp_str_t
+mcp_endpoint_target_in_cluster(const mcp_endpoint_t *endpoint, unsigned target)
+{
+    unsigned   i;
+    mcp_str_t  name;
+
+    name = mcp_endpoint_short_name(endpoint, target);
+
+    for (i = 0; i < endpoint->n_targets; i++) {
+        if (i != target
+            && mcp_str_eq(mcp_endpoint_short_name(endpoint, i), name))
+        {
+            return mcp_endpoint_target(endpoint, target);
         }
     }
 

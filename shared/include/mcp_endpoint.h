@@ -317,7 +317,8 @@ mcp_str_t mcp_endpoint_target(const mcp_endpoint_t *endpoint,
 
 /* Returns the name of a target without its prefix, by which all nodes of a
  * cluster know the target. The prefix differs between web servers: "@tools" and
- * "/mcp-backend/tools" are both "tools". */
+ * "/mcp-backend/tools" are both "tools". Returns the whole name if another
+ * target of the endpoint would have the same name. */
 mcp_str_t mcp_endpoint_target_in_cluster(const mcp_endpoint_t *endpoint,
     unsigned target);
 
