@@ -469,6 +469,11 @@ int  mcp_input_state_seal(mcp_request_t *req, mcp_str_t state,
  * mcp_call_finish(). */
 int  mcp_input_task_begin(mcp_request_t *req, const mcp_backend_msg_t *msg);
 
+/* Appends n questions to the task's stream as one event, and sets the numbers
+ * of the questions. Returns the values of mcp_store_append(). */
+int  mcp_input_task_append(mcp_request_t *req, mcp_question_t *questions,
+    size_t n);
+
 /* Processes answers to the questions of the event "number": text is an object
  * whose keys are the indexes of the questions. May end the call. */
 void mcp_input_task_answer(mcp_call_t *call, uint64_t number, mcp_str_t text);

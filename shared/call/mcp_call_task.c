@@ -199,7 +199,7 @@ mcp_call_status(mcp_request_t *req, const mcp_backend_msg_t *msg)
     /* no status message while the task waits for answers, because the
      * questions have to remain the last event of the task */
 
-    if (req->state == MCP_REQUEST_INPUT
+    if (req->state == MCP_REQUEST_INPUT || req->server_questions
         || !mcp_str_eq(msg->method, mcp_str("notifications/progress")))
     {
         return;

@@ -13,18 +13,20 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_outcome.h"
+#include "call/mcp_upstream_ask.h"
 
 
 /* Appends the text of the event with this number to out: the object
  * inputRequests in the form for the client. */
 static void
-mcp_input_task_write(const mcp_request_t *req, uint64_t number, mcp_buf_t *out)
+mcp_input_task_write(const mcp_question_t *questions, size_t n, uint64_t number,
+    mcp_buf_t *out)
 {
     size_t                 i;
     const mcp_question_t  *q;
 
-    for (i = 0; i < req->n_questions; i++) {
-        q = &req->questions[i];
+    for (i = 0; i < n; i++) {
+        q = &questions[i];
 
         mcp_buf_add(out, i ? "," : "{", 1);
         mcp_buf_add(out, q->key.data, q->key.len - 1);
@@ -45,12 +47,12 @@ mcp_input_task_write(const mcp_request_t *req, uint64_t number, mcp_buf_t *out)
 }
 
 
-/* Appends the questions to the task's stream as one event, and sets *number to
- * the number of this event. Returns the values of mcp_store_append(). */
-static int
-mcp_input_task_append(mcp_request_t *req, uint64_t *number)
+int
+mcp_input_task_append(mcp_request_t *req, mcp_question_t *questions, size_t n)
 {
     int                rc;
+    size_t             i;
+    uint64_t           number;
     mcp_buf_t          text;
     mcp_call_t        *call;
     mcp_stream_info_t  info;
@@ -65,10 +67,10 @@ mcp_input_task_append(mcp_request_t *req, uint64_t *number)
         return rc;
     }
 
-    *number = info.own_seq + 1;
+    number = info.own_seq + 1;
 
     mcp_buf_init(&text, &call->worker->env->mem, SIZE_MAX / 2);
-    mcp_input_task_write(req, *number, &text);
+    mcp_input_task_write(questions, n, number, &text);
 
     rc = text.failed;
 
@@ -79,6 +81,10 @@ mcp_input_task_append(mcp_request_t *req, uint64_t *number)
 
     mcp_buf_free(&text);
 
+    for (i = 0; rc == MCP_OK && i < n; i++) {
+        questions[i].number = number;
+    }
+
     return rc;
 }
 
@@ -87,12 +93,10 @@ static int
 mcp_input_task_send(mcp_request_t *req)
 {
     int          rc;
-    size_t       i;
-    uint64_t     number;
     mcp_call_t  *call;
 
     call = req->call;
-    rc = mcp_input_task_append(req, &number);
+    rc = mcp_input_task_append(req, req->questions, req->n_questions);
 
     if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
         return MCP_AGAIN;
@@ -100,10 +104,6 @@ mcp_input_task_send(mcp_request_t *req)
 
     if (rc != MCP_OK) {
         return mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
-    }
-
-    for (i = 0; i < req->n_questions; i++) {
-        req->questions[i].number = number;
     }
 
     req->n_asked = req->n_questions;
@@ -183,6 +183,11 @@ mcp_input_task_answer(mcp_call_t *call, uint64_t number, mcp_str_t text)
     mcp_json_value_t   value;
 
     req = &call->requests[0];
+
+    if (mcp_upstream_task_answer(req, number, text)) {
+        return;
+    }
+
     mcp_json_iter_init(&iter, text);
 
     while (req->state == MCP_REQUEST_INPUT && req->n_questions

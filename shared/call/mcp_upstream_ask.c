@@ -117,6 +117,36 @@ mcp_upstream_ask_remove(mcp_request_t *req, mcp_upstream_question_t *question,
 }
 
 
+/* Appends a question to the stream of a task, unless the task shows another
+ * question: questions have to be the last event of a task. The time for the
+ * answer begins when the task shows the question. Returns the values of
+ * mcp_upstream_ask_append(). */
+static int
+mcp_upstream_task_append(mcp_request_t *req, mcp_upstream_question_t *question)
+{
+    int                             rc;
+    const mcp_upstream_question_t  *other;
+
+    question->deadline = UINT64_MAX;
+
+    for (other = req->server_questions; other; other = other->next) {
+        if (other->question.number) {
+            return MCP_OK;
+        }
+    }
+
+    question->question.key = mcp_str("\"q\"");
+    rc = mcp_input_task_append(req, &question->question, 1);
+
+    if (rc == MCP_OK) {
+        question->deadline = mcp_call_now(req->call)
+                             + req->call->endpoint->input_timeout;
+    }
+
+    return rc;
+}
+
+
 /* Appends a question to the stream. Returns MCP_OK, or an error of the
  * store. */
 static int
@@ -124,6 +154,10 @@ mcp_upstream_ask_append(mcp_request_t *req, mcp_upstream_question_t *question)
 {
     int        rc;
     mcp_buf_t  buf;
+
+    if (req->call->task) {
+        return mcp_upstream_task_append(req, question);
+    }
 
     mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);
 
@@ -163,13 +197,17 @@ mcp_upstream_ask_send(mcp_request_t *req, const mcp_backend_msg_t *msg,
     mcp_upstream_question_t  *question;
 
     question = mcp_upstream_ask_copy(req, msg);
-    rc = question ? mcp_upstream_ask_append(req, question) : MCP_ERR_MEMORY;
 
-    if (rc == MCP_OK) {
+    if (question) {
         question->deadline = mcp_call_now(req->call)
                              + (req->call->rounds
                                 ? req->call->endpoint->state_lifetime
                                 : req->call->endpoint->input_timeout);
+    }
+
+    rc = question ? mcp_upstream_ask_append(req, question) : MCP_ERR_MEMORY;
+
+    if (rc == MCP_OK) {
         question->listened = listened & 1u;
         mcp_upstream_ask_sent(req, question);
 
@@ -211,9 +249,13 @@ static int
 mcp_upstream_ask_begin(mcp_request_t *req, const mcp_backend_msg_t *msg,
     unsigned listened)
 {
+    int  rounds;
+
+    rounds = req->call->rounds && !req->call->task;
+
     /* a client that gets the question as its response does not get a task */
 
-    if (req->call->rounds) {
+    if (rounds) {
         req->call->may_be_task = 0;
         req->call->part_at = 0;
     }
@@ -224,7 +266,7 @@ mcp_upstream_ask_begin(mcp_request_t *req, const mcp_backend_msg_t *msg,
         return MCP_OK;
     }
 
-    if (req->call->rounds) {
+    if (rounds) {
         mcp_upstream_round_track(req->call);
     }
 
@@ -257,9 +299,8 @@ mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg,
     if (can < 0) {
         text = mcp_str("Method not found");
 
-    } else if (can == 0 || req->call->task
-               || (mcp_client_is_stateless(&req->call->client)
-                   && !req->call->rounds))
+    } else if (can == 0 || (mcp_client_is_stateless(&req->call->client)
+                            && !req->call->rounds))
     {
         text = mcp_str("The client does not support this request");
 
@@ -267,7 +308,8 @@ mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg,
         code = MCP_UPSTREAM_ASK_FAILED;
         text = mcp_str("Too many requests without a response");
 
-    } else if (req->call->rounds && req->server_questions == NULL
+    } else if (req->call->rounds && !req->call->task
+               && req->server_questions == NULL
                && !mcp_upstream_round_admit(req->call))
     {
         code = MCP_UPSTREAM_ASK_FAILED;
@@ -280,6 +322,73 @@ mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg,
     }
 
     return mcp_upstream_ask_begin(req, msg, listened);
+}
+
+
+/* Appends the oldest question of a task that waits until the task shows no
+ * other question. If the stream has no room, tries again after
+ * MCP_CALL_RETRY. */
+static void
+mcp_upstream_task_next(mcp_request_t *req)
+{
+    mcp_upstream_question_t  *question;
+
+    question = req->server_questions;
+
+    if (!req->call->task || question == NULL) {
+        return;
+    }
+
+    while (question->next) {
+        question = question->next;
+    }
+
+    if (question->question.number) {
+        return;
+    }
+
+    if (mcp_upstream_task_append(req, question) == MCP_OK) {
+        mcp_upstream_ask_set_deadline(req);
+
+        /* the state of the stream does not change, because a question was open
+         * before */
+
+        mcp_call_task_changed(req->call);
+
+    } else {
+        req->deadline = mcp_call_now(req->call) + MCP_CALL_RETRY;
+        mcp_call_set_timer(req->call);
+    }
+}
+
+
+int
+mcp_upstream_task_answer(mcp_request_t *req, uint64_t number, mcp_str_t text)
+{
+    mcp_json_value_t          answers, answer;
+    mcp_upstream_question_t  *question;
+
+    for (question = req->server_questions; question; question = question->next)
+    {
+        if (question->question.number == number) {
+            break;
+        }
+    }
+
+    if (question == NULL) {
+        return 0;
+    }
+
+    answers = (mcp_json_value_t) { MCP_JSON_OBJECT, text };
+    answer = mcp_json_get(&answers, mcp_str("0"));
+
+    if (answer.type != MCP_JSON_NONE) {
+        mcp_upstream_post(req, question->id, mcp_str("\"result\""), answer.raw);
+        mcp_upstream_ask_remove(req, question, 0);
+        mcp_upstream_task_next(req);
+    }
+
+    return 1;
 }
 
 
@@ -346,8 +455,9 @@ mcp_upstream_ask_cancelled(mcp_request_t *req, const mcp_backend_msg_t *msg)
     /* the question has ended the request of a client without a session, so
      * there is no request to cancel at the client */
 
-    if (req->call->rounds) {
+    if (req->call->rounds || req->call->task) {
         mcp_upstream_ask_remove(req, question, question->deadline);
+        mcp_upstream_task_next(req);
         return MCP_OK;
     }
 
@@ -524,6 +634,7 @@ mcp_upstream_ask_timeout(mcp_request_t *req)
     }
 
     mcp_upstream_ask_set_deadline(req);
+    mcp_upstream_task_next(req);
 
     return 1;
 }

@@ -8,10 +8,11 @@
  * A client with a session that has declared the capability gets the question on
  * the stream of its call. The client's response is POSTed to the MCP server,
  * while the call continues there. A client without a session gets the question
- * as the response to its request, see mcp_upstream_ask_stateless_client.h. The
- * MCP server gets an error at once for a question that the client cannot
- * answer. If the client does not answer within mcp_input_timeout, or a client
- * without a session within mcp_state_lifetime, the MCP server gets the result
+ * as the response to its request, see mcp_upstream_ask_stateless_client.h. If
+ * the call is a task, the task shows its questions, one at a time. The MCP
+ * server gets an error at once for a question that the client cannot answer. If
+ * the client does not answer within mcp_input_timeout, or a client without a
+ * session or task within mcp_state_lifetime, the MCP server gets the result
  * "cancel" for an elicitation, and an error for any other question.
  */
 
@@ -87,6 +88,12 @@ int mcp_upstream_ask_cancelled(mcp_request_t *req,
  * is no such question. */
 int mcp_upstream_ask_answer(mcp_call_t *call, uint64_t number,
     const mcp_json_value_t *message);
+
+/* Like mcp_upstream_ask_answer(), for the request of a task: text is an object
+ * with the client's responses, whose keys are the indexes of the questions of
+ * the event. */
+int mcp_upstream_task_answer(mcp_request_t *req, uint64_t number,
+    mcp_str_t text);
 
 /* Called when the deadline of the request has passed. Responds to the MCP
  * server for each question that has timed out. Returns 1, or 0 if neither the

@@ -12,9 +12,9 @@
 
 /* --- questions --- */
 
-/* Returns how probable it is that a question belongs to a request, as a number
- * for comparisons: a task cannot ask, and a request that waits for the stream
- * was not sent yet. */
+/* Returns how well a question fits a request, as a number for comparisons: a
+ * client reads the stream of a request sooner than it polls a task, and a
+ * request that waits for the GET stream was not sent yet. */
 static int
 mcp_upstream_listen_rank(const mcp_request_t *req)
 {

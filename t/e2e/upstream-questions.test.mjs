@@ -11,6 +11,7 @@ import { Fixture, SERVER } from './lib/fixture.mjs';
 import { Modern } from './lib/modern.mjs';
 import { Redis, until } from './lib/redis.mjs';
 import { textOf } from './lib/session.mjs';
+import { Tasks } from './lib/tasks.mjs';
 import { done, event, reload, withSessions } from './lib/upstream.mjs';
 
 const upstream = await withSessions();
@@ -495,6 +496,180 @@ describe('questions to a client of 2026-07-28', () => {
         const client = modern({ capabilities: { roots: {} } });
 
         assert.equal(valueOf(await ask(client)).error.code, -32601);
+    });
+});
+
+
+describe('questions of a task', () => {
+    const tasks = () => new Tasks(server, { capabilities: ALL });
+
+    // A task whose call asks when the client has the task.
+
+    async function begin(client, ask) {
+        let open;
+        const begun = new Promise((resolve) => { open = resolve; });
+
+        asks((call) => begun.then(() => ask(call)));
+
+        const { taskId } = await client.create('add', {});
+
+        open();
+
+        return taskId;
+    }
+
+    // Waits for the only question that a task shows, and returns it.
+
+    async function shown(client, taskId) {
+        const { inputRequests } = await client.status(taskId, 'input_required');
+        const [[key, question], ...others] = Object.entries(inputRequests);
+
+        assert.deepEqual(others, []);
+
+        return { key, ...question };
+    }
+
+    test('question: the task shows it, and the server gets the answer',
+         async () => {
+        const client = tasks();
+        const taskId = await begin(client, (call) =>
+            asked(call, 'elicitation/create', FORM, 7));
+        const { key, ...question } = await shown(client, taskId);
+
+        assert.deepEqual(question, { method: 'elicitation/create',
+                                     params: FORM });
+        await client.update(taskId, { [key]: { action: 'accept',
+                                               content: { a: 1 } } });
+
+        const { status, result } = await client.settled(taskId);
+
+        assert.equal(status, 'completed');
+        assert.deepEqual(JSON.parse(textOf(result)), { jsonrpc: '2.0', id: 7,
+            result: { action: 'accept', content: { a: 1 } } });
+    });
+
+    test('three questions at the same time: the task shows them one after the other',
+         async () => {
+        const client = tasks();
+        const taskId = await begin(client, (call) => Promise.all([1, 2, 3]
+            .map((id) => asked(call, 'elicitation/create',
+                               { ...FORM, message: `${id}?` }, id))));
+        const keys = new Set();
+
+        for (const id of [1, 2, 3]) {
+            const { key, params } = await client.until(taskId, (task) =>
+                Object.values(task.inputRequests ?? {})[0]?.params.message
+                    === `${id}?`).then(() => shown(client, taskId));
+
+            assert.equal(params.message, `${id}?`);
+            keys.add(key);
+            await client.update(taskId, { [key]: { action: 'decline' } });
+        }
+
+        const { result } = await client.settled(taskId);
+
+        assert.equal(keys.size, 3);
+        assert.deepEqual(JSON.parse(textOf(result)).map((one) => one.id),
+                         [1, 2, 3]);
+    });
+
+    test('two questions at the same time: a listener of the task gets both',
+         async () => {
+        const client = tasks();
+        let go;
+        const listened = new Promise((resolve) => { go = resolve; });
+        const taskId = await begin(client, (call) => listened.then(() =>
+            Promise.all([1, 2].map((id) => asked(call, 'elicitation/create',
+                { ...FORM, message: `${id}?` }, id)))));
+        const listener = await client.listen(taskId);
+
+        go();
+
+        for (const id of [1, 2]) {
+            for (let key; key === undefined;) {
+                const { inputRequests = {} } = await listener.next();
+
+                [key] = Object.keys(inputRequests).filter((one) =>
+                    inputRequests[one].params.message === `${id}?`);
+
+                if (key) {
+                    await client.update(taskId,
+                                        { [key]: { action: 'decline' } });
+                }
+            }
+        }
+
+        listener.close();
+        assert.equal((await client.settled(taskId)).status, 'completed');
+    });
+
+    test('progress while a question is open: the task still shows the question',
+         async () => {
+        const client = tasks();
+        const taskId = await begin(client, async (call) => {
+            const answer = asked(call, 'roots/list');
+
+            call.res.write(event({ jsonrpc: '2.0',
+                method: 'notifications/progress', params: {
+                    progressToken: call.body.params._meta?.progressToken
+                                   ?? call.body.id,
+                    progress: 1, message: 'waits' } }));
+
+            return answer;
+        });
+        const { key } = await shown(client, taskId);
+
+        await client.update(taskId, { [key]: { roots: [] } });
+        assert.equal((await client.settled(taskId)).status, 'completed');
+    });
+
+    test('server withdraws its question: the task no longer shows it',
+         async () => {
+        const client = tasks();
+        let finish;
+        const taskId = await begin(client, (call) => {
+            asked(call, 'roots/list', undefined, 5);
+
+            return new Promise((resolve) => {
+                finish = (again) => {
+                    call.res.write(event({ jsonrpc: '2.0',
+                        method: 'notifications/cancelled',
+                        params: { requestId: 5 } }));
+                    again(call).then(resolve);
+                };
+            });
+        });
+
+        await shown(client, taskId);
+
+        let answer;
+
+        finish(() => new Promise((resolve) => { answer = resolve; }));
+        await client.status(taskId, 'working');
+        answer('done');
+        assert.equal((await client.settled(taskId)).status, 'completed');
+    });
+
+    test('client cancels a task with an open question: the server gets notifications/cancelled',
+         async () => {
+        const client = tasks();
+        const taskId = await begin(client, (call) =>
+            asked(call, 'roots/list'));
+
+        await shown(client, taskId);
+        await client.cancel(taskId);
+        assert.equal((await client.settled(taskId)).status, 'cancelled');
+        await until(() => upstream.steps.includes('notifications/cancelled'));
+    });
+
+    test('question whose capability the client has not declared: the server gets -32601',
+         async () => {
+        const client = new Tasks(server, { capabilities: { roots: {} } });
+        const taskId = await begin(client, (call) =>
+            asked(call, 'elicitation/create', FORM));
+        const { result } = await client.settled(taskId);
+
+        assert.equal(JSON.parse(textOf(result)).error.code, -32601);
     });
 });
 
