@@ -326,6 +326,10 @@ mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
         return MCP_AGAIN;
     }
 
+    if (mcp_backend_stream_waits(b)) {
+        return MCP_AGAIN;
+    }
+
     mcp_arena_reset(&b->scratch);
     mcp_zero(msg, sizeof(mcp_backend_msg_t));
 

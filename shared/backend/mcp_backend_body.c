@@ -216,6 +216,26 @@ mcp_backend_stream_add(mcp_backend_t *b, const char *data, size_t len)
 
 
 int
+mcp_backend_stream_waits(mcp_backend_t *b)
+{
+    if ((b->state != MCP_BACKEND_STATE_SSE
+         && b->state != MCP_BACKEND_STATE_LINES)
+        || b->pos < b->in.len || b->ended)
+    {
+        return 0;
+    }
+
+    mcp_backend_idle(b);
+
+    if (b->scratch.blocks) {
+        mcp_arena_destroy(&b->scratch);
+    }
+
+    return 1;
+}
+
+
+int
 mcp_backend_stream_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
 {
     int        rc;

@@ -152,6 +152,11 @@ int mcp_backend_body_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
  */
 int mcp_backend_stream_add(mcp_backend_t *b, const char *data, size_t len);
 
+/* Returns 1 if the decoder reads a stream, has no input for it, and the stream
+ * has not ended; frees memory that is not needed until more input arrives.
+ * Otherwise returns 0. */
+int mcp_backend_stream_waits(mcp_backend_t *b);
+
 /*
  * Decodes the next message of a stream. If the stream has ended without a
  * response, sets msg to a fault or an HTTP error. Also returns

@@ -110,8 +110,9 @@ mcp_backend_request_notification(mcp_request_t *req,
             return MCP_OK;
         }
 
-        if (!mcp_id_same(&call->worker->env->mem, msg->progress_token.raw,
-                         req->progress_token))
+        if (!mcp_str_eq(msg->progress_token.raw, req->progress_token)
+            && !mcp_id_same(&call->worker->env->mem, msg->progress_token.raw,
+                            req->progress_token))
         {
             mcp_backend_request_warn_token(req, msg->progress_token.raw);
             return MCP_OK;
@@ -679,7 +680,9 @@ mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
         msg = &changed;
     }
 
-    mcp_backend_request_log_answer(req, msg);
+    if (msg->kind != MCP_BACKEND_NOTIFICATION) {
+        mcp_backend_request_log_answer(req, msg);
+    }
 
     if (msg->status && !mcp_fault_is_upstream(msg->fault)) {
         req->reason = MCP_REASON_STATUS;

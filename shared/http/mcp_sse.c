@@ -6,12 +6,15 @@
  */
 
 
-#include "base/mcp_simd.h"
 #include "http/mcp_sse.h"
 
 
 /* Space for "data: " and a byte order mark in addition to the longest data. */
 #define MCP_SSE_LINE_EXTRA  16
+
+/* Number of bytes that are searched for LF and then for CR. The limit keeps the
+ * time linear if all lines end with CR. */
+#define MCP_SSE_BLOCK       256
 
 
 enum {
@@ -407,32 +410,20 @@ static const char *
 mcp_sse_find_end(const char *p, const char *end)
 {
     size_t       n;
-    mcp_simd_t   text;
-    const char  *start;
+    const char  *lf, *cr;
 
-    for (start = p; end - p >= MCP_SIMD; p += MCP_SIMD) {
-        text = mcp_simd(p);
-        n = mcp_simd_first((text == '\n') | (text == '\r'));
+    for ( ; p < end; p += n) {
+        n = (size_t) (end - p) < MCP_SSE_BLOCK ? (size_t) (end - p)
+                                               : MCP_SSE_BLOCK;
+        lf = memchr(p, '\n', n);
+        cr = memchr(p, '\r', lf ? (size_t) (lf - p) : n);
 
-        if (n < MCP_SIMD) {
-            return p + n;
+        if (cr || lf) {
+            return cr ? cr : lf;
         }
     }
 
-    /* the last block overlaps the previous one */
-
-    if (p < end && end - start >= MCP_SIMD) {
-        text = mcp_simd(end - MCP_SIMD);
-        n = mcp_simd_first((text == '\n') | (text == '\r'));
-
-        return end - MCP_SIMD + n;
-    }
-
-    while (p < end && *p != '\n' && *p != '\r') {
-        p++;
-    }
-
-    return p;
+    return end;
 }
 
 

@@ -204,12 +204,12 @@ TEST(lines_of_each_length_and_line_end_are_decoded)
 {
     static const char *const  ends[] = { "\n", "\r", "\r\n" };
 
-    char               text[128], *p;
+    char               text[640], *p;
     size_t             i, n, consumed;
     mcp_str_t          data;
     mcp_sse_decoder_t  d;
 
-    for (n = 1; n < 100; n++) {
+    for (n = 1; n < 600; n++) {
         for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
             mcp_sse_decoder_init(&d, &tm.mem, 1000);
 
