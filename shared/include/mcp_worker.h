@@ -98,8 +98,9 @@ void mcp_worker_destroy(mcp_worker_t *worker);
  * mcp_worker_offer() for each endpoint that has a catalog key
  * (mcp_setup_set_catalog_key()), then mcp_worker_begun(). If the lists of a
  * catalog key differ from the lists of the previous configuration, the first
- * process that detects the difference notifies the listeners. number differs
- * for each configuration that is read.
+ * process that detects the difference notifies the listeners, before
+ * mcp_worker_begun() returns. number differs for each configuration that is
+ * read.
  */
 void mcp_worker_begin(mcp_worker_t *worker, uint32_t number);
 void mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint);

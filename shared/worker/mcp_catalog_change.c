@@ -2,11 +2,15 @@
 
 /*
  * Announces changes of lists after a reload. The zone outlives a configuration,
- * and has a digest of each list of each endpoint. The first process of the next
- * configuration replaces the digests and notifies the listeners of each changed
- * list. A process of the old configuration that shuts down waits for that,
- * because its listeners have to get the notifications: the server may stop it
- * before the first process of the next configuration has started.
+ * and has a digest of each list of each endpoint. When the processes of the
+ * next configuration start, each of them compares the digests: the first
+ * process that detects a changed list replaces its digest and notifies the
+ * listeners. When no process of the configuration is doing this any more, all
+ * changes are announced.
+ *
+ * A process of the old configuration that shuts down waits for that, because
+ * its listeners have to get the notifications: the server may stop it before
+ * the first process of the next configuration has started.
  */
 
 #include "worker/mcp_cluster_operation.h"
@@ -24,12 +28,10 @@
 #define MCP_CATALOG_CHANGE_LISTS  3072
 
 
-/* Keys of two values in the store: the number of the last configuration that
- * has started, and the number of the last one that has announced all its
- * changes. */
-static const unsigned char  mcp_catalog_change_begun[MCP_DIGEST_LEN] = { 1 };
+/* Key of a value in the store: the number of the last configuration that has
+ * announced all its changes. */
 static const unsigned char  mcp_catalog_change_announced[MCP_DIGEST_LEN] =
-    { 2 };
+    { 1 };
 
 /* For each list that has notifications: the kinds of catalog items in it. */
 static const mcp_list_e  mcp_catalog_change_kinds[MCP_TOPIC_LISTS][2] = {
@@ -102,20 +104,32 @@ mcp_catalog_change_publish(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 }
 
 
+/* Sets the key of a value in the store that exists while the process in a slot
+ * announces changes: the number of its configuration. */
+static void
+mcp_catalog_change_slot(unsigned slot, unsigned char key[MCP_DIGEST_LEN])
+{
+    memset(key, 0, MCP_DIGEST_LEN);
+    key[0] = 2;
+    mcp_be_put(key + 1, slot, 4);
+}
+
+
 void
 mcp_worker_begin(mcp_worker_t *worker, uint32_t number)
 {
-    int       rc;
-    uint32_t  old;
+    unsigned char  key[MCP_DIGEST_LEN];
 
     worker->configuration = number;
     mcp_store_upstream_begin(worker->store, number);
 
-    rc = mcp_store_value_swap(worker->store, MCP_VALUE_CONFIGURATION,
-                              mcp_catalog_change_begun, number, NULL, &old);
+    /* the value expires in case this process dies */
 
-    worker->announces = (rc == MCP_ERR_NOT_FOUND
-                         || (rc == MCP_OK && old != number));
+    mcp_catalog_change_slot(worker->store->slot, key);
+    (void) mcp_store_value_set(worker->store, MCP_VALUE_CONFIGURATION, key,
+                               number,
+                               mcp_worker_now(worker) + MCP_CATALOG_CHANGE_STAY,
+                               NULL);
 }
 
 
@@ -154,13 +168,46 @@ mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
 }
 
 
-/* All processes of a configuration compare the digests, in case the first
- * process dies before it has finished. Only the first process records that all
- * changes were announced. */
+/* Returns 1 if a process of this configuration announces changes. */
+static int
+mcp_catalog_change_goes_on(mcp_worker_t *worker)
+{
+    unsigned       slot;
+    uint32_t       number;
+    uint64_t       now;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    now = mcp_worker_now(worker);
+
+    for (slot = 0; slot < MCP_STORE_SLOTS; slot++) {
+        mcp_catalog_change_slot(slot, key);
+
+        if (mcp_store_value_get(worker->store, MCP_VALUE_CONFIGURATION, key,
+                                now, &number)
+            == MCP_OK && number == worker->configuration)
+        {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* Notifications that are still queued are sent first. The last one of several
+ * processes that run this function at the same time finds no other one,
+ * because each removes its own value first. */
 void
 mcp_worker_begun(mcp_worker_t *worker)
 {
-    if (worker->announces) {
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    mcp_notify_flush(worker);
+
+    mcp_catalog_change_slot(worker->store->slot, key);
+    mcp_store_value_delete(worker->store, MCP_VALUE_CONFIGURATION, key);
+
+    if (!mcp_catalog_change_goes_on(worker)) {
         (void) mcp_store_value_set(worker->store, MCP_VALUE_CONFIGURATION,
                                    mcp_catalog_change_announced,
                                    worker->configuration, 0, NULL);

@@ -167,9 +167,6 @@ struct mcp_worker_s {
                                                  mcp_catalog_change.c */
     uint64_t                           stay_until;     /* when this wait ends at
                                                           the latest, ms */
-    unsigned                           announces:1;    /* 1: this is the first
-                                                          process of its
-                                                          configuration */
     unsigned                           stopping:1;     /* 1: the process shuts
                                                           down */
     unsigned                           ending:1;  /* 1: the process shuts down

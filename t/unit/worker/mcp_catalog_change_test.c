@@ -3,6 +3,8 @@
 /* Configurations that succeed each other: notifications about changed lists,
  * and the exit of processes that stop. */
 
+#define DRIVER_NODES  3
+
 #include "core_cases.h"
 
 
@@ -130,8 +132,8 @@ leaves(unsigned process, int leaving)
 }
 
 
-/* A process that stops exits as soon as a process of the next configuration
- * has sent all notifications, and after five seconds at the latest. */
+/* A process that stops exits as soon as the processes of the next configuration
+ * have sent all notifications, and after five seconds at the latest. */
 TEST(stopping_worker_waits_for_the_next_configuration_or_five_seconds)
 {
     begin(0, 1);
@@ -144,15 +146,15 @@ TEST(stopping_worker_waits_for_the_next_configuration_or_five_seconds)
     begin(1, 1);
     leaves(0, 0);
 
-    /* the first process of configuration 2 dies before it has sent all
-     * notifications, and its other processes send none: the stopping process
+    /* a process of configuration 2 dies before it has sent all
+     * notifications, and the other one cannot know that: the stopping process
      * does not exit */
 
     mcp_worker_begin(d.process[1].worker, 2);
     leaves(0, 0);
-    driver_restart(&d, 1);
-    begin(1, 2);
+    begin(2, 2);
     leaves(0, 0);
+    driver_restart(&d, 1);
 
     mcp_worker_begin(d.process[1].worker, 3);
     leaves(0, 0);
@@ -174,6 +176,34 @@ TEST(stopping_worker_waits_for_the_next_configuration_or_five_seconds)
     assert_int_equal(d.process[0].worker->leaving, 0);
     mcp_worker_stop(d.process[0].worker, 1);
     assert_int_equal(d.process[0].worker->leaving, 1);
+    driver_restart(&d, 0);
+}
+
+
+TEST(two_processes_announce_the_last_one_lets_the_stopping_worker_exit)
+{
+    begin(0, 1);
+    mcp_worker_stop(d.process[0].worker, 0);
+
+    mcp_worker_begin(d.process[1].worker, 2);
+    mcp_worker_begin(d.process[2].worker, 2);
+    mcp_worker_begun(d.process[1].worker);
+    leaves(0, 0);
+    mcp_worker_begun(d.process[2].worker);
+    leaves(0, 1);
+    driver_restart(&d, 0);
+}
+
+
+TEST(announcing_process_has_died_a_process_in_its_slot_announces)
+{
+    begin(0, 1);
+    mcp_worker_stop(d.process[0].worker, 0);
+
+    mcp_worker_begin(d.process[1].worker, 2);
+    driver_restart(&d, 1);
+    begin(1, 2);
+    leaves(0, 1);
     driver_restart(&d, 0);
 }
 
