@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Registration of hooks. */
+/* Registers the module's hooks. */
 
 #include "mod_mcp.h"
 
@@ -70,9 +70,9 @@ static void register_hooks(apr_pool_t *p)
     ap_hook_quick_handler(mod_mcp_document_find, NULL, NULL,
                           APR_HOOK_REALLY_FIRST);
 
-    /* mod_mcp_fetch_check_access() runs in both hooks, because httpd skips
-     * access_checker with "Satisfy Any", and after an internal redirect within
-     * one section */
+    /* run mod_mcp_fetch_check_access() in the hook fixups as well, because the
+     * result of the hook access_checker is not decisive with "Satisfy Any", and
+     * the hook is skipped after an internal redirect within one section */
 
     ap_hook_access_checker(mod_mcp_fetch_check_access, NULL, NULL,
                            APR_HOOK_FIRST);

@@ -10,10 +10,12 @@
  * run backend requests: they are reserved for requests without a backend,
  * because clients resume their streams by such requests.
  *
- * An MCP server may send requests for a running call on a separate stream
- * (MCP_BACKEND_REQUEST_LISTEN), which needs a thread during the call.  Such
- * streams have at most half of the module's threads.  The responses to these
- * requests (MCP_BACKEND_REQUEST_RESPONSE) go to the front of the queue.
+ * An MCP server that is a backend may send requests for a running call on a
+ * separate stream.  The backend request that reads this stream
+ * (MCP_BACKEND_REQUEST_LISTEN) needs a thread during the whole call.  Such
+ * backend requests get at most half of the module's threads.  Backend requests
+ * that send the responses to the server (MCP_BACKEND_REQUEST_RESPONSE) go to
+ * the front of the queue.
  */
 
 #include "mod_mcp_backend_threads.h"
@@ -103,8 +105,8 @@ void mod_mcp_backend_threads_init(apr_pool_t *pchild)
 
 /* --- a backend request --- */
 
-/* Sets the backend's URI of the request, and the request line that contains
- * it. */
+/* Sets req->target to the URI of the backend, and req->line to the request
+ * line. */
 static void set_target(mod_mcp_backend_request_t *req, mcp_str_t target)
 {
     static const mcp_str_t end = mcp_str(" HTTP/1.1");
@@ -502,7 +504,7 @@ static void dequeue(mod_mcp_backend_request_t *req)
 /*
  * Returns the snapshot of the call to which a backend request belongs.  If the
  * call has none yet, uses the snapshot that was made when the client was
- * suspended (client->ahead), or makes one.  Returns NULL if memory is out, or
+ * suspended (client->ahead), or makes one.  Returns NULL if out of memory, or
  * if the client's request cannot be copied now.
  */
 static mod_mcp_snapshot_t *get_snapshot(mcp_backend_request_t *breq,
@@ -571,8 +573,9 @@ static void lend(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
 }
 
 /*
- * Returns the number of backend requests in a list except streams, and adds to
- * *own the number of those whose call belongs to "tenant".
+ * Returns the number of backend requests in a list that are not
+ * MCP_BACKEND_REQUEST_LISTEN.  Adds to *own the number of those whose call
+ * belongs to "tenant".
  */
 static int count_runs(const mod_mcp_backend_request_t *req,
     const unsigned char *tenant, int *own)
@@ -592,9 +595,9 @@ static int count_runs(const mod_mcp_backend_request_t *req,
 }
 
 /*
- * Returns 1 if the call of a backend request has to be rejected, because its
- * tenant would then have more than half of the threads that calls of other
- * tenants do not need.  Each tenant may always have one call.
+ * Returns 1 if the call of a backend request must be rejected: with this call,
+ * its tenant would use more than half of the threads that other tenants leave.
+ * A tenant's only call is never rejected.
  */
 static int exceeds_share(const mcp_backend_request_t *breq)
 {
@@ -612,7 +615,8 @@ static int exceeds_share(const mcp_backend_request_t *breq)
            && 2 * (own + 1) > lend_limit() + thread_limit() - (all - own);
 }
 
-/* Returns the number of streams in a list. */
+/* Returns the number of backend requests in a list that are
+ * MCP_BACKEND_REQUEST_LISTEN. */
 static int count_streams(const mod_mcp_backend_request_t *req)
 {
     int n = 0;
@@ -624,8 +628,8 @@ static int count_streams(const mod_mcp_backend_request_t *req)
     return n;
 }
 
-/* Returns the reason why a backend request that is a stream of an MCP server
- * cannot have a thread; NULL if it can, or is not a stream. */
+/* Returns the reason why a backend request of kind MCP_BACKEND_REQUEST_LISTEN
+ * cannot get a thread.  Returns NULL if it can, and for other kinds. */
 static const char *exceeds_streams(const mcp_backend_request_t *breq)
 {
     if (breq->kind != MCP_BACKEND_REQUEST_LISTEN) {
@@ -646,8 +650,8 @@ static const char *exceeds_streams(const mcp_backend_request_t *breq)
 void mod_mcp_backend_threads_prepare(mcp_backend_request_t *breq,
     mod_mcp_client_t *client)
 {
-    /* ignore a failure: mod_mcp_backend_threads_invoke() reports it to the
-     * core, if it cannot make the snapshot either */
+    /* ignore a failure to make the snapshot: mod_mcp_backend_threads_invoke()
+     * tries again, and reports its own failure to the core */
 
     (void) get_snapshot(breq, client);
 }
@@ -714,9 +718,9 @@ static void cut(mod_mcp_backend_request_t *req, const char *detail)
         return;
     }
 
-    /* make the thread that runs the backend request end it: the thread does so
-     * when the socket is shut down, at the next output of the backend, or at a
-     * timeout */
+    /* shut down the socket to the backend, so that the thread ends the backend
+     * request.  Without access to the socket, the thread ends the request at
+     * the next output of the backend, or at a timeout. */
 
     mod_mcp_proxy_abort(req);
 

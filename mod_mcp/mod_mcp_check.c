@@ -137,12 +137,14 @@ static int allows_override(const ap_directive_t *d)
 }
 
 /*
- * Returns 1 if another section with a handler of this module may inherit from
- * <Location path>, whose own handlers make the kinds of section in "kinds".  A
- * <Location> can inherit if its path is above or below "path", or is a pattern;
- * a section that is not a <Location> can always inherit.  "location" is the
- * path of the <Location> that contains the directives d, or NULL if these are
- * in none or in one with a pattern.
+ * Returns 1 if a section with a handler of this module, other than
+ * <Location path> itself, may inherit from <Location path>.  A <Location> may
+ * inherit if its path is above or below "path", or is a pattern.  A section of
+ * another type may always inherit.
+ *
+ * "kinds" are the kinds of section that the handlers in <Location path> make,
+ * as bits. "location" is the path of the <Location> that contains the
+ * directives d; NULL if no <Location> contains them, or one with a pattern.
  */
 static int is_outer(apr_pool_t *p, const ap_directive_t *d,
                     const char *location, const char *path, unsigned kinds)
@@ -354,8 +356,8 @@ static int check_endpoint(apr_pool_t *pconf, server_rec *s,
     mod_mcp_path_add_endpoint(s, core);
 
     /*
-     * a section without directives of this module has no configuration yet,
-     * but its path is the endpoint's identity
+     * create a configuration for a section without directives of this module,
+     * because it stores the section's path, which identifies the endpoint
      */
 
     if (add == NULL) {

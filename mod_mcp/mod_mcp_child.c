@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A child process: start and end. */
+/* Starts and ends the module in a child process. */
 
 #include "mod_mcp_child.h"
 
@@ -77,11 +77,11 @@ static void on_term(int sig, siginfo_t *info, void *context)
 }
 
 /*
- * Installs a handler of SIGTERM for a graceful stop.  If the parent stops or
- * restarts immediately meanwhile, it sends SIGTERM to children of all
- * generations.  But a child of an MPM with threads ignores its parent during
- * its graceful stop.  Without this handler, running calls would delay the stop
- * until the parent kills the child.
+ * Installs a handler of SIGTERM for a graceful stop of this process.  If the
+ * parent begins an immediate stop or restart during the graceful stop, it sends
+ * SIGTERM to children of all generations.  But a child of an MPM with threads
+ * ignores its parent during its graceful stop.  Without this handler, running
+ * calls would delay the stop until the parent kills the child.
  */
 static void watch_term(void)
 {

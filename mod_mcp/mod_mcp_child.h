@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A child process: start and end. */
+/* Starts and ends the module in a child process. */
 
 #ifndef MOD_MCP_CHILD_H
 #define MOD_MCP_CHILD_H
@@ -24,7 +24,8 @@ typedef struct {
     mcp_env_t env;
     mcp_free_list_t free_list;          /* free list in front of malloc(),
                                            for env.mem */
-    apr_uint64_t epoch;                 /* ms, see mcp_zone_epoch() */
+    apr_uint64_t epoch;                 /* the zone's epoch, ms since 1970, see
+                                           mcp_zone_epoch() */
     mcp_store_t store;                  /* store and worker are used under
                                            mod_mcp_lock() */
     mcp_worker_t *worker;

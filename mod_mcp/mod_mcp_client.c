@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A client and its states. docs/internals/apache.md has a diagram. */
+/*
+ * Creates and frees clients, and changes their states.
+ * docs/internals/apache.md has a diagram of the states.
+ */
 
 #include "mod_mcp_client.h"
 
@@ -38,8 +41,8 @@ mod_mcp_client_t *mod_mcp_client(request_rec *r)
     return r ? client : NULL;
 }
 
-/* An exchange whose request is no longer the client's current one, while its
- * response is still in the filters. */
+/* The exchange of an earlier request of the connection.  It is kept until the
+ * request's pool is destroyed, because its response is still in the filters. */
 typedef struct {
     mcp_exchange_t *exchange;
     conn_rec *c;

@@ -151,8 +151,8 @@ struct mod_mcp_client_t {
 };
 
 /*
- * Creates the client of a request, in state ATTENDED.  Returns NULL if memory
- * is out.
+ * Creates the client of a request, in state ATTENDED.  Returns NULL when out
+ * of memory.
  */
 mod_mcp_client_t *mod_mcp_client_create(request_rec *r);
 

@@ -321,9 +321,9 @@ static int pass_to_core(connection_t *c, const char *data, size_t len)
 }
 
 /*
- * Copies at most BYTES pending bytes of the link to buf, because the core may
- * free them by DISCONNECT while they are being written.  Returns the number of
- * copied bytes.
+ * Copies at most BYTES pending bytes of the link to buf.  A copy is needed,
+ * because the core may free the bytes, after the action DISCONNECT, while they
+ * are being written.  Returns the number of copied bytes.
  */
 static size_t fetch(connection_t *c, char *buf)
 {

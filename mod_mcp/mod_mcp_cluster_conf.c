@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The directives of a cluster.  The core checks their values
- * (mcp_cluster_conf.h); this file handles files and TLS.
+ * Reads the directives of a cluster and completes its configuration.  The core
+ * checks the values (mcp_cluster_conf.h).  This file checks files and creates
+ * the TLS context.
  */
 
 #include "mod_mcp_cluster_conf.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The directives of a cluster, and the configuration that results. */
+/* Reads the directives of a cluster and completes its configuration. */
 
 #ifndef MOD_MCP_CLUSTER_CONF_H
 #define MOD_MCP_CLUSTER_CONF_H
@@ -52,8 +52,8 @@ int mod_mcp_cluster_has_key(server_rec *s, const char *path,
 int mod_mcp_cluster_add_endpoint(apr_pool_t *pconf, server_rec *s,
                                  const char *path, const mod_mcp_dir_t *dir);
 
-/* Calls add() for the identity of each endpoint of the cluster until add()
- * returns something else than MCP_OK.  Returns the last value of add(). */
+/* Calls add() for the identity of each endpoint of the cluster, until add()
+ * returns a value other than MCP_OK.  Returns the last value of add(). */
 int mod_mcp_cluster_endpoints(const mod_mcp_cluster_conf_t *cluster,
                               int (*add)(void *ctx, mcp_str_t identity),
                               void *ctx);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Sections, their inheritance, and the endpoints that result.  The core checks
- * values (mcp_setup_directive.h).
+ * Creates and merges the configurations of sections, and creates the endpoints.
+ * The core checks the values of directives (mcp_setup_directive.h).
  */
 
 #include "mod_mcp_config.h"
@@ -19,8 +19,9 @@
 typedef struct section_t section_t;
 
 struct section_t {
-    mod_mcp_dir_t dir;                  /* first member, so that pointers can
-                                           be converted */
+    mod_mcp_dir_t dir;                  /* first member, because pointers to
+                                           mod_mcp_dir_t are cast to
+                                           section_t * */
     mcp_endpoint_t endpoint;
     section_t *next;
 };
@@ -36,9 +37,11 @@ static struct {
     section_t *sections;
     mod_mcp_global_t *global;           /* global settings, from the main
                                            server */
-    uint32_t number;                    /* random number of this
-                                           configuration */
-    apr_array_header_t *warnings;       /* const char * */
+    uint32_t number;                    /* random number, by which the core
+                                           distinguishes this configuration
+                                           from earlier ones */
+    apr_array_header_t *warnings;       /* const char *: the texts that
+                                           mod_mcp_config_warn() has stored */
 } current;
 
 /*
@@ -291,7 +294,7 @@ int mod_mcp_config_upstream_differs(const mod_mcp_dir_t *dir)
     return 0;
 }
 
-/* Returns a text as a C string, to be passed to free(). */
+/* Returns a copy of a text as a C string.  The caller passes it to free(). */
 static char *text_of(mcp_str_t text)
 {
     char *p = ap_malloc(text.len + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Sections, their inheritance, and the endpoints that result. */
+/* Creates and merges the configurations of sections, and creates endpoints. */
 
 #ifndef MOD_MCP_CONFIG_H
 #define MOD_MCP_CONFIG_H
@@ -81,7 +81,7 @@ mod_mcp_global_t *mod_mcp_config_global(server_rec *s);
 mod_mcp_dir_t *mod_mcp_config_dir(request_rec *r);
 
 /*
- * Returns the endpoint of the merged sections, or NULL if memory is out.  The
+ * Returns the endpoint of the merged sections, or NULL when out of memory.  The
  * endpoint lives as long as the configuration.  Any thread may call this.
  */
 const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,

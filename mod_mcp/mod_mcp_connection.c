@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The thread of a client.
+ * Serves a client on the thread of its request, and suspends its connection.
  *
  * A call's backend request runs on the thread of the client's request, like
  * any proxied request.  That thread is occupied until the backend has
@@ -279,7 +279,7 @@ static int needs_no_thread(mod_mcp_client_t *client)
 
 /*
  * Runs the backend request of the client's thread.  Called under
- * mod_mcp_lock(), which it releases meanwhile.
+ * mod_mcp_lock(); releases the lock while the backend request runs.
  */
 static void start_call(mod_mcp_client_t *client)
 {
@@ -289,8 +289,8 @@ static void start_call(mod_mcp_client_t *client)
     mod_mcp_client_set_state(client, MOD_MCP_LENT);
     mod_mcp_poller_add(client);
 
-    /* if work for the client was added before its state was LENT, notify again:
-     * mod_mcp_client_notify() only recorded the work then */
+    /* signal the work that was added before the state was LENT, because
+     * mod_mcp_client_notify() has only recorded such work in client->todo */
 
     if (client->todo) {
         mod_mcp_client_notify(client, client->todo);
@@ -309,7 +309,7 @@ static void start_call(mod_mcp_client_t *client)
 
 /*
  * Frees the finished backend request of the client's thread.  Called under
- * mod_mcp_lock(), which it releases meanwhile.
+ * mod_mcp_lock(); releases the lock and takes it again.
  */
 static void free_call(mod_mcp_client_t *client)
 {

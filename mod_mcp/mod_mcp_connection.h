@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The thread of a client, and suspension of its connection. */
+/* Serves a client on the thread of its request, and suspends its connection. */
 
 #ifndef MOD_MCP_CONNECTION_H
 #define MOD_MCP_CONNECTION_H
@@ -20,9 +20,9 @@ int mod_mcp_connection_attend(mod_mcp_client_t *client);
  */
 void mod_mcp_connection_begin(mod_mcp_client_t *client, unsigned todo);
 
-/* Sends the rest of a response that has begun.  Or begins a stream, if "todo"
- * contains MOD_MCP_STREAM, and sends the available bytes of the stream.  Waits
- * for the socket. */
+/* Sends the rest of a response that mod_mcp_connection_begin() has begun.  If
+ * there is none, begins a stream if "todo" contains MOD_MCP_STREAM, and sends
+ * the available bytes of the client's stream.  Waits for the socket. */
 void mod_mcp_connection_serve(mod_mcp_client_t *client, unsigned todo);
 
 /* Returns 1 if the client's connection can be suspended. */

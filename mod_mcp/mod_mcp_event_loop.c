@@ -325,8 +325,8 @@ static void end_request(mod_mcp_client_t *client)
 /*
  * Handles a complete response while the client's thread still runs a backend
  * request.  The backend request should end immediately.  If it does not end
- * within PATIENCE, closes the connection, because the client's next request
- * must not wait for it.
+ * within PATIENCE, shuts the socket down for writing, because the client's next
+ * request must not wait for the backend request.
  */
 static void end_response(mod_mcp_client_t *client, unsigned todo)
 {

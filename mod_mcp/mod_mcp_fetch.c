@@ -140,8 +140,9 @@ static apr_status_t body(ap_filter_t *f, apr_bucket_brigade *bb,
     apr_bucket *b, *next, *end, *copy;
     apr_status_t rv;
 
-    /* end an aborted request here: the handlers for SCGI and uwsgi read the
-     * body only after they have connected */
+    /* if ABORT was carried out while the handler connected, end the backend
+     * request here, before the backend gets it: the handlers for SCGI and uwsgi
+     * read the body only after they have connected */
 
     if (mod_mcp_proxy_is_aborted(req)) {
         mod_mcp_proxy_spare(req->r);
@@ -207,7 +208,8 @@ static const char *response_header(request_rec *r, const char *name)
     return value;
 }
 
-/* Passes the headers that the core needs.  Called under mod_mcp_lock(). */
+/* Passes the headers Retry-After and Mcp-Session-Id of the response to the
+ * core.  Called under mod_mcp_lock(). */
 static void feed_headers(mod_mcp_backend_request_t *req, request_rec *r)
 {
     const char *value = response_header(r, "Retry-After");

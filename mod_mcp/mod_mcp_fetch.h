@@ -44,8 +44,8 @@ struct mod_mcp_backend_request_t {
                                            none */
 
     /* members below: written under mod_mcp_lock() */
-    mcp_backend_request_t *breq;        /* NULL after the backend request has
-                                           ended for the core */
+    mcp_backend_request_t *breq;        /* the core's backend request; NULL
+                                           after it has ended */
     mcp_backend_request_t *kept;        /* the core's backend request for log
                                            lines, valid also after its end,
                                            because its call is retained */
@@ -57,8 +57,8 @@ struct mod_mcp_backend_request_t {
                                         more of the response */
     unsigned queued:1;                  /* 1 while the request waits for a
                                            backend thread */
-    unsigned resumed:1;                 /* 1 if the core has room again, by
-                                           the action RESUME */
+    unsigned resumed:1;                 /* 1 after the action RESUME: the core
+                                           has room for more of the response */
 
     /* members below: atomic, see mod_mcp_proxy.c */
     apr_socket_t *socket;               /* socket to the backend, while the

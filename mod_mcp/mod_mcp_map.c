@@ -205,8 +205,9 @@ apr_status_t mod_mcp_map_htaccess(request_rec *r, const char *dir,
 
 int mod_mcp_map_check(request_rec *r)
 {
-    static apr_uint32_t warned[2];      /* 1 after the warning about: an
-                                           endpoint, a backend */
+    static apr_uint32_t warned[2];      /* warned[0]: 1 after the warning about
+                                           an endpoint; warned[1]: 1 after the
+                                           warning about a backend */
 
     const mod_mcp_request_t *mreq = get_mreq(r);
 

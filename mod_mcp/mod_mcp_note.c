@@ -22,9 +22,11 @@
 static char names[MCP_VARIABLE_COUNT][NAME_SIZE];
 
 /*
- * The type of apr_table_setn() and apr_table_addn().  Notes that are not in the
- * table yet are added, because apr_table_setn() would compare each name with
- * all names that share its first four bytes.
+ * The type of apr_table_setn() and apr_table_addn().  note_all() calls
+ * apr_table_addn() when the notes of a request are set for the first time.
+ * This is faster, because apr_table_setn() compares a name with all names in
+ * the table that begin with the same four bytes, and all notes begin with
+ * "mcp-".
  */
 typedef void put_t(apr_table_t *table, const char *name, const char *value);
 

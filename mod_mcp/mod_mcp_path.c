@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The paths of endpoints and backends.  Both are compared like the paths of
- * <Location>, with paths from which httpd has removed escapes and dot
- * segments.
+ * Stores the paths of endpoints and backends, and compares the paths of
+ * requests with them by the rules of <Location>.  The paths of requests are
+ * those from which httpd has removed escapes and dot segments.
  */
 
 #include "mod_mcp_path.h"

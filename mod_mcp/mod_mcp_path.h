@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The paths of endpoints and backends. */
+/* Lists of the paths of endpoints and backends, and comparison of paths. */
 
 #ifndef MOD_MCP_PATH_H
 #define MOD_MCP_PATH_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The sockets that the event loop polls, with epoll: all for disconnection of
- * their client, and those that the event loop serves also for reading and
- * writing.
+ * The sockets that the event loop polls with epoll.  All sockets are polled for
+ * disconnection of their client.  The sockets that the event loop serves are
+ * also polled for reading and writing.
  *
  * From its second request on, a persistent connection stays in epoll between
  * its calls, which saves two system calls for each call.  Between calls, its
@@ -159,7 +159,8 @@ void mod_mcp_poller_add(mod_mcp_client_t *client)
         return;
     }
 
-    /* make epoll report again the disconnection that was only recorded */
+    /* make epoll report the disconnection again, because take_event() has only
+     * recorded it */
 
     if (entry->resting && entry->left) {
         control(client, EPOLL_CTL_MOD, 0);
@@ -235,7 +236,8 @@ static int has_left(mod_mcp_client_t *client)
     struct pollfd fd;
 
     if (client->c->master) {
-        return client->c->aborted;      /* set by mod_http2 */
+        return client->c->aborted;      /* set by mod_http2 when it aborts the
+                                           stream */
     }
 
     /* unlike a read, POLLRDHUP shows the disconnection even if a further
@@ -305,9 +307,9 @@ static entry_t *find_entry(const struct epoll_event *event)
  * request. */
 static void interrupt(mod_mcp_client_t *client)
 {
-    /* if the client has disconnected, free its exchange at once: otherwise the
-     * core would count a response as sent that arrives before the event loop
-     * serves the client */
+    /* if the client has disconnected, free its exchange at once: otherwise a
+     * response that becomes available before the event loop serves the client
+     * would count as sent */
 
     if (client->todo & MOD_MCP_GONE) {
         mod_mcp_client_part(client);

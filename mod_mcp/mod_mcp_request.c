@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The module's data of a request. */
+/* The data that this module stores for each request. */
 
 #include "mod_mcp_request.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The module's data of a request. */
+/* The data that this module stores for each request. */
 
 #ifndef MOD_MCP_REQUEST_H
 #define MOD_MCP_REQUEST_H

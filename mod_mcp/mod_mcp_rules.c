@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Expressions that determine the caller of a request and its permissions. */
+/* Evaluates the expressions that determine the caller of a request and the
+ * caller's permissions. */
 
 #include "mod_mcp_rules.h"
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Secrets in URLs.  The core finds them; this file overwrites them with
- * asterisks as soon as the section of the request is known, in all data that
- * logs and backends use.  The exchange gets the original target.
+ * Hides secrets in URLs, such as the token in a URL by which a client resumes
+ * a stream, from logs and backends.  The core finds the secrets.  As soon as
+ * the section of the request is known, this file overwrites them with asterisks
+ * in all data that logs and backends use.  The exchange gets the original
+ * target.
  */
 
 #include "mod_mcp_secret.h"

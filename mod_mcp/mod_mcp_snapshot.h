@@ -39,7 +39,7 @@ struct mod_mcp_snapshot_t {
 
 /*
  * The functions below are called under mod_mcp_lock().  A client has at most
- * one snapshot, that of its call. _create() returns NULL if memory is out.
+ * one snapshot, that of its call. _create() returns NULL when out of memory.
  */
 mod_mcp_snapshot_t *mod_mcp_snapshot_create(mod_mcp_client_t *client);
 void mod_mcp_snapshot_retain(mod_mcp_snapshot_t *snapshot);

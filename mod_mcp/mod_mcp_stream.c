@@ -25,7 +25,8 @@
 
 /*
  * Any metadata bucket makes the TLS filter send the data that the filter holds.
- * This one, unlike a flush bucket, does not make filters wait for the socket.
+ * The bucket type nudge_type has this effect only.  Unlike a flush bucket, it
+ * does not make filters wait for the socket.
  */
 
 static apr_status_t nudge_read(apr_bucket *b, const char **str,
@@ -147,9 +148,9 @@ void mod_mcp_stream_head(mod_mcp_client_t *client)
     ends_first = mcp_exchange_ends_first(client->exchange);
     mod_mcp_unlock();
 
-    /* announce that the server closes the connection, if no thread will read
-     * the next request: because the connection will be suspended, or because
-     * its thread will still run the backend request when the response ends */
+    /* announce that the server closes the connection if no thread will read the
+     * next request.  That is so if the connection will be suspended, or if its
+     * thread will still run the backend request when the response ends. */
 
     if (ends_first || (lasts && mod_mcp_connection_can_suspend(client))) {
         mod_mcp_connection_announce_close(client);
@@ -176,8 +177,8 @@ static void idle(mod_mcp_client_t *client)
     client->size = smallest(client);
 }
 
-/* Enlarges the buffer of a stream after "len" bytes filled at least half of
- * the buffer. */
+/* Doubles the size of the stream's buffer, up to mod_mcp_filter_piece(), if
+ * "len" bytes filled at least half of the buffer. */
 static void grow(mod_mcp_client_t *client, apr_size_t len)
 {
     apr_size_t piece = mod_mcp_filter_piece(client->c);

@@ -18,8 +18,8 @@
 #include "util_filter.h"
 
 /*
- * maximum number of buffers of one write; a piece of a stream with the
- * response head has at most five, with TLS fewer
+ * maximum number of buffers in one call of apr_socket_sendv(); a piece of a
+ * stream together with the response head needs at most five, with TLS fewer
  */
 #define PARTS  16
 

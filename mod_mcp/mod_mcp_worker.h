@@ -16,8 +16,8 @@
 extern const mcp_mem_t mod_mcp_mem;
 
 /*
- * _now() returns the steady clock, microseconds. _now_ms() returns the store's
- * time, ms since 1970: the zone's epoch plus the steady clock.
+ * _now() returns the time of the steady clock, microseconds. _now_ms() returns
+ * the store's time, ms since 1970: the zone's epoch plus the steady clock.
  */
 apr_time_t mod_mcp_now(void);
 apr_uint64_t mod_mcp_now_ms(void);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Detects whether a location authenticates its clients.  An endpoint there
- * should set "mcp_principal", so that each session belongs to a principal. The
- * configuration structures of other modules are private, but their tables of
- * commands contain the offset of each value.
+ * Detects whether a location authenticates its clients.  An endpoint in such a
+ * location should set "mcp_principal", so that each session belongs to a
+ * principal.
+ *
+ * The configuration structures of other modules are private.  So this file
+ * reads their values by the offsets in the modules' tables of commands.
  */
 
 
@@ -22,8 +24,8 @@ static const char *const  ngx_http_mcp_access_names[] = {
 
 
 /*
- * Returns 1 if a directive has a value other than "off".  Values must have
- * been merged.
+ * Returns 1 if the directive cmd is set in the configuration structure conf to
+ * a value other than "off".  conf must have been merged.
  */
 static ngx_uint_t
 ngx_http_mcp_access_is_on(ngx_command_t *cmd, void *conf)

@@ -13,8 +13,8 @@
 /*
  * Returns the name of a directive by which a location authenticates its
  * clients (such as auth_basic with a value other than "off"), or NULL if there
- * is none.  Called while the location is being merged, after its directives
- * have been merged.
+ * is none.  Called when this module merges the location: nginx's
+ * authentication modules have merged their directives before.
  */
 const char *ngx_http_mcp_access_check(ngx_conf_t *cf);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Backend requests, independent of their clients.
+ * Runs backend requests independently of the clients that caused them.
  *
- * A backend is a named location with the server's own FastCGI, proxy or uwsgi
- * module.  It gets an internal request on an internal connection without a
- * socket, so that a client that disconnects cannot abort it.  A filter
- * captures the location's response and passes it to the core.
+ * A backend is a named location with one of nginx's own modules for FastCGI,
+ * proxying or uwsgi.  A backend request is an internal request to this
+ * location, on an internal connection without a socket, so that a client that
+ * disconnects cannot abort it.  A filter captures the location's response and
+ * passes it to the core.  A backend request ends, by a call of
+ * mcp_backend_request_end(), when nginx cleans up the internal request, or in
+ * an event that is posted when the response is complete.
  *
- *   snapshot         data of the client's request: copied once per call,
- *                    outlives the request, shared by the call's backend
- *                    requests
- *   backend request  a connection and a request in a named location; the
- *                    clean-up of the request, or an event after a complete
- *                    response, calls mcp_backend_request_end()
+ * The data of the client's request that backend requests need is copied once
+ * per call, to a snapshot.  The snapshot outlives the client's request, and
+ * all backend requests of the call share it.
  */
 
 
@@ -48,8 +48,8 @@ static u_char *ngx_http_mcp_call_log_variable(u_char *p, u_char *last,
 
 
 /*
- * size of the pool of an internal connection, which holds little more than the
- * structure of the backend request
+ * size of the pool of an internal connection, bytes; the pool holds little more
+ * than the structure of the backend request
  */
 #define NGX_HTTP_MCP_CALL_POOL_SIZE                                           \
     (ngx_align(sizeof(ngx_pool_t) + sizeof(ngx_http_mcp_backend_request_t)    \
@@ -60,8 +60,8 @@ static u_char *ngx_http_mcp_call_log_variable(u_char *p, u_char *last,
 void
 ngx_http_mcp_call_prepare(mcp_backend_request_t *breq, ngx_http_request_t *r)
 {
-    /* ignore a failure: ngx_http_mcp_call_invoke() tries again, and reports a
-     * failure to the core */
+    /* ignore a failure to make the snapshot: ngx_http_mcp_call_invoke() tries
+     * again, and reports its own failure to the core */
 
     (void) ngx_http_mcp_call_snapshot(breq->call, r);
 }
@@ -112,7 +112,7 @@ ngx_http_mcp_call_invoke(mcp_backend_request_t *breq, ngx_http_request_t *r)
 
 /*
  * Returns the call's snapshot; creates it for the first backend request.
- * Returns NULL if memory is out, or if the call has no snapshot and r is NULL.
+ * Returns NULL if out of memory, or if the call has no snapshot and r is NULL.
  */
 static ngx_http_mcp_snapshot_t *
 ngx_http_mcp_call_snapshot(mcp_call_t *call, ngx_http_request_t *r)
@@ -134,8 +134,8 @@ ngx_http_mcp_call_snapshot(mcp_call_t *call, ngx_http_request_t *r)
 
 
 /*
- * Creates the internal connection of a backend request.  Its data is the new
- * ngx_http_mcp_backend_request_t.  Returns NULL on failure.
+ * Creates the internal connection of a backend request, with a new
+ * ngx_http_mcp_backend_request_t in c->data.  Returns NULL on failure.
  */
 static ngx_connection_t *
 ngx_http_mcp_call_connect(ngx_http_mcp_snapshot_t *snapshot,
@@ -169,8 +169,8 @@ ngx_http_mcp_call_connect(ngx_http_mcp_snapshot_t *snapshot,
     c->buffer = &req->header_in;
     pool->log = &req->log;
 
-    /* set the connection for the log handlers, because it did not exist when
-     * the rest of the log context was set */
+    /* complete the log context: ngx_http_mcp_call_init() has set its other
+     * members, but the connection did not exist at that time */
 
     req->log.connection = c->number;
     req->log_ctx.ctx.connection = c;
@@ -208,7 +208,8 @@ ngx_http_mcp_call_init(ngx_http_mcp_backend_request_t *req,
     req->done.data = req;
     req->done.log = &req->log;
 
-    /* log lines of nginx about this request name the call */
+    /* add the id of the call to each line that nginx logs about this backend
+     * request */
 
     req->log = snapshot->log;
     req->log.handler = ngx_http_mcp_call_log_error;
@@ -502,8 +503,8 @@ ngx_http_mcp_call_timed_out(ngx_http_mcp_backend_request_t *req)
         return 0;
     }
 
-    /* add NGX_TIMER_LAZY_DELAY ms, because nginx's timer for reading may fire
-     * early by this time */
+    /* add NGX_TIMER_LAZY_DELAY ms, because nginx's read timer may expire up to
+     * this time too early */
 
     silence = ngx_current_msec - req->last_read + NGX_TIMER_LAZY_DELAY;
 

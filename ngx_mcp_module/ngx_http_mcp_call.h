@@ -35,13 +35,13 @@ struct ngx_http_mcp_backend_request_s {
     ngx_http_connection_t        hc;       /* first member, because
                                               r->http_connection points here */
     ngx_http_mcp_snapshot_t     *snapshot;
-    mcp_backend_request_t       *breq;     /* NULL after the backend request
-                                              has ended for the core */
+    mcp_backend_request_t       *breq;     /* the core's backend request; NULL
+                                              after it has ended */
     mcp_call_t                  *call;     /* retained until the connection's
                                               pool is freed, because the call
                                               owns the request's body */
-    /* the core's backend request for variables and log lines, also after it
-     * has ended; NULL when its call has been released */
+    /* the core's backend request, for variables and log lines; still valid
+     * after its end, NULL after its call has been released */
     mcp_backend_request_t       *kept;
     ngx_str_t                    id;       /* id of the call, for debug
                                               lines */

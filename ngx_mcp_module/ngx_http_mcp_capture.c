@@ -38,8 +38,8 @@ ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
 
     req = ngx_http_mcp_call_backend_request(r);
 
-    /* do not capture the response of a subrequest that another module reads:
-     * such modules (also lua and njs) set subrequest_in_memory */
+    /* do not capture the response of a subrequest that another module, such as
+     * lua or njs, reads: these modules set subrequest_in_memory */
 
     if (req == NULL || (r != r->main && r->subrequest_in_memory)) {
         return ngx_http_next_header_filter(r);
@@ -88,9 +88,9 @@ ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
 
 
 /*
- * Passes a response header to the core if the core needs it: the session of an
- * MCP server, or Retry-After of an error response, from the backend or its
- * location.
+ * Passes a response header to the core if it is Mcp-Session-Id, or Retry-After
+ * in a response with a status of 400 or more.  The backend or a directive of
+ * its location may have set the header.
  */
 static void
 ngx_http_mcp_capture_header(ngx_table_elt_t *h, ngx_uint_t status,

@@ -37,8 +37,9 @@ typedef struct {
     ngx_str_t                name;     /* the address as text */
     u_char                   why[64];  /* text of the TLS alert that Redis
                                           has sent; empty if none */
-    unsigned                 opened:1; /* 1 if the connection is open, with
-                                          TLS after the handshake */
+    unsigned                 opened:1; /* 1 if the socket is connected, and
+                                          the TLS handshake, if any, is
+                                          complete */
 } ngx_http_mcp_cluster_link_t;
 
 
@@ -190,8 +191,8 @@ ngx_http_mcp_cluster_handshaken(ngx_connection_t *c)
 
 
 /*
- * OpenSSL's callback for verification: keeps OpenSSL's result. nginx's own
- * callback, which accepts every certificate, would stay in place otherwise.
+ * OpenSSL's callback for verification: returns OpenSSL's own result.  Replaces
+ * nginx's callback, which accepts every certificate.
  */
 static int
 ngx_http_mcp_cluster_verify(int ok, X509_STORE_CTX *store)
@@ -301,8 +302,8 @@ ngx_http_mcp_cluster_handshake(ngx_http_mcp_cluster_link_t *own)
 #endif
 
 
-/* Called when the socket is connected: starts the TLS handshake, or reports
- * the connection to the core. */
+/* Called when the socket is connected: starts the TLS handshake, or without
+ * TLS, reports to the core that the connection is open. */
 static void
 ngx_http_mcp_cluster_connected(ngx_http_mcp_cluster_link_t *own)
 {
@@ -446,8 +447,9 @@ ngx_http_mcp_cluster_resolve(ngx_http_mcp_cluster_link_t *own,
 
 /*
  * Handler of the resolver: connects to one of the addresses, chosen at random.
- * If the handler runs before ngx_resolve_name() returns, that function returns
- * NGX_OK, so its caller does not use "own" again, which may have been freed.
+ * nginx may call this handler from within ngx_resolve_name(), and the handler
+ * may free "own".  ngx_http_mcp_cluster_resolve() is not affected, because
+ * ngx_resolve_name() returns NGX_OK to it and it does not use "own" again.
  */
 static void
 ngx_http_mcp_cluster_resolved(ngx_resolver_ctx_t *ctx)
@@ -756,8 +758,9 @@ ngx_http_mcp_cluster_act(ngx_http_mcp_zone_t *zone, mcp_action_t *action)
 
 
 /*
- * Prepares the log of connections to Redis, in which nginx cannot log errors
- * of a connection.  The core logs these errors instead, and limits how often.
+ * Prepares the log for connections to Redis.  Unless debugging is on, nginx's
+ * own messages about these connections are suppressed below level "alert",
+ * because the core logs the errors itself, at a limited rate.
  */
 static void
 ngx_http_mcp_cluster_log(ngx_http_mcp_zone_t *zone)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The directives of clusters.  The core checks their values
- * (mcp_cluster_conf.h); this file handles host names, files, addresses and
- * TLS.
+ * Reads the directives of clusters and completes their configuration.  The core
+ * checks the values (mcp_cluster_conf.h).  This file resolves host names,
+ * checks files and creates the TLS contexts.
  */
 
 
@@ -507,8 +507,8 @@ ngx_http_mcp_cluster_finish_zone(ngx_conf_t *cf,
 /*
  * Rejects endpoint n if an earlier endpoint of the zone has the same identity,
  * because other nodes could not distinguish these endpoints.  An "if" or
- * "limit_except" block may have the identity of its location: the block and the
- * location have the same file and line.
+ * "limit_except" block may have the identity of its location.  The block is
+ * recognized by its file and line, because they are those of the location.
  */
 static ngx_int_t
 ngx_http_mcp_cluster_is_unique(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf,

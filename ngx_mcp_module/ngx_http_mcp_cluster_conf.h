@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The directives of clusters, and the configuration that results. */
+/* Reads the directives of clusters and completes their configuration. */
 
 
 #ifndef NGX_HTTP_MCP_CLUSTER_CONF_H_INCLUDED
@@ -45,8 +45,9 @@ struct ngx_http_mcp_cluster_s {
     void                      *cluster;  /* mcp_cluster_t; NULL if it could not
                                             be created */
     ngx_queue_t                links;
-    /* log of the connections: it has no handler, and below level "alert" it
-     * logs only debug messages, because the core logs failures itself */
+    /* log of the connections to Redis, without a handler; unless debugging is
+     * on, it drops messages below level "alert", because the core logs failures
+     * itself */
     ngx_log_t                  log;
 };
 

@@ -541,9 +541,10 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
 
 
 /*
- * Rejects a location in which "mcp", "mcp_publish" or "mcp_status" has no
- * effect, because a later directive has set another content handler, or
- * because the location matches no URL with a token.
+ * Rejects a location in which a later directive has replaced the content
+ * handler of "mcp", "mcp_publish" or "mcp_status".  Also rejects "mcp_publish"
+ * without "mcp_publish_token" in an exact location: backends append a token to
+ * the path of the location, so their URLs would not match it.
  */
 static ngx_int_t
 ngx_http_mcp_config_check_handler(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
@@ -586,9 +587,10 @@ ngx_http_mcp_config_check_handler(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
 
 
 /*
- * Marks the locations around a content handler of this module, and lists
- * locations that set directives of this module, but are not endpoints.  Called
- * before values are merged.
+ * If the location "conf" has a content handler of this module, sets has_inner
+ * in all enclosing locations.  If the location sets directives of this module
+ * but is not an endpoint, adds it to mmcf->others.  Called before values are
+ * merged.
  */
 static ngx_int_t
 ngx_http_mcp_config_note(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *prev,

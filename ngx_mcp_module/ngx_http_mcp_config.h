@@ -63,8 +63,8 @@ typedef struct {
      * other locations, and in blocks (such as "if") inside the location */
     ngx_http_handler_pt   handler;
 
-    /* members below: set when locations with "mcp" or "mcp_publish" are
-     * merged */
+    /* endpoint: set when a location with "mcp" or "mcp_publish" is merged;
+     * host_names: also for "mcp_status" */
     mcp_endpoint_t        endpoint;
     mcp_str_t            *host_names;  /* names of "server_name" */
     ngx_uint_t            n_host_names;

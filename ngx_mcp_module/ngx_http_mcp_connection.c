@@ -39,8 +39,8 @@ ngx_http_mcp_connection_init_process(ngx_cycle_t *cycle)
         return NGX_OK;
     }
 
-    /* a datagram socket, because recv(MSG_PEEK) returns neither data nor end
-     * of file for it */
+    /* use a datagram socket: when nginx checks for a disconnection of the
+     * client by recv(MSG_PEEK), this socket has neither data nor end of file */
 
     s = ngx_socket(AF_UNIX, SOCK_DGRAM, 0);
 
@@ -215,8 +215,8 @@ ngx_http_mcp_connection_send(ngx_connection_t *c, u_char *buf, size_t size)
 }
 
 
-/* Only interim responses such as early hints are sent by this function: the
- * filters of this module capture final responses. */
+/* nginx calls this function only for interim responses such as early hints,
+ * because the filters of this module capture final responses. */
 ngx_chain_t *
 ngx_http_mcp_connection_send_chain(ngx_connection_t *c, ngx_chain_t *in,
     off_t limit)

@@ -28,9 +28,10 @@ ngx_connection_t *ngx_http_mcp_connection_create(ngx_pool_t *pool,
 ngx_connection_t *ngx_http_mcp_connection_dummy(ngx_log_t *log);
 
 /*
- * The send_chain function of these connections: discards all output and
- * reports it as sent.  The address of this function marks connections of this
- * module; no other member identifies them reliably.
+ * c->send_chain of the connections that ngx_http_mcp_connection_create()
+ * creates: discards all output and reports it as sent.  These connections are
+ * recognized by the address of this function, because no other member of
+ * ngx_connection_t identifies them reliably.
  */
 ngx_chain_t *ngx_http_mcp_connection_send_chain(ngx_connection_t *c,
     ngx_chain_t *in, off_t limit);

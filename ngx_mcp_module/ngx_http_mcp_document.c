@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Metadata documents of protected resources, below /.well-known/.  They are
- * public, so they are served before a location is chosen: its access rules and
- * rewrites would apply otherwise.
+ * Serves the metadata documents of protected resources, below /.well-known/.
+ * The documents are public.  So they are served before nginx chooses a
+ * location, and no location's access rules or rewrites apply to them.
  */
 
 

@@ -61,13 +61,13 @@ ngx_http_mcp_publish_handler(ngx_http_request_t *r)
 /*
  * Makes an HTTP/2 connection send GOAWAY when this process is shutting down.
  *
- * nginx does so itself, but too late for two kinds of connections: before
- * version 1.27.1 for a connection during its TLS handshake, and for a
- * connection whose last stream this module has just ended.  A client that
- * keeps such a connection would reconnect to a process that ends each stream
- * at once.  So this function is called twice for each request: when the
+ * nginx sends GOAWAY itself, but too late in two cases: in versions before
+ * 1.27.1, if the connection is in its TLS handshake when the shutdown begins,
+ * and if this module has just ended the last stream of the connection.  A
+ * client that keeps such a connection would resume at a process that ends each
+ * stream at once.  So this function is called twice for each request: when the
  * request begins, so that the client gets GOAWAY before the response, and when
- * it ends.
+ * the request ends.
  */
 static void
 ngx_http_mcp_leave(ngx_http_request_t *r)
@@ -468,9 +468,9 @@ ngx_http_mcp_stream_handler(ngx_http_request_t *r)
 
 
 /*
- * Makes the request wait for an action of the core.  Until the action, only a
- * disconnection of the client is an event for the request.  The client may
- * already have disconnected while its body was read.
+ * Makes the request wait for an action of the core.  Meanwhile the request
+ * reacts only to a disconnection of the client, which may already have occurred
+ * while the body was read.
  */
 static ngx_int_t
 ngx_http_mcp_wait(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)

@@ -17,7 +17,8 @@ typedef struct {
     ngx_http_request_t   *request;
     ngx_http_mcp_zone_t  *zone;
     mcp_exchange_t       *exchange;
-    ngx_str_t             call;        /* see ngx_http_mcp_ctx_call() */
+    ngx_str_t             call;        /* short id of the exchange's call, set
+                                          by ngx_http_mcp_ctx_call() */
 
     /* members from buf to kept: output of a stream, see
      * ngx_http_mcp_stream.c */

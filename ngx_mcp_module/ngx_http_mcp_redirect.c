@@ -63,9 +63,11 @@ ngx_http_mcp_redirect_refuse(ngx_http_request_t *r,
 
 
 /*
- * Runs before nginx chooses a location by the URI.  A request that gets here by
- * an X-Accel-Redirect is rejected: the redirect has a URI, but backends are
- * named locations, which are entered without this phase.
+ * Handler of the server rewrite phase, in which nginx has not yet chosen a
+ * location by the URI.  Rejects a backend request that reaches this phase by an
+ * X-Accel-Redirect.  The target of such a redirect is a URI, because nginx
+ * enters named locations without this phase, and all backends are named
+ * locations.
  */
 static ngx_int_t
 ngx_http_mcp_redirect_server_handler(ngx_http_request_t *r)

@@ -17,7 +17,7 @@ void ngx_http_mcp_request_init_process(void);
  * Creates a request for a backend on its connection c. end() is the handler of
  * the request's clean-up; its argument is req.
  *
- * Returns NULL if memory is out, or if nginx rejects a header line.  If
+ * Returns NULL if out of memory, or if nginx rejects a header line.  If
  * c->destroyed is then 1, the connection has been closed and end() has run; if
  * it is 0, the caller must close the connection and end the backend request.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Secrets in URLs.  The core finds them; this file overwrites them with
- * asterisks as soon as the location is known.  Logs, variables and backends
- * use the same bytes, or copies that are overwritten as well.  The exchange
- * gets the original target.
+ * Hides secrets in URLs, such as the token in a URL by which a client resumes
+ * a stream, from logs, variables and backends.  The core finds the secrets.
+ * This file overwrites them with asterisks in the request, as soon as the
+ * location is known.  The exchange gets a copy of the original target.
  */
 
 
@@ -43,8 +43,8 @@ ngx_http_mcp_secret_kept(ngx_http_request_t *r)
 
 
 /*
- * Returns the target in the request line.  $request_uri would lack scheme and
- * host of an absolute target.
+ * Returns the target in the request line.  Unlike $request_uri, it includes the
+ * scheme and the host of an absolute target.
  */
 static ngx_str_t
 ngx_http_mcp_secret_line(ngx_http_request_t *r)
@@ -144,9 +144,9 @@ ngx_http_mcp_secret_handler(ngx_http_request_t *r)
     rc = ngx_http_mcp_secret_keep(r);
 
     /*
-     * overwrite each of the three: r->args and r->unparsed_uri point into the
-     * request line only with HTTP/1, and r->args only if "rewrite" has not
-     * replaced the arguments
+     * overwrite r->request_line, r->unparsed_uri and r->args separately: the
+     * last two point into the request line only with HTTP/1, and r->args only
+     * if "rewrite" has not replaced the arguments
      */
 
     ngx_http_mcp_secret_mask(&mlcf->endpoint, &r->request_line);

@@ -18,10 +18,9 @@ typedef struct {
     ngx_uint_t                   index;
     unsigned                     evaluate:1;   /* 1 if its value depends on
                                                   the client's connection */
-    unsigned                     assigned:1;   /* 1 if its value is only ever
-                                                  assigned, like that of "set":
-                                                  it has no handler that
-                                                  computes it */
+    unsigned                     assigned:1;   /* 1 if no handler computes its
+                                                  value: it is only assigned,
+                                                  for example by "set" */
     unsigned                     computed:1;   /* 1 if its value can be
                                                   computed again, so that it is
                                                   not copied */
@@ -351,9 +350,10 @@ ngx_http_mcp_snapshot_copy_variables(ngx_http_mcp_snapshot_t *snapshot,
 
 
 /*
- * Returns 1 for headers that the request to a backend sets itself, as far as
- * nginx has recognized them.  This saves mcp_forward_skips() the comparison of
- * their names.
+ * Returns 1 if h is the client's Host, Content-Type or Content-Length.  These
+ * headers are not copied, because the request to a backend has its own.
+ * mcp_forward_skips() would skip them as well, but it compares names, which is
+ * slower.
  */
 static ngx_uint_t
 ngx_http_mcp_snapshot_replaces(ngx_http_request_t *r, ngx_table_elt_t *h)
@@ -546,9 +546,9 @@ ngx_http_mcp_snapshot_is_one(ngx_str_t *name, ngx_str_t *known)
 
 
 /*
- * Discards the cached values of variables if they are for another local address
- * than that of the client's connection.  The values are cached because most
- * clients connect to the same address.
+ * Discards the cached values of variables if the local address of the client's
+ * connection differs from that of the previous snapshot.  The values are cached
+ * because most clients connect to the same local address.
  */
 static void
 ngx_http_mcp_snapshot_know(ngx_http_mcp_source_t *source)

@@ -73,7 +73,7 @@ typedef struct {
 
 /*
  * Copies the data of a client's request.  The caller owns one reference.
- * Returns NULL if memory is out, or if the local address is unavailable.
+ * Returns NULL if out of memory, or if the local address is unavailable.
  */
 ngx_http_mcp_snapshot_t *ngx_http_mcp_snapshot_create(ngx_http_request_t *r);
 

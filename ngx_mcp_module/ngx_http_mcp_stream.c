@@ -6,10 +6,11 @@
  * costs one buffer, and an idle client none.
  *
  * A body filter may keep a buffer after its call has returned, and may set
- * bits of r->buffered and c->buffered during the whole response.  This does
- * not mean that the socket is full: such a filter usually waits for more
- * bytes.  So the stream then continues in another buffer.  Each buffer owns its
- * memory until the filters have consumed the buffer.
+ * bits of r->buffered and c->buffered during the whole response.  These bits do
+ * not show that the socket is full, because such a filter usually waits for
+ * more bytes.  So a stream continues in another buffer while filters keep the
+ * earlier ones.  Each buffer owns its memory until the filters have consumed
+ * the buffer.
  */
 
 
@@ -331,8 +332,9 @@ ngx_http_mcp_stream_buffer(ngx_http_mcp_ctx_t *ctx)
 }
 
 
-/* Enlarges the buffer of a stream after "len" bytes filled at least half of
- * the buffer. */
+/* Makes the next buffer of a stream four times as large, up to
+ * NGX_HTTP_MCP_BUF_MAX, if "len" bytes filled at least half of the previous
+ * buffer. */
 static void
 ngx_http_mcp_stream_grow(ngx_http_mcp_ctx_t *ctx, size_t len)
 {
@@ -556,7 +558,7 @@ ngx_http_mcp_stream_write_handler(ngx_http_request_t *r)
         return;
     }
 
-    /* ignore a write event for which the stream does not wait */
+    /* continue only a stream that waits for this event */
 
     if (ctx->paused || ngx_http_mcp_stream_blocked(r, ctx)) {
         ngx_http_mcp_stream_run(ctx);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * $mcp_*: one variable for each variable of the core, for a client's request
- * or for the internal request of a backend request; and variables from request
- * headers, whose values are available before the body is read.
+ * The variables $mcp_*.  Each variable of the core is a variable of nginx, in a
+ * client's request and in the internal request of a backend request.  Further
+ * variables contain values of request headers, which are available before the
+ * body is read.
  */
 
 
@@ -91,8 +92,9 @@ ngx_http_mcp_variable_arguments(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
-    /* replace control characters by spaces: in JSON text they are white space,
-     * except DEL, which is replaced by a question mark */
+    /* replace control characters by spaces, because in JSON text they can only
+     * be white space; replace DEL, which may be in a string, by a question
+     * mark */
 
     for (i = 0; i < text.len; i++) {
         p[i] = (u_char) text.data[i];
@@ -348,7 +350,8 @@ ngx_http_mcp_variables_flush(ngx_http_request_t *r)
 }
 
 
-/* Sets the variables that backends get; the others are evaluated when used. */
+/* Sets the variables that backends get as MCP_*.  All other variables are
+ * evaluated when they are used. */
 void
 ngx_http_mcp_variables_fill(ngx_http_request_t *r, mcp_backend_request_t *breq)
 {

@@ -39,9 +39,9 @@ ngx_int_t ngx_http_mcp_variables_find(ngx_cycle_t *cycle);
 void ngx_http_mcp_variables_flush(ngx_http_request_t *r);
 
 /*
- * Sets those variables of a backend's request r that have a value when the
- * backend request starts.  The values belong to the backend request: they live
- * as long as its call.
+ * Sets the variables that the backend of the internal request r gets as MCP_*,
+ * to their values at the start of the backend request.  The values are not
+ * copied.  They live as long as the call of breq.
  */
 void ngx_http_mcp_variables_fill(ngx_http_request_t *r,
     mcp_backend_request_t *breq);

@@ -13,7 +13,8 @@
 
 /*
  * minimum number of eventfds, enough for the processes of old and new
- * configurations together; a process without an eventfd polls its zones
+ * configurations together; fewer if the limit of open files is low.  A process
+ * without an eventfd polls its zones.
  */
 #define NGX_HTTP_MCP_WAKEUP_MIN  64
 

@@ -34,7 +34,8 @@
 /* maximum number of wake-ups handled before other events get their turn */
 #define NGX_HTTP_MCP_WAKES_MAX     16
 
-/* maximum time of a timer, ms, because the clock may be changed meanwhile */
+/* maximum time of the zone's timer, ms; for a later deadline of the core, the
+ * timer is set again when it expires */
 #define NGX_HTTP_MCP_TIMER_MAX     60000
 
 
@@ -97,7 +98,7 @@ ngx_http_mcp_worker_check_events(ngx_cycle_t *cycle, ngx_log_t *log)
 
 /*
  * Warns about endpoints whose quotas permit one tenant more connections than
- * all processes have.
+ * all processes have together ("worker_connections").
  */
 static void
 ngx_http_mcp_worker_check_connections(ngx_cycle_t *cycle,
@@ -533,7 +534,8 @@ ngx_http_mcp_worker_is_dead(uint64_t pid)
 /*
  * Checks for processes that have died.  nginx replaces a worker that has died,
  * and the new process reclaims the slot.  But nginx does not replace a worker
- * that died during its shutdown.  Also does the work of lost wake-ups.
+ * that died during its shutdown.  Also does the work of a wake-up, because a
+ * wake-up of this process may have been lost.
  */
 static void
 ngx_http_mcp_worker_patrol_handler(ngx_event_t *ev)

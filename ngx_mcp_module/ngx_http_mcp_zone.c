@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Zones: their directive and their shared memory. */
+/* Defines the zones of a configuration, and initializes their shared memory. */
 
 
 #include "ngx_http_mcp_zone.h"

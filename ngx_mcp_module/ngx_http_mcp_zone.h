@@ -64,7 +64,7 @@ typedef struct {
 
 /*
  * Returns the zone with this name, and creates it if needed: the directive that
- * defines the zone may follow later.  Returns NULL if memory is out.
+ * defines the zone may follow later.  Returns NULL when out of memory.
  */
 ngx_http_mcp_zone_t *ngx_http_mcp_zone_find(ngx_conf_t *cf, ngx_str_t *name);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The states of a decoder, which implements docs/backends.md from status and
- * Content-Type to the envelope of each message. The caller of the decoder
- * handles the messages, sets the id of a response and decides when to stop
- * reading from the backend.
+ * The interface of a decoder, which accepts the bytes of a backend's response
+ * and returns messages. docs/backends.md has the rules, from the HTTP status
+ * and the Content-Type to the envelope of each message. The caller of the
+ * decoder handles the messages, writes the id of the client's request into the
+ * response, and decides when to stop reading from the backend.
  */
 
 
@@ -35,8 +36,8 @@ mcp_backend_create(const mcp_mem_t *mem, mcp_want_e want,
     b->limit = max;
     b->max_depth = max_depth;
 
-    /* an embedded resource needs a URI: the name of a tool or prompt cannot be
-     * used */
+    /* ignores the name of a tool or prompt, which is not a URI: an embedded
+     * resource needs a URI */
 
     if (want == MCP_WANT_RESOURCE
         || (uri.len && memchr(uri.data, ':', uri.len)))
@@ -213,8 +214,8 @@ mcp_backend_write(mcp_backend_t *b, const char *data, size_t len)
 
     if (b->state == MCP_BACKEND_STATE_HEAD) {
 
-        /* the backend's reply has no head, so neither status nor type is
-         * known */
+        /* the backend's reply has no head: assumes status 200 and an unknown
+         * media type */
 
         mcp_backend_head(b, 200, mcp_null_str);
     }

@@ -74,8 +74,9 @@ typedef struct {
                                           resultType nor _meta */
     unsigned            ignored:1;     /* 1: a message of an MCP server that
                                           concerns no request of this decoder:
-                                          "ping" that needs no answer here, or
-                                          another request's response */
+                                          another request's response, or a
+                                          "ping" without
+                                          mcp_backend_set_asks() */
     unsigned            resumable:1;   /* 1: a fault, because a stream has ended
                                           without a response; the stream can be
                                           resumed, because the id of the last

@@ -99,8 +99,8 @@ mcp_backend_body_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
 }
 
 
-/* Decodes a body as JSON. Also returns MCP_ERR_SYNTAX if the body is to be
- * handled as text or as an error page. */
+/* Decodes a body as JSON. Returns MCP_OK if msg was set, MCP_ERR_SYNTAX if the
+ * body has to be handled as text or as an error page, or MCP_ERR_MEMORY. */
 
 static int
 mcp_backend_json_body(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
@@ -168,7 +168,8 @@ mcp_backend_wrapped_body(mcp_backend_t *b, mcp_backend_class_e class,
 
     rc = mcp_backend_wrap(b, class, text, msg);
 
-    /* some servers send text/html for scripts that set no Content-Type */
+    /* warns about text/html that is empty or looks like JSON: some servers send
+     * this type for scripts that set no Content-Type */
 
     type = (mcp_str_t) { b->type, b->type_len };
     text = mcp_backend_trim(text);
@@ -273,7 +274,8 @@ mcp_backend_stream_message(mcp_backend_t *b, mcp_str_t text,
 
     copy = NULL;
 
-    /* the data of an event may contain LF, a line of JSON may contain CR */
+    /* finds out whether the message has line breaks: the data of an event may
+     * contain LF, a line of JSON may contain CR */
 
     breaks = b->state == MCP_BACKEND_STATE_SSE
              ? b->sse.joined : memchr(text.data, '\r', text.len) != NULL;
@@ -363,7 +365,9 @@ mcp_backend_next_event(mcp_backend_t *b, mcp_str_t *text)
 }
 
 
-/* Returns the next line that is not blank, trimmed. */
+/* Sets *text to the next line that is not blank, trimmed. Returns MCP_OK,
+ * MCP_AGAIN if there is no complete line, or MCP_ERR_LIMIT if the line is too
+ * long. */
 
 static int
 mcp_backend_next_line(mcp_backend_t *b, mcp_str_t *text)
@@ -401,7 +405,8 @@ mcp_backend_next_line(mcp_backend_t *b, mcp_str_t *text)
 }
 
 
-/* Returns the next line unchanged; the last line may lack its LF. */
+/* Sets *line to the next line, unchanged. The last line of a response may lack
+ * its LF. Returns the values of mcp_backend_next_line(). */
 
 static int
 mcp_backend_take_line(mcp_backend_t *b, mcp_str_t *line)
@@ -430,7 +435,7 @@ mcp_backend_take_line(mcp_backend_t *b, mcp_str_t *line)
     line->len = b->in.len - start;
     b->seen = b->in.len;
 
-    /* the last byte may be a CR, which does not count */
+    /* the last byte may be a CR, which does not count toward b->max */
 
     if (line->len > 0 && line->len - 1 > b->max) {
         return MCP_ERR_LIMIT;

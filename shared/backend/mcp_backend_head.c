@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The head of a response: the media type, and the messages for an HTTP error
- * status.
+ * Handles the head of a backend's response: classifies its media type, and
+ * builds the messages for an HTTP error status.
  */
 
 
@@ -17,7 +17,8 @@ typedef enum {
 } mcp_backend_part_e;
 
 
-/* The first matching row decides; a type without a row is binary. */
+/* Media types and their classes. The first matching row decides. A type without
+ * a row is MCP_BACKEND_BINARY. */
 static const struct {
     mcp_backend_class_e  class;
     mcp_backend_part_e   part;
@@ -69,7 +70,8 @@ static const struct {
 };
 
 
-/* Maximum of Retry-After; a longer time does not come from a rate limiter. */
+/* Maximum value of Retry-After. A longer time does not come from a rate
+ * limiter, and is ignored. */
 #define MCP_BACKEND_RETRY_MAX  86400   /* seconds */
 
 

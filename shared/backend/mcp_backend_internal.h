@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Internal declarations of a decoder. Each file calls only those below it:
+ * Internal declarations of a decoder. Each file calls only those listed below
+ * it:
  *
  *   mcp_backend.c          states; input of bytes, output of messages
  *   mcp_backend_body.c    reads messages: a body, lines, SSE events
@@ -15,9 +16,9 @@
  *           +- BODY - COMPLETE --+          one message, decoded at the end
  *           +- FAULT, DETACHED --+          one message, known from the head
  *
- * Functions with a msg set it, possibly to a fault, and return MCP_OK, or
- *   MCP_ERR_MEMORY
- * and further values if a function lists them.
+ * Functions that return int and have an argument msg set *msg, possibly to a
+ * fault, and return MCP_OK, MCP_ERR_MEMORY, or a value that their comment
+ * lists.
  */
 
 
@@ -48,7 +49,8 @@ typedef enum {
     MCP_BACKEND_STATE_BODY,            /* collecting the body */
     MCP_BACKEND_STATE_COMPLETE,        /* the body is complete, but not
                                           decoded */
-    MCP_BACKEND_STATE_FAULT,           /* the next message is "fault" */
+    MCP_BACKEND_STATE_FAULT,           /* the next message is the fault in the
+                                          member "fault" */
     MCP_BACKEND_STATE_DETACHED,
     MCP_BACKEND_STATE_DONE             /* the final message was read */
 } mcp_backend_state_e;
@@ -115,7 +117,7 @@ struct mcp_backend_s {
 };
 
 
-/* The fields of a result that a decoder reads: indices of the array r. */
+/* The fields of a result that a decoder reads, as indexes of the arrays "r". */
 enum {
     MCP_BACKEND_R_CONTENT = 0,
     MCP_BACKEND_R_TYPE,
@@ -159,8 +161,11 @@ int mcp_backend_stream_waits(mcp_backend_t *b);
 
 /*
  * Decodes the next message of a stream. If the stream has ended without a
- * response, sets msg to a fault or an HTTP error. Also returns
+ * response, sets msg to a fault or an HTTP error.
+ *
+ * Returns MCP_OK if msg was set, or
  *   MCP_AGAIN       no complete message is queued
+ *   MCP_ERR_MEMORY
  */
 int mcp_backend_stream_read(mcp_backend_t *b, mcp_backend_msg_t *msg);
 
@@ -179,8 +184,10 @@ int mcp_backend_copy(mcp_backend_t *b, mcp_str_t text);
  * Decodes one message. If text may contain line breaks, writable is its
  * address, and the line breaks are overwritten; otherwise writable is NULL.
  * stream is 1 for a message of a stream, in which notifications are allowed.
- * Also returns
+ *
+ * Returns MCP_OK if msg was set, or
  *   MCP_ERR_SYNTAX  text is not one JSON object; msg is the fault
+ *   MCP_ERR_MEMORY
  */
 int mcp_backend_decode(mcp_backend_t *b, mcp_str_t text, char *writable,
     int stream, mcp_backend_msg_t *msg);
@@ -196,7 +203,8 @@ void mcp_backend_media_type(mcp_backend_t *b, mcp_str_t content_type);
 
 /*
  * Sets msg to the message for an HTTP error whose body is not a JSON-RPC
- * response: a tool error with the text, or a fault for other requests.
+ * response: a tool error with the text if the request is a tools/call,
+ * otherwise a fault.
  */
 int  mcp_backend_http_error(mcp_backend_t *b, mcp_str_t text,
     mcp_backend_msg_t *msg);

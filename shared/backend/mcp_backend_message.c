@@ -158,7 +158,8 @@ mcp_backend_copy(mcp_backend_t *b, mcp_str_t text)
 }
 
 
-/* Records the position of invalid JSON. */
+/* Stores in msg the position of invalid JSON, and the text around it for the
+ * log. */
 
 static void
 mcp_backend_near(mcp_str_t text, size_t at, mcp_backend_msg_t *msg)
@@ -420,11 +421,12 @@ mcp_backend_has_word(mcp_str_t text, mcp_str_t end)
 
 
 /*
- * Returns 1 for the error of an MCP server that does not know the session of a
- * request. HTTP 404 is the status for it (2025-11-25, basic/transports,
- * "Session Management"), also without a JSON-RPC error. TypeScript SDK 1.x
+ * Returns 1 if the JSON-RPC error of an MCP server reports that it does not
+ * know the session of the request. The status of this error should be 404
+ * (2025-11-25, basic/transports, "Session Management"). TypeScript SDK 1.x
  * responds with 400 and the codes -32000 or -32001, PHP's SDK with -32600,
- * WordPress with -32005.
+ * WordPress with -32005. mcp_backend_server_error() handles a 404 without a
+ * JSON-RPC error.
  */
 
 static int
@@ -479,7 +481,8 @@ mcp_backend_server_refuses(const mcp_backend_t *b, mcp_json_value_t root,
         return 1;
     }
 
-    /* TypeScript SDK 1.x responds with -32000 */
+    /* an unsupported protocol version, which TypeScript SDK 1.x reports as
+     * -32000 */
 
     if (mcp_str_eq(code, mcp_str("-32022"))
         || (b->status == 400 && mcp_str_eq(code, mcp_str("-32000"))
@@ -546,7 +549,9 @@ mcp_backend_error(const mcp_backend_t *b, mcp_json_value_t root,
 }
 
 
-/* Sets msg to a result, whose fields are r. */
+/* Handles the result of a response; r has its fields. Sets msg to the result,
+ * to a question to the client (input_required), to the message for an HTTP
+ * error, or to a fault. */
 
 static int
 mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
@@ -632,8 +637,8 @@ mcp_backend_input(const mcp_json_value_t *r, mcp_backend_msg_t *msg)
         return;
     }
 
-    /* the next backend request would contain neither an answer nor a request
-     * state, and would thus have the same result */
+    /* a fault, because the next backend request would contain neither an answer
+     * nor a request state, and would thus have the same result */
 
     if (empty && state.type == MCP_JSON_NONE) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,

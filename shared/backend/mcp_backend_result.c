@@ -219,7 +219,8 @@ mcp_backend_add_resource(const mcp_backend_t *b, mcp_buf_t *buf,
     mcp_buf_lit(buf, ",\"mimeType\":");
     mcp_buf_json(buf, type);
 
-    /* the only type of image that is text */
+    /* SVG is the only image type that is text: it becomes text instead of a
+     * blob */
 
     if (mcp_str_eq(type, mcp_str("image/svg+xml"))) {
         class = MCP_BACKEND_TEXTUAL;
@@ -331,7 +332,8 @@ mcp_backend_from_latin1(mcp_buf_t *buf, mcp_str_t text)
 }
 
 
-/* Replaces ill-formed sequences by U+FFFD. */
+/* Appends text to buf, with each ill-formed UTF-8 sequence replaced by
+ * U+FFFD. */
 
 static void
 mcp_backend_mend_utf8(mcp_buf_t *buf, mcp_str_t text)

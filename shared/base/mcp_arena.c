@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The arena: memory that is freed as a whole. */
+/* Implements the arena (mcp_arena.h) with a list of blocks, from which
+ * allocations are cut in order. */
 
 
 #include "base/mcp_arena.h"
@@ -19,9 +20,9 @@ struct mcp_arena_block_s {
 #define MCP_ARENA_ROOM(size)  ((size) - sizeof(mcp_arena_block_t))
 
 /*
- * The sizes of the blocks, in order; all further blocks have the last size. A
- * listener, which may wait for a long time, needs little memory; a call needs
- * two blocks.
+ * The sizes of an arena's first, second and third block. Every later block has
+ * the last size. The first block is small because it is enough for a listener,
+ * which may keep its arena for hours. A call needs two blocks.
  */
 static const size_t  mcp_arena_rooms[] = {
     MCP_ARENA_ROOM(1536),
@@ -59,7 +60,8 @@ mcp_arena_init(mcp_arena_t *arena, const mcp_mem_t *mem)
 }
 
 
-/* Adds a block for size bytes. Returns its first byte. */
+/* Adds a block with room for size bytes to the arena's list. Returns the
+ * address of its room, or NULL when out of memory. */
 static char *
 mcp_arena_block(mcp_arena_t *arena, size_t size)
 {
@@ -123,7 +125,8 @@ mcp_arena_alloc(mcp_arena_t *arena, size_t size)
         size = MCP_ARENA_ALIGN;
     }
 
-    /* larger than a block: gets a separate block; the current one is kept */
+    /* the allocation is larger than any regular block: it gets a block of its
+     * own, and later allocations continue in the current block */
 
     if (size > mcp_arena_rooms[MCP_ARENA_LAST]) {
         return mcp_arena_block(arena, size);

@@ -17,7 +17,8 @@ typedef struct {
     mcp_arena_block_t  *blocks;        /* newest first */
     char               *pos;
     char               *end;
-    unsigned            step;          /* index of the next block's size */
+    unsigned            step;          /* index of the next block's size in
+                                          mcp_arena_rooms[] */
 } mcp_arena_t;
 
 
@@ -41,7 +42,8 @@ void *mcp_arena_calloc(mcp_arena_t *arena, size_t size);
 mcp_str_t mcp_arena_dup(mcp_arena_t *arena, mcp_str_t s);
 
 
-/* A state of an arena, to which it can return. */
+/* The end of the memory that an arena had used when mcp_arena_mark() was
+ * called. mcp_arena_release() returns the arena to this state. */
 typedef struct {
     mcp_arena_block_t  *blocks;
     char               *pos;

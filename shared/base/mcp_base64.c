@@ -103,7 +103,10 @@ mcp_base64_value(char c, const char *last)
 }
 
 
-/* Decodes a text without padding. */
+/*
+ * Decodes base64 without padding to out. last contains the last two characters
+ * of the alphabet. Returns the same values as mcp_base64url_decode().
+ */
 static int
 mcp_base64_read(mcp_str_t text, const char *last, unsigned char *out,
     size_t max, size_t *len)

@@ -13,7 +13,7 @@
 #include "mcp.h"
 
 
-/* The number of characters that len bytes are encoded to. */
+/* The length of the encoding of len bytes, in characters. */
 #define mcp_base64url_len(len)                                                \
     ((len) / 3 * 4 + ((len) % 3 ? (len) % 3 + 1 : 0))
 #define mcp_base64_len(len)  (((len) + 2) / 3 * 4)

@@ -10,7 +10,9 @@
 
 
 /*
- * Moves the data to memory of twice the size, or more if n more bytes need it.
+ * Moves the data to a larger allocation, usually of twice the capacity, that
+ * has room for n more bytes. Returns MCP_OK, MCP_ERR_LIMIT if the data would
+ * exceed buf->max, or MCP_ERR_MEMORY.
  */
 static int
 mcp_buf_grow(mcp_buf_t *buf, size_t n)
@@ -56,7 +58,7 @@ mcp_buf_reserve(mcp_buf_t *buf, size_t n)
         return NULL;
     }
 
-    /* the capacity may exceed max, so both are checked */
+    /* a capacity of MCP_BUF_MIN bytes may exceed max, so both are checked */
 
     if (buf->data == NULL || n > buf->cap - buf->len
         || n > buf->max - buf->len)
@@ -117,7 +119,7 @@ mcp_buf_int(mcp_buf_t *buf, int64_t n)
 }
 
 
-/* Writes the escape of a character, at most 6 bytes. */
+/* Writes the JSON escape of c, at most 6 bytes, to p. Returns the end. */
 static char *
 mcp_buf_escape_char(char *p, char c)
 {

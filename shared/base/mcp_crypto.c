@@ -3,10 +3,11 @@
 /*
  * The only file that uses OpenSSL.
  *
- * HMAC (RFC 2104) is computed here with one digest context: OpenSSL 3 looks
- * its algorithms up by name for each HMAC(), which takes longer than the
- * hashing, and a context kept for each key would be heap memory that needs an
- * owner.
+ * HMAC (RFC 2104) is computed here from SHA-256, without OpenSSL's HMAC().
+ * OpenSSL 3 looks up the algorithms by name in each call of HMAC(), which takes
+ * longer than the hashing. An HMAC context that is kept for each key would
+ * avoid the lookup, but it would be heap memory that must be freed with the
+ * key.
  */
 
 
@@ -32,9 +33,9 @@ mcp_random(void *buf, size_t len)
 
 
 /*
- * Collects the differences of eight bytes at a time in one word, without a
- * branch. OpenSSL then compares only that word, because its function works
- * byte by byte.
+ * Collects the differences of all bytes in one word, eight bytes at a time and
+ * without a branch. CRYPTO_memcmp() compares only this word with 0, because
+ * this function of OpenSSL is slow: it compares byte by byte.
  */
 int
 mcp_secret_eq(mcp_str_t a, mcp_str_t b)
@@ -125,8 +126,8 @@ mcp_digest(unsigned char out[MCP_DIGEST_LEN], const mcp_str_t *parts, size_t n)
 }
 
 
-/* Computes the first blocks of the inner and the outer hash of an HMAC from a
- * key. */
+/* Computes the first block of an HMAC's inner hash (the key XOR 0x36) and that
+ * of its outer hash (the key XOR 0x5c), MCP_SHA256_BLOCK bytes each. */
 static void
 mcp_crypto_mac_pads(const unsigned char key[MCP_CRYPTO_KEY_LEN],
     unsigned char *inner, unsigned char *outer)
@@ -159,7 +160,8 @@ mcp_crypto_mac(const unsigned char key[MCP_CRYPTO_KEY_LEN], char purpose,
     mcp_crypto_mac_pads(key, inner, outer);
     inner[MCP_SHA256_BLOCK] = (unsigned char) purpose;
 
-    /* an initialization without a type does not look up SHA-256 again */
+    /* the second EVP_DigestInit_ex() keeps the digest of the first one, so
+     * OpenSSL looks up SHA-256 only once */
 
     ok = EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) == 1
          && EVP_DigestUpdate(ctx, inner, sizeof(inner)) == 1
@@ -179,7 +181,8 @@ mcp_crypto_mac(const unsigned char key[MCP_CRYPTO_KEY_LEN], char purpose,
 }
 
 
-/* Encrypts or decrypts all data without the tag. Returns 1 on success. */
+/* Encrypts or decrypts len bytes. The caller writes or checks the tag. Returns
+ * 1, or 0 if OpenSSL failed. */
 static int
 mcp_crypto_cipher(EVP_CIPHER_CTX *ctx, int encrypt,
     const mcp_crypto_cipher_t *cipher, const void *in, size_t len, void *out)

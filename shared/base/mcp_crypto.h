@@ -16,14 +16,14 @@
 #define MCP_CRYPTO_HASH_LEN  32        /* length of a SHA-256 */
 #define MCP_CRYPTO_MAC_LEN   32        /* length of an HMAC-SHA256 */
 #define MCP_CRYPTO_KEY_LEN   32
-#define MCP_CRYPTO_IV_LEN    12        /* length for GCM */
+#define MCP_CRYPTO_IV_LEN    12        /* length of an IV of AES-256-GCM */
 #define MCP_CRYPTO_TAG_LEN   16
 
 #define MCP_DIGEST_LEN       16        /* length of a truncated SHA-256 */
 
 
 /*
- * Fills buf from OpenSSL's generator; for a server that has no generator.
+ * Fills buf with len random bytes from OpenSSL's generator.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_INTERNAL  the generator failed, or len exceeds INT32_MAX
@@ -48,7 +48,8 @@ int mcp_crypto_hash(unsigned char out[MCP_CRYPTO_HASH_LEN], const void *data,
     size_t len);
 
 /*
- * Computes the SHA-256 of n parts with a NUL between each two, truncated.
+ * Joins n parts, with a NUL between each two, and sets out to the first
+ * MCP_DIGEST_LEN bytes of their SHA-256.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_MEMORY
@@ -69,8 +70,8 @@ int mcp_crypto_mac(const unsigned char key[MCP_CRYPTO_KEY_LEN], char purpose,
 
 
 /*
- * The parameters of AES-256-GCM. "bound" is authenticated but not part of the
- * result.
+ * The parameters of AES-256-GCM. "bound" is the additional authenticated data:
+ * the tag covers them, but they are not encrypted and not part of the output.
  */
 typedef struct {
     const unsigned char  *key;         /* MCP_CRYPTO_KEY_LEN bytes */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Free lists by size. A header in front of each block of memory contains the
- * number of its list. */
+/* An allocator that keeps freed blocks of memory in one list for each size. A
+ * header in front of each block contains the number of its list. */
 
 
 #include <stddef.h>
@@ -10,8 +10,8 @@
 
 
 /*
- * AddressSanitizer detects a use after free only if the memory is really
- * freed.
+ * 1 if freed memory is kept for later allocations. AddressSanitizer detects a
+ * use after free only if the memory is really freed, so nothing is kept then.
  */
 #if defined(__SANITIZE_ADDRESS__)
 #define MCP_FREE_LIST_KEEPS  0
@@ -28,14 +28,16 @@
 
 
 typedef union {
-    size_t       size;         /* size of the block in steps, which is the
-                                  number of its list */
+    size_t       size;         /* size of the block divided by
+                                  MCP_FREE_LIST_STEP, which is the index of
+                                  its list; MCP_FREE_LIST_SIZES: the block is
+                                  too large for a list */
     max_align_t  align;
 } mcp_free_list_head_t;
 
 
-/* Returns the next block of a free list. Its address is stored in the free
- * block. */
+/* Returns the address of the next block in a free list, which is stored at the
+ * beginning of the free memory "piece". */
 static void *
 mcp_free_list_next(const void *piece)
 {
@@ -100,7 +102,8 @@ mcp_free_list_free(void *ctx, void *p)
     head = (mcp_free_list_head_t *) p - 1;
     i = head->size;
 
-    /* a block of size 0 has no room for the address of the next one */
+    /* a block of size 0 is not kept, because it has no room for the address of
+     * the next block */
 
     if (!MCP_FREE_LIST_KEEPS || i == 0 || i == MCP_FREE_LIST_SIZES
         || list->n[i] == MCP_FREE_LIST_MAX)

@@ -23,9 +23,9 @@
 
 
 /*
- * Limits of PCRE2 for one match. A match that exceeds a limit ends after some
- * milliseconds. The expressions of URI templates and reasonable expressions of
- * operators need much less.
+ * Limits of PCRE2 for one match, so that a bad expression takes only some
+ * milliseconds before PCRE2 gives up. The expressions of URI templates and
+ * reasonable expressions of operators stay far below the limits.
  */
 #define MCP_MATCH_LIMIT        250000
 #define MCP_MATCH_DEPTH_LIMIT  10000
@@ -35,9 +35,10 @@
 #define MCP_MATCH_ROOM         1024
 
 /*
- * Without JIT (the system may forbid it), PCRE2 allocates its backtracking
- * frames from the memory on the stack: 20 KiB at first, doubled once. That
- * allows 128 repetitions of a group; the 32 KiB of the JIT stack allow 1,000.
+ * Without JIT (the system may forbid it), PCRE2 allocates memory for its
+ * backtracking frames: first 20 KiB, then once 40 KiB if these are full.
+ * mcp_match_slow() has this memory on the stack. 40 KiB are enough for 128
+ * repetitions of a group. JIT code has a stack of 32 KiB, enough for 1,000.
  */
 #define MCP_MATCH_HEAP_KB      40
 #define MCP_MATCH_SLOW_ROOM    (MCP_MATCH_ROOM + 62 * 1024)
@@ -100,8 +101,11 @@ mcp_match_mem_free(void *p, void *ctx)
 }
 
 
-/* Allocates one block for the structure, the bytes of the literal and its
- * normal form. */
+/*
+ * Allocates a pattern, in one block with copies of the literal and of its
+ * normal form as a URI. The literal may be empty. Returns MCP_OK or
+ * MCP_ERR_MEMORY.
+ */
 static int
 mcp_match_alloc(const mcp_mem_t *mem, mcp_str_t literal, mcp_match_t **out)
 {
@@ -136,8 +140,9 @@ mcp_match_alloc(const mcp_mem_t *mem, mcp_str_t literal, mcp_match_t **out)
 
 
 /*
- * Sets the limits of a match; *compile is a context with the match's
- * allocator.
+ * Sets match->limits to a context with the limits MCP_MATCH_..., and *compile
+ * to a context for pcre2_compile(). Both allocate memory with match->mem.
+ * Returns MCP_OK or MCP_ERR_MEMORY.
  */
 static int
 mcp_match_contexts(mcp_match_t *match, pcre2_compile_context **compile)
@@ -187,9 +192,9 @@ mcp_match_compile_error(int rc, size_t offset, char *error, size_t size)
 
 
 /*
- * Compiles a regular expression. skipped is the number of bytes that precede
- * the expression in the operator's text, and that the position in an error
- * includes.
+ * Compiles a regular expression to match->code. An error message contains the
+ * offset in the operator's text, in which "skipped" bytes precede the
+ * expression ("~" or "~*").
  */
 static int
 mcp_match_compile(mcp_match_t *match, mcp_str_t regex, uint32_t options,
@@ -243,7 +248,7 @@ mcp_match_free(mcp_match_t *match)
 }
 
 
-/* Compiles the regular expression after "~". */
+/* Creates a pattern from the regular expression after "~" or "~*". */
 static int
 mcp_match_create_regex(const mcp_mem_t *mem, mcp_str_t pattern,
     mcp_match_t **out, char *error, size_t size)
@@ -328,7 +333,11 @@ mcp_match_create_prefix(const mcp_mem_t *mem, mcp_str_t prefix,
 }
 
 
-/* Compiles a URI template whose regular expression is in the buffer. */
+/*
+ * Creates a pattern from a URI template and its regular expression, which
+ * mcp_uri_template_regex() wrote. The template's literal beginning is compared
+ * before the expression is used. Returns the values of mcp_match_create().
+ */
 static int
 mcp_match_compile_template(const mcp_mem_t *mem, mcp_str_t uri_template,
     const mcp_buf_t *regex, mcp_match_t **out, char *error, size_t size)
@@ -412,8 +421,9 @@ mcp_match_room_free(void *p, void *ctx)
 }
 
 
-/* Returns 1 if the subject matches, 0 if it does not, or MCP_ERR_LIMIT if the
- * match exceeds a limit or the memory in room. */
+/* Matches with the memory "room" of size bytes. Returns 1 if the subject
+ * matches, 0 if it does not, or MCP_ERR_LIMIT if PCRE2 exceeds this memory or
+ * a limit, or fails in another way. */
 static int
 mcp_match_run(const mcp_match_t *match, mcp_str_t subject, char *room,
     size_t size)

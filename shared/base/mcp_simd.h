@@ -3,8 +3,8 @@
 /*
  * Comparisons of sixteen bytes at once, for loops that search for the first
  * byte of a set: compare a block with a character (== or <, as signed bytes),
- * combine the results with |, and call mcp_simd_first(). The compiler
- * implements these vectors on every processor, if necessary as two words.
+ * combine the results with |, and call mcp_simd_first(). For a processor
+ * without such vectors, the compiler uses two words of eight bytes instead.
  */
 
 

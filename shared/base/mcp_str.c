@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Strings and numbers as bytes. */
+/* Functions of mcp.h for bytes: comparison without regard to case, and
+ * conversion of integers from and to decimal and big-endian form. */
 
 
 #include "mcp.h"

@@ -18,7 +18,7 @@
 #define MCP_TIME_EPOCH    719468
 
 
-/* Appends n digits and the text after them. */
+/* Appends the value with n decimal digits, and the character "then". */
 static void
 mcp_time_digits(mcp_buf_t *buf, unsigned value, unsigned n, char then)
 {
@@ -35,7 +35,11 @@ mcp_time_digits(mcp_buf_t *buf, unsigned value, unsigned n, char then)
 }
 
 
-/* A year begins in March here, so that a leap day is its last day. */
+/*
+ * Appends a date in the form "2026-07-28T". days is the number of days since
+ * the epoch. The computation uses years that begin in March, so that a leap day
+ * is the last day of such a year.
+ */
 static void
 mcp_time_date(mcp_buf_t *buf, unsigned days)
 {

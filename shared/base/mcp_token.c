@@ -7,10 +7,10 @@
  * half of HMAC-SHA256(key, purpose | payload).
  *
  * A sealed token is base64url(key id | nonce | encrypted payload | tag). Each
- * has a key of its own, derived from the configured key, the purpose and the
- * first half of its nonce; the second half is the IV of AES-256-GCM. A random
- * IV of 96 bits alone would suffice for about 2^32 tokens for each key (NIST
- * SP 800-38D, 8.3), and a busy server exceeds that.
+ * sealed token has its own AES key, derived from the configured key, the
+ * purpose and the first half of the nonce. The second half of the nonce is the
+ * IV of AES-256-GCM. With random IVs alone, one key would be safe for about
+ * 2^32 tokens only (NIST SP 800-38D, 8.3), which a busy server exceeds.
  */
 
 
@@ -21,7 +21,8 @@
 #define MCP_TOKEN_TAIL    (1 + MCP_TOKEN_MAC_LEN)      /* key id, MAC */
 #define MCP_SEAL_HEAD     (1 + MCP_SEAL_NONCE_LEN)     /* key id, nonce */
 
-/* purpose of the derivation of sealing keys; no token is signed for it */
+/* the purpose in the HMAC that derives the key of a sealed token, different
+ * from the purposes of all signed tokens */
 #define MCP_SEAL_PURPOSE  '\0'
 
 
@@ -87,8 +88,8 @@ mcp_keys_add(mcp_keys_t *keys, mcp_str_t secret)
         }
     }
 
-    /* the key's id is public, so it is the first byte of the digest of the
-     * key, not of the key itself */
+    /* tokens show the id of their key, so the id is the first byte of the
+     * key's digest, not a byte of the key */
     keys->id[keys->n++] = digest[0];
 
     return MCP_OK;
@@ -196,7 +197,8 @@ mcp_token_verify(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t text,
 }
 
 
-/* Derives the key of one sealed token. */
+/* Sets out to the AES key of the sealed token with this purpose and nonce,
+ * derived from the configured key. Returns the values of mcp_crypto_mac(). */
 static int
 mcp_seal_key(const unsigned char key[MCP_CRYPTO_KEY_LEN], mcp_token_e purpose,
     const unsigned char nonce[MCP_SEAL_NONCE_LEN],
@@ -212,7 +214,9 @@ mcp_seal_key(const unsigned char key[MCP_CRYPTO_KEY_LEN], mcp_token_e purpose,
 }
 
 
-/* Writes the nonce, the encrypted data and the tag to out. */
+/* Encrypts data with a key derived from the first configured key. Writes the
+ * nonce, the encrypted data and the tag to out. Returns MCP_OK or an error of
+ * OpenSSL. */
 static int
 mcp_seal_encrypt(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t bound,
     mcp_str_t data, const unsigned char nonce[MCP_SEAL_NONCE_LEN],
@@ -262,7 +266,8 @@ mcp_token_seal(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t bound,
     len = MCP_SEAL_HEAD + data.len + MCP_CRYPTO_TAG_LEN;
     text_len = mcp_base64url_len(len);
 
-    /* reserves space for the text and, after it, the bytes to encode */
+    /* reserves space for the base64url text and, after it, the binary token,
+     * which is encoded into the text */
 
     p = mcp_buf_reserve(out, text_len + len);
     if (p == NULL) {
@@ -283,7 +288,8 @@ mcp_token_seal(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t bound,
 }
 
 
-/* Decrypts a token with len bytes of data and the nonce at raw to out. */
+/* Decrypts a sealed token to out. raw is the token without its key id: the
+ * nonce, len bytes of encrypted data, and the tag. */
 static int
 mcp_seal_decrypt(const unsigned char key[MCP_CRYPTO_KEY_LEN],
     mcp_token_e purpose, mcp_str_t bound, const unsigned char *raw, size_t len,
@@ -310,9 +316,9 @@ mcp_seal_decrypt(const unsigned char key[MCP_CRYPTO_KEY_LEN],
 
 
 /*
- * Decodes the text into the arena. Allocates twice the size of the token, so
- * that the decrypted data fit behind it. Sets *raw to the token and *len to its
- * length.
+ * Decodes the base64url text of a sealed token into the arena. Sets *raw to the
+ * binary token and *len to its length. Allocates 2 * *len bytes, because
+ * mcp_token_open() writes the decrypted data behind the token.
  */
 static int
 mcp_seal_decode(mcp_str_t text, mcp_arena_t *arena, unsigned char **raw,

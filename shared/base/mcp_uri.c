@@ -61,8 +61,8 @@ mcp_uri_scheme(mcp_str_t uri)
 
 
 /*
- * Sets start and end of the host, which may include a port; they are equal if
- * there is none.
+ * Sets *start and *end to the offsets of the URI's host and port. They are
+ * equal if the URI has no host. "scheme" is the length of the scheme.
  */
 static void
 mcp_uri_host(mcp_str_t uri, size_t scheme, size_t *start, size_t *end)
@@ -90,7 +90,9 @@ mcp_uri_host(mcp_str_t uri, size_t scheme, size_t *start, size_t *end)
 }
 
 
-/* Writes the byte c, percent-encoded if the normal form requires that. */
+/* Writes c to out: an unreserved character (RFC 3986, 2.3) as it is, or in
+ * lower case if "lower" is 1, any other byte percent-encoded. Returns the
+ * end. */
 static char *
 mcp_uri_encoded(char *out, unsigned char c, int lower)
 {
@@ -199,7 +201,7 @@ mcp_uri_normal(mcp_arena_t *arena, mcp_str_t uri, mcp_str_t *out)
 
 /* One expression of a template. */
 typedef struct {
-    char        op;            /* 0 if none */
+    char        op;            /* operator; 0: none */
     unsigned    explode:1;     /* 1: one of the variables has "*" */
     size_t      n;             /* number of variables */
     mcp_str_t   list;          /* text of the variables, after the operator */
@@ -406,8 +408,9 @@ mcp_uri_add_repeat(mcp_buf_t *regex, const mcp_uri_expr_t *e)
 
 
 /*
- * Appends "name=value" for one of the variables. If a variable is exploded,
- * any name is accepted, because the keys of a map replace it.
+ * Appends a regular expression for "name=value" with the name of any of the
+ * expression's variables. If a variable is exploded, any name is accepted,
+ * because an expansion has the keys of a map in place of the variable's name.
  */
 static void
 mcp_uri_add_names(mcp_buf_t *regex, const mcp_uri_expr_t *e)
@@ -486,7 +489,8 @@ mcp_uri_add_expr(mcp_buf_t *regex, const mcp_uri_expr_t *e)
         break;
 
     case '.':
-        /* values may contain dots, so one part matches all values */
+        /* values may contain dots themselves, so one optional part matches the
+         * values of all variables */
         mcp_buf_lit(regex, "(?:\\." MCP_URI_SEGMENT "*)?");
         break;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Backend requests: their start, the processing of their messages, and their
- * end. A message that finds no room in the stream is held; the decoder keeps
- * all later messages until the held one is processed. */
+/* Start and end of backend requests, and processing of the messages in a
+ * backend's reply. A message for which the call's stream has no room is held.
+ * The decoder keeps all later messages until the held one is processed. */
 
 #include <stdio.h>
 
@@ -24,8 +24,11 @@
 #include "worker/mcp_notification.h"
 
 
-/* Maximum time for an MCP server to describe itself, to open a session or to
- * list its tools, ms. It is short, because a client waits for the result. */
+/* Maximum duration of a backend request that gets the description of an MCP
+ * server, or its tools because it has refused a header, that opens a session
+ * there or ends one for a client's DELETE, or that refreshes a cached list, ms.
+ * It is short, because a client waits meanwhile. If mcp_call_timeout is
+ * shorter, that time is used instead. */
 #define MCP_BACKEND_REQUEST_DESCRIBE  10000
 
 
@@ -54,8 +57,8 @@ mcp_backend_request_put_trace(const mcp_variables_t *from, mcp_variables_t *to)
 
 
 /* Sets the variables of a backend request: the variables of the call and of
- * the request. Keeps a publish URL of an earlier backend request, because the
- * backend may still use the URL. */
+ * the request. If an earlier backend request for the same request had a publish
+ * URL, keeps this URL, because the backend may still use it. */
 static void
 mcp_backend_request_set_variables(mcp_request_t *req)
 {
@@ -103,11 +106,14 @@ mcp_backend_request_is_upstream(const mcp_request_t *req)
 
 
 /*
- * Returns 1 if a request is answered without a backend: no backend is
- * configured for it; or its backend is an MCP server, and the response is in
- * the cache of lists, or the method is resources/subscribe or
- * resources/unsubscribe. The latter are not sent to an MCP server, because it
- * cannot notify the client of this server.
+ * Returns 1 if this server itself answers a request:
+ *
+ *   - no backend is configured for the request, or
+ *   - its backend is an MCP server, and the response is in the cache of lists,
+ *     or
+ *   - its backend is an MCP server, and the method is resources/subscribe or
+ *     resources/unsubscribe. An MCP server does not get these methods, because
+ *     its later notifications could not reach the client.
  */
 static int
 mcp_backend_request_is_local(mcp_request_t *req)
@@ -136,7 +142,8 @@ mcp_backend_request_is_local(mcp_request_t *req)
 }
 
 
-/* Returns the maximum duration of the next backend request of a request, ms. */
+/* Returns the time after which the next backend request of req times out,
+ * ms. */
 static uint64_t
 mcp_backend_request_time(const mcp_request_t *req)
 {
@@ -291,9 +298,9 @@ mcp_backend_request_start_after(mcp_request_t *req)
 }
 
 
-/* Called when a backend of the call is called. If call->join is set, other
- * requests may join the call from now on, and the call continues even if its
- * client disconnects. */
+/* Called when the glue starts a backend request of the call. If call->join is
+ * set, other requests may join the call from now on, and the call continues
+ * even if its client disconnects. */
 static void
 mcp_backend_request_join(mcp_call_t *call)
 {
@@ -342,10 +349,11 @@ mcp_backend_request_answer(mcp_backend_request_t *breq)
 }
 
 
-/* Prepares a backend request that cancels a call or ends a session; does
- * nothing for any other backend request. The preparation replaces the variables
- * of the previous backend request, which the glue has logged before it pulls
- * this action. Returns 1, or 0 when out of memory. */
+/* Called when the glue has pulled MCP_ACT_INVOKE. Prepares a backend request
+ * that cancels a call or ends a session, and does nothing for any other backend
+ * request. This is not done earlier, because it replaces the variables of the
+ * previous backend request, and the glue has to log those first. Returns 1, or
+ * 0 when out of memory. */
 static int
 mcp_backend_request_set_up_after(mcp_backend_request_t *breq)
 {
@@ -454,8 +462,9 @@ mcp_backend_request_stop_all(mcp_call_t *call)
 }
 
 
-/* Removes from a message the details that were logged, so that they are not
- * logged again when the held message is processed. */
+/* Called for a message that has to be held and was logged already. Removes the
+ * details that were logged, so that they are not logged again when the message
+ * is processed. */
 static void
 mcp_backend_request_mark_logged(mcp_backend_msg_t *msg)
 {
@@ -474,7 +483,8 @@ mcp_backend_request_hold(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* Processes the held message, if there is one. Returns MCP_OK or MCP_AGAIN. */
+/* Processes the held message of a request. Returns MCP_OK, also if no message
+ * is held, or MCP_AGAIN: the message has to remain held. */
 static int
 mcp_backend_request_retry(mcp_request_t *req)
 {
@@ -534,8 +544,8 @@ mcp_backend_request_process(mcp_request_t *req)
 
     mcp_backend_request_invoke_again(req);
 
-    /* the response of a resumed call has arrived, but the server may keep the
-     * stream open */
+    /* the response has arrived on a GET stream that resumes the call, but the
+     * MCP server may keep this stream open: closes it */
 
     if (mcp_upstream_resume_is_done(req) && !req->held) {
         mcp_backend_request_abort(req);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Messages from backends for a request: notifications, its result or error, and
- * questions for its client. */
+/* Processing of the messages that a backend sends for a client's request:
+ * notifications, the result or error, and questions to the client. */
 
 #include <stdio.h>
 
@@ -20,8 +20,9 @@
 #include "worker/mcp_notification.h"
 
 
-/* Appends a notification to the stream of the call, which becomes durable.
- * Returns MCP_AGAIN if there is no room, otherwise MCP_OK. */
+/* Makes the call durable, and appends a notification to its stream. Returns
+ * MCP_AGAIN if the stream has no room, otherwise MCP_OK, also if the call has
+ * ended. */
 static int
 mcp_backend_request_append(mcp_request_t *req, mcp_str_t message)
 {
@@ -103,8 +104,8 @@ mcp_backend_request_notification(mcp_request_t *req,
 
     if (mcp_str_eq(msg->method, mcp_str("notifications/progress"))) {
 
-        /* sent only to a client that has requested progress, and only with its
-         * token (basic/utilities/progress) */
+        /* a client gets progress notifications only if it has sent a progress
+         * token, and only with this token (basic/utilities/progress) */
 
         if (req->progress_token.len == 0) {
             return MCP_OK;
@@ -220,9 +221,9 @@ mcp_backend_request_finish(mcp_request_t *req, const mcp_backend_msg_t *msg,
 }
 
 
-/* Stores a backend's list in the worker before the list is changed for the
- * client: the page for the cache of lists, and the headers that its tools
- * need. */
+/* Called for a backend's list before hidden items are removed for the client.
+ * Stores data of the list in the worker: the page in the cache of lists and,
+ * for a list of tools, the Mcp-Param-* headers that the tools need. */
 static void
 mcp_backend_request_listed(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -247,8 +248,8 @@ mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
     mcp_str_t    result;
     mcp_fault_e  fault;
 
-    /* the result shows that the user has completed the URLs of earlier
-     * questions: first notifies the client about the URLs */
+    /* a backend returns its result only after the user has completed the URLs
+     * of earlier questions: first notifies the client of their completion */
 
     if (mcp_input_url_settle(req) == MCP_AGAIN) {
         return MCP_AGAIN;
@@ -409,9 +410,9 @@ mcp_backend_request_error_message(mcp_request_t *req,
 
 
 /* Returns 1 if the message is an MCP server's error about a header that differs
- * from the body, and the client has set this header. Only clients without a
- * session set such headers (Mcp-Param-*); this server writes all others
- * itself. */
+ * from the body, and the client may have caused it. Only a client without a
+ * session can: its Mcp-Param-* headers are passed on. For all other clients,
+ * this server writes these headers itself. */
 static int
 mcp_backend_request_is_mismatch(const mcp_request_t *req,
     const mcp_backend_msg_t *msg)
@@ -457,8 +458,9 @@ mcp_backend_request_log_answer(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* Sets the fault of the backend as the response. The client gets the reason
- * only if mcp_debug is on. */
+/* Sets a fault as the response, because the backend has failed. The client gets
+ * the reason only if mcp_debug is on, or if the reason is a header that the
+ * client has set. Returns the values of mcp_call_finish(). */
 static int
 mcp_backend_request_fault(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -507,8 +509,8 @@ mcp_backend_request_capability(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
 
 /* Counts the response to initialize, and stores the server's description for
- * the status page. Does nothing for a request with a session, because the steps
- * of the session do both. */
+ * the status page. Does nothing for a request with a session, because
+ * mcp_upstream_session.c does both. */
 static void
 mcp_backend_request_described(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -585,10 +587,11 @@ mcp_backend_request_describe(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* Updates the state of an MCP server after its message: the session there, its
- * SSE stream, its statistics and its cached lists. Returns 1 if the message is
- * processed. Otherwise returns 0: the caller has to process the message, which
- * may have become a fault. */
+/* Called for a message of an MCP server. Updates what this server keeps about
+ * that server: the session, the state for resuming its stream, the statistics
+ * and the cached lists. Returns 1 if the message is not for the client.
+ * Otherwise returns 0: the caller has to process msg, which may have become a
+ * fault. */
 static int
 mcp_backend_request_of_server(mcp_request_t *req, mcp_backend_msg_t *msg)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * resources/subscribe and resources/unsubscribe. When the backend has returned
- * a result, this server subscribes or unsubscribes the session. In a cluster,
- * the result is held until the session's own stream has the change, at
- * whichever node that stream is.
+ * The methods resources/subscribe and resources/unsubscribe. When the backend
+ * has returned a result, this server adds the subscription to the session's own
+ * stream, or removes it. In a cluster, any node may have that stream. The
+ * result is held until the subscription has changed there.
  */
 
 
@@ -28,8 +28,9 @@ mcp_backend_request_subscribes(const mcp_request_t *req)
 }
 
 
-/* Subscribes or unsubscribes the session's own stream at this node, which is
- * created if it does not exist. */
+/* Adds a subscription to the session's own stream at this node, or removes it.
+ * Creates the stream if it does not exist. Returns MCP_OK, or an error of
+ * mcp_notify_listener() or mcp_store_subscribe(). */
 static int
 mcp_backend_request_subscribe_here(mcp_request_t *req,
     const unsigned char topic[MCP_DIGEST_LEN])
@@ -56,8 +57,9 @@ mcp_backend_request_subscribe_here(mcp_request_t *req,
 }
 
 
-/* Handler of the cluster operation: stores its result, and processes the held
- * result of the backend again. */
+/* Called when the cluster operation that subscribes or unsubscribes the session
+ * has ended. Stores rc, its return value, and processes the held message of the
+ * backend again. */
 static void
 mcp_backend_request_subscribe_done(void *data, int rc)
 {
@@ -152,8 +154,8 @@ mcp_backend_request_subscribe_make(mcp_request_t *req,
 
 
 /* Called if Redis is unreachable. Returns MCP_OK if the session's own stream
- * belongs to this node: its subscription was changed, and the change is
- * published later. Otherwise returns MCP_ERR_UNREACHABLE. */
+ * belongs to this node: the subscription was changed in the stream, and the
+ * other nodes get the change later. Otherwise returns MCP_ERR_UNREACHABLE. */
 static int
 mcp_backend_request_subscribe_standalone(mcp_request_t *req)
 {

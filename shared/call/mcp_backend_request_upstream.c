@@ -63,8 +63,8 @@ mcp_backend_request_meta(mcp_request_t *req, mcp_upstream_meta_t *meta)
 }
 
 
-/* Writes the body of the backend request to out. Returns 1, or 0 if the body
- * needs no change. */
+/* Writes the body of a backend request, translated for the MCP server, to out.
+ * Returns 1, or 0 if the body needs no change. */
 static int
 mcp_backend_request_write_body(mcp_request_t *req, mcp_upstream_e upstream,
     mcp_buf_t *out)
@@ -83,8 +83,9 @@ mcp_backend_request_write_body(mcp_request_t *req, mcp_upstream_e upstream,
 
     if (mcp_client_is_stateless(&call->client)) {
 
-        /* searches the declared capabilities first, which are shorter than
-         * the body */
+        /* only a client that declares "extensions" can have declared the tasks
+         * extension, which has to be removed: searches the declared
+         * capabilities first, because they are shorter than the body */
 
         declared.type = MCP_JSON_OBJECT;
         declared.raw = call->client.declared;
@@ -128,7 +129,8 @@ mcp_backend_request_replace_body(mcp_request_t *req, mcp_upstream_e upstream)
 }
 
 
-/* Prepares a request to a server without a session. Returns the values of
+/* Prepares a request to an MCP server of the form "modern" or "stateless",
+ * which has no sessions. Returns the values of
  * mcp_backend_request_to_upstream(). */
 static int
 mcp_backend_request_to_form(mcp_request_t *req, mcp_upstream_e upstream,
@@ -136,9 +138,9 @@ mcp_backend_request_to_form(mcp_request_t *req, mcp_upstream_e upstream,
 {
     int  rc;
 
-    /* with "auto", req->session is needed even without a session, because its
-     * member "form" has the form of the server; if the server refuses the
-     * request, the form is detected again */
+    /* with "mcp_upstream auto", the request gets req->session although the
+     * server has no sessions: session->form is the detected form, and the form
+     * is detected again if the server refuses the request */
 
     if (mcp_endpoint_upstream(req->call->endpoint, req->target)
         == MCP_UPSTREAM_AUTO && mcp_upstream_session_create(req) != MCP_OK)

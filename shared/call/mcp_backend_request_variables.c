@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The variables of all backend requests of a call. */
+/* Sets the variables that all backend requests of a call have in common, and
+ * creates and opens publish URLs. */
 
 
 #include "call/mcp_call.h"
@@ -9,9 +10,9 @@
 #include "rpc/mcp_revision.h"
 
 
-/* Maximum length of the client's capabilities, bytes. Longer ones are not
- * passed on, because they become a header or a parameter of the backend
- * request. */
+/* Maximum length of the capabilities object that a client has sent, bytes. A
+ * longer object is not passed to the backend, because it would become a header
+ * or a parameter of the backend request. */
 #define MCP_BACKEND_REQUEST_DECLARED_MAX  4096
 
 
@@ -53,9 +54,9 @@ mcp_backend_request_declared(mcp_call_t *call)
 }
 
 
-/* Returns the client's capabilities object: the object in the request of a
- * client without a session, or else one built from the bits in
- * call->client.capabilities. */
+/* Returns the client's capabilities object. For a client without a session this
+ * is the object in its request, if mcp_backend_request_declared() returns it.
+ * Otherwise the object is built from the bits in call->client.capabilities. */
 static mcp_str_t
 mcp_backend_request_client_capabilities(mcp_call_t *call)
 {
@@ -130,8 +131,8 @@ mcp_backend_request_arguments(const mcp_backend_request_t *breq)
 }
 
 
-/* Copies the trace context of the HTTP request, which may end before the
- * call. */
+/* Sets the variables with the trace context of the client's HTTP request. They
+ * are copies, because the HTTP request may end before the call. */
 static void
 mcp_backend_request_trace(mcp_call_t *call)
 {
@@ -182,8 +183,8 @@ mcp_backend_request_call_variables(mcp_call_t *call)
 
 /* --- the publish URL --- */
 
-/* The token's payload: stream id (16 bytes), number of the request in its call
- * (1), time of creation (8). */
+/* The payload of the token in a publish URL: id of the call (16 bytes), index
+ * of the request in the call (1 byte), time of creation in ms (8 bytes). */
 #define MCP_PUBLISH_AT_REQUEST  MCP_STREAM_ID_LEN
 #define MCP_PUBLISH_AT_MADE     (MCP_STREAM_ID_LEN + 1)
 #define MCP_PUBLISH_LEN         (MCP_STREAM_ID_LEN + 1 + 8)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Creation, start and end of a call. A call is created from a message. It is
- * over when each of its requests has its response or needs none, and is freed
- * when none of its backend requests runs any more. For the time between start
- * and end see mcp_call_stream.c, mcp_call_response.c and mcp_call_timer.c.
+ * Creation, start and end of a call. A call is created from a client's message.
+ * It is over when each of its requests has its response or needs none, and is
+ * freed when none of its backend requests runs any more. For the time between
+ * start and end see mcp_call_stream.c, mcp_call_response.c and
+ * mcp_call_timer.c.
  */
 
 #include <stdarg.h>
@@ -133,7 +134,7 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
                      SIZE_MAX / 2);
     }
 
-    /* the text of the message moves to the call */
+    /* moves the arena, with the text of the message, to the call */
 
     call->arena = x->arena;
     mcp_arena_init(&x->arena, &x->worker->env->mem);
@@ -172,7 +173,8 @@ mcp_call_destroy(mcp_call_t *call)
 
     mcp_inbox_drop(call);
 
-    /* the call's structure is in its own arena */
+    /* the structure of the call is in call->arena: frees the arena by a copy
+     * of its head */
 
     arena = call->arena;
     mcp_arena_destroy(&arena);
@@ -267,11 +269,11 @@ mcp_call_invoke(mcp_request_t *req)
 
 
 /*
- * Limits the time for which a call continues without a consumer. Used for a
- * client that has not declared that it resumes: the end of its connection
- * cancels the call (2026-07-28, basic/transports/streamable-http,
- * "Cancellation"). The limit is mcp_reconnect_wait if the client can resume by
- * an event id, otherwise 0.
+ * Called for a client without a session that has not declared that it resumes.
+ * The end of such a client's connection cancels its call (2026-07-28,
+ * basic/transports/streamable-http, "Cancellation"). Therefore limits
+ * policy.max_wait, the time for which the call continues without a consumer: to
+ * mcp_reconnect_wait if the client can resume by an event id, otherwise to 0.
  */
 static void
 mcp_call_limit_wait(mcp_call_t *call)
@@ -345,8 +347,9 @@ mcp_call_take_policy(mcp_call_t *call)
 
 
 /* Returns the time from the start of a call until it becomes durable even if
- * its backend has sent nothing, ms. This time is shorter if the client gets a
- * token or a URL for resuming with the stream. */
+ * its backend has sent nothing, ms. The time is mcp_stream_after, or
+ * mcp_policy_after if that is shorter and the stream begins with data for its
+ * resumption: a resume policy, stream/create or the URL of the stream. */
 static uint64_t
 mcp_call_stream_after(const mcp_call_t *call)
 {
@@ -446,8 +449,8 @@ mcp_call_check_end(mcp_call_t *call)
 
 
 /* Ends a call whose responses were all sent or are no longer needed. Does not
- * free the call: a backend request may still run, and the caller calls
- * mcp_call_check_end(). */
+ * free the call, because a backend request may still run. The caller has to
+ * call mcp_call_check_end(). */
 static void
 mcp_call_over(mcp_call_t *call)
 {
@@ -588,8 +591,8 @@ mcp_call_done(mcp_call_t *call)
         return;
     }
 
-    /* each request has its response: requests are cancelled only in durable
-     * calls */
+    /* a call that is not durable has a response for each request, because
+     * requests are cancelled in durable calls only */
 
     if (call->phase == MCP_CALL_TRANSIENT && call->x) {
         mcp_call_respond(call);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Calls and their requests: creation, start, and loss of the client. */
+/* The structures of calls and their requests, and the functions by which the
+ * other folders create and start calls, store events in their streams, and
+ * report that a client has disconnected. */
 
 
 #ifndef MCP_CALL_H_INCLUDED
@@ -17,8 +19,10 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Time from the last message of a backend until this server closes the
- * connection to the backend, ms. */
+/* Time for which a backend request may continue after its last message, for
+ * example the response, ms. Then this server aborts the backend request. Also
+ * the maximum duration of a backend request that, when its call is over,
+ * cancels the call or ends a session at an MCP server. */
 #define MCP_CALL_GRACE  5000
 
 /* Time after which the call tries again to append a held message or a response
@@ -26,8 +30,9 @@
 #define MCP_CALL_RETRY  1000
 
 
-/* Generation that marks a stream as the store of a response which was sent as
- * plain JSON (mcp_call_keep()): the client never got the stream's id. */
+/* Value of a stream's generation that marks a stream of mcp_call_keep(). Such a
+ * stream stores a response that the client got as plain JSON, so the client
+ * never got the stream's id. */
 #define MCP_CALL_KEPT  UINT32_MAX
 
 
@@ -160,8 +165,8 @@ struct mcp_request_s {
                                            completion was not reported to the
                                            client yet */
 
-    unsigned               active:1;    /* 1: the glue runs the backend
-                                           request */
+    unsigned               active:1;    /* 1: the backend request is queued or
+                                           runs */
     unsigned               held:1;      /* 1: msg waits for room in the
                                            stream */
     unsigned               ended:1;     /* 1: the backend request has ended,
@@ -255,7 +260,8 @@ struct mcp_call_s {
                                                client has made the call and
                                                gets the response */
     uint32_t                    cancels;    /* value of mcp_store_cancels() when
-                                               the exchange began */
+                                               the exchange began; only later
+                                               cancellations concern the call */
     unsigned                    n_breqs;    /* number of running backend
                                                requests, POSTs in "posts" and
                                                GET streams in "listens" */
@@ -377,8 +383,8 @@ void mcp_call_discard(mcp_call_t *call);       /* frees a call that was not
  */
 int mcp_call_reserve(mcp_call_t *call);
 
-/* Frees a call for which mcp_call_reserve() has succeeded and which has not
- * started, with its stream. The message returns to the exchange. */
+/* Undoes mcp_call_reserve() for a call that has not started: frees the call and
+ * its stream, and returns the message to the exchange. */
 void mcp_call_undo(mcp_call_t *call);
 
 /* Returns the present time, ms. */

@@ -17,6 +17,7 @@
  *   mcp_upstream_param_header.c      headers from the arguments of a tool
  *   mcp_upstream_session.c           the session at an MCP server
  *   mcp_upstream_session_zone.c      the sessions in the zone
+ *   mcp_upstream_session_cluster.c   the sessions in a cluster
  *   mcp_upstream_wait.c              requests that wait for a session
  *   mcp_upstream_ask*.c              questions of an MCP server
  *   mcp_upstream_respond.c           responses to questions of an MCP server
@@ -48,12 +49,13 @@
 
 /* --- mcp_call.c --- */
 
-/* Starts the next backend request for a request: the first one, or one with
- * the client's answers. Fails the request if there is no memory. */
+/* Starts the first or the next backend request of a request. If
+ * mcp_backend_request_start() fails, the request gets a fault as its
+ * response. */
 void mcp_call_invoke(mcp_request_t *req);
 
-/* Sets call->policy from the endpoint and the client. In a batch, the
- * strictest policy of its requests counts for resumption. */
+/* Sets call->policy from the endpoint and the client. A batch can be resumed
+ * only if the policy of each of its requests allows resumption. */
 void mcp_call_take_policy(mcp_call_t *call);
 
 /* Sets the phase of the call, and logs the change at level debug. */
@@ -100,9 +102,10 @@ int  mcp_call_durable(mcp_call_t *call);
  * waiting. */
 void mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault);
 
-/* Ends a call for which the store has failed with rc: MCP_ERR_LIMIT,
- * MCP_ERR_FULL or another error. If a backend request runs, the client gets a
- * fault that, unlike 503 and 429, does not suggest a retry. */
+/* Ends a call that cannot get or keep a stream. rc is the reason: MCP_ERR_LIMIT
+ * for a quota, MCP_ERR_FULL for a full zone, or another error. The client gets
+ * 429, 503 or 500. If a backend request runs, the client gets a fault that does
+ * not suggest a retry instead of 429 or 503. */
 void mcp_call_refuse(mcp_call_t *call, int rc);
 
 /* Returns a text for the log: why mcp_store_append() has failed with rc, which
@@ -110,7 +113,7 @@ void mcp_call_refuse(mcp_call_t *call, int rc);
 const char *mcp_call_append_reason(int rc);
 
 /* Returns how long a call that other requests may join continues without a
- * consumer, ms. max_wait is that of its policy. */
+ * consumer, ms. max_wait is the same time without joining, from the policy. */
 uint64_t mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait);
 
 /* Appends the response of the call's only request to the stream, from which the
@@ -208,14 +211,14 @@ int mcp_call_list_filter(mcp_request_t *req, mcp_str_t result, mcp_buf_t *out);
  * call has ended. */
 int  mcp_call_promote_first(mcp_call_t *call);
 
-/* mcp_call_expires() returns when a task expires in any state, ms;
- * mcp_call_expire_task() ends a task at that time and frees its stream. */
+/* mcp_call_expires() returns when a task expires, whatever its state is, ms.
+ * mcp_call_expire_task() ends a task that has expired, and frees its stream. */
 uint64_t mcp_call_expires(const mcp_call_t *call);
 void mcp_call_expire_task(mcp_call_t *call);
 
 /* mcp_call_task_changed() notifies the listeners of a task of its state; it
  * does nothing for other calls. mcp_call_notify_at() returns when a delayed
- * notification has to be sent, ms, or UINT64_MAX. */
+ * notification has to be sent, ms, or UINT64_MAX if there is none. */
 void mcp_call_task_changed(mcp_call_t *call);
 uint64_t mcp_call_notify_at(const mcp_call_t *call);
 
@@ -230,9 +233,9 @@ void mcp_call_status(mcp_request_t *req, const mcp_backend_msg_t *msg);
  * client. */
 void mcp_call_send_interim(mcp_call_t *call);
 
-/* Called when a backend has announced that the remaining messages will be
- * published. The call becomes durable, and a task if its client accepts
- * one. */
+/* Called when a backend has responded with HTTP 202: it will deliver all
+ * messages to the publish endpoint. Makes the call durable, and a task if its
+ * client accepts one. */
 void mcp_call_detached(mcp_call_t *call);
 
 /* Returns 1 if the call has started, and the glue has pulled INVOKE for each of
@@ -282,8 +285,9 @@ void mcp_backend_request_deadline(mcp_request_t *req);
  * decoder, which must not be called until the message is processed. */
 void mcp_backend_request_hold(mcp_request_t *req, const mcp_backend_msg_t *msg);
 
-/* Processes the messages of a request again if one is held. If no message is
- * held after that, the glue passes rejected bytes again. */
+/* If a message of the request is held, processes it again, and then the later
+ * messages of the decoder. If no message is held after that, lets the glue pass
+ * the bytes again that were rejected meanwhile. */
 void mcp_backend_request_continue(mcp_request_t *req);
 
 
@@ -396,8 +400,9 @@ void mcp_input_capabilities(unsigned bits, mcp_buf_t *out);
  * mcp_call_finish(). */
 int  mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg);
 
-/* Reads the questions and the request state of a backend's message into req.
- * The data of the previous message are freed. */
+/* Reads the questions and the request state of a backend's message into req,
+ * and frees those of the previous message. Returns MCP_FAULT_NONE,
+ * MCP_FAULT_BACKEND_OUTPUT for an invalid message, or MCP_FAULT_INTERNAL. */
 mcp_fault_e mcp_input_read_round(mcp_request_t *req,
     const mcp_backend_msg_t *msg);
 
@@ -419,8 +424,9 @@ void mcp_input_keep(mcp_request_t *req, mcp_question_t *q, mcp_str_t result);
 int  mcp_input_retry(mcp_request_t *req);
 
 /* Called when the backend has asked for input without a question. Calls the
- * backend again after a pause. If the backend has asked without a question for
- * mcp_input_timeout, fails the request instead. Returns MCP_OK. */
+ * backend again after a pause. If all messages of the backend within
+ * mcp_input_timeout were without a question, lets the request fail instead.
+ * Returns MCP_OK. */
 int  mcp_input_pause(mcp_request_t *req);
 
 /*

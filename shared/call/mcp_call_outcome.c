@@ -33,7 +33,8 @@ mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
         mcp_upstream_ask_clear(req);
         mcp_upstream_resume_leave(req);
 
-        /* without a backend request, nothing else ends the session */
+        /* needed if no backend request runs; if one runs, this does nothing,
+         * and mcp_backend_request_end() calls the function again */
 
         mcp_upstream_session_end(req);
     }

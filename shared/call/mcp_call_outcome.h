@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Start and end of the requests of a call, for the log, the counters and
- * $mcp_result. */
+/* Functions that record the state, the start and the outcome of a call's
+ * requests: in the log, the counters of the zone, and $mcp_result. */
 
 
 #ifndef MCP_CALL_OUTCOME_H_INCLUDED

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Responses of a call's requests. In a durable call, each is the last event of
- * its request in the stream. Otherwise it is kept until the waiting client
- * gets all responses of the call. */
+/* The responses to the requests of a call. In a durable call, a response is the
+ * last event of its request in the stream. In any other call, a response is
+ * kept in memory until the waiting client gets all responses together. */
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_outcome.h"
@@ -11,8 +11,8 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* Returns the stream state of an active call, ignoring one of its requests;
- * req may be NULL. */
+/* Returns the state that the stream of an active call has if the request req is
+ * not considered; req may be NULL. */
 static mcp_stream_state_e
 mcp_call_state_without(const mcp_call_t *call, const mcp_request_t *req)
 {

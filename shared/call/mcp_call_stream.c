@@ -540,8 +540,8 @@ mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait)
 }
 
 
-/* Returns the arena with the message's text from the call to its exchange, and
- * separates the exchange from the call. */
+/* Moves the arena with the text of the message back from the call to its
+ * exchange, and separates the exchange from the call. */
 static void
 mcp_call_give_back(mcp_call_t *call)
 {

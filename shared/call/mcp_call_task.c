@@ -2,10 +2,11 @@
 
 /*
  * Calls that are tasks. No client reads the stream of a task; clients poll the
- * task. Until the task ends, progress notifications of its backend set its
- * status message, and all other notifications are ignored. mcp_resume_as_task.c
- * decides after which time a call becomes a task. mcp_call_detached() decides
- * whether a call becomes a task because its backend responds with HTTP 202.
+ * task. Until the task ends, a progress notification of the backend becomes the
+ * task's status message, and any other notification is ignored.
+ * mcp_resume_as_task.c decides after which time a call becomes a task.
+ * mcp_call_detached() decides whether a call becomes a task because its backend
+ * responds with HTTP 202.
  */
 
 #include "call/mcp_call_internal.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The timer of a call, with all its deadlines. */
+/* The timer of a call: finds the next deadline of the call, sets the timer, and
+ * does what is due when the timer runs. */
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_listen.h"
@@ -14,8 +15,9 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* Returns when a call without a consumer ends, ms. Returns UINT64_MAX while a
- * question of its MCP server is open, because the question has a deadline. */
+/* Returns when a call without a consumer ends, ms. Returns UINT64_MAX for a
+ * call with "rounds" set while a question of its MCP server is open, because
+ * then the deadline of the question applies instead. */
 static uint64_t
 mcp_call_unattended_until(const mcp_call_t *call)
 {
@@ -37,7 +39,7 @@ mcp_call_unattended_until(const mcp_call_t *call)
 
 
 /* Returns the next deadline of a call that is not over, except the deadlines
- * of its requests, ms, or UINT64_MAX. */
+ * of its requests, ms, or UINT64_MAX if there is none. */
 static uint64_t
 mcp_call_phase_due(const mcp_call_t *call)
 {
@@ -117,8 +119,8 @@ mcp_call_set_timer(mcp_call_t *call)
         }
     }
 
-    /* a timer set to the present time would run again in the same run of the
-     * timers */
+    /* sets the timer at least 1 ms later than now, because otherwise
+     * mcp_timers_run() would call the handler again at once */
 
     if (when <= now) {
         when = now + 1;
@@ -137,8 +139,9 @@ mcp_call_set_timer(mcp_call_t *call)
 static void
 mcp_call_expire(mcp_call_t *call)
 {
-    /* MCP_AGAIN: a consumer has attached, whose wake-up is pending, or the
-     * client has polled the task, which wakes no process */
+    /* MCP_AGAIN: the call continues, because a consumer has attached, whose
+     * wake-up is pending, or because the client has polled the state of the
+     * call (mcp_store_touch()), which wakes no process */
 
     if (mcp_store_expire(call->worker->store, &call->ref, &call->unattended)
         == MCP_AGAIN)
@@ -193,8 +196,8 @@ mcp_call_send_interim(mcp_call_t *call)
     call->interim = 1;
     (void) mcp_call_durable(call);
 
-    /* the call may have ended in mcp_call_durable(), with or without a
-     * response */
+    /* mcp_call_durable() may have ended the call: call->x is NULL if the client
+     * has got a response */
 
     x = call->x;
     call->x = NULL;

@@ -107,9 +107,9 @@ mcp_cancel_key(const mcp_worker_t *worker,
 }
 
 
-/* Returns the bit of the request with this key in its call, 0 if the call has
- * no such request. stored is the call's request id, or the array of its request
- * ids, as the store has it. */
+/* Finds the request with this key in a call. Returns the request's bit, or 0 if
+ * the call has no such request. "stored" is the id of the call's request or,
+ * for a batch, the JSON array of the ids, as the store has it. */
 static uint64_t
 mcp_cancel_find_key(const mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN], mcp_str_t stored,
@@ -307,8 +307,9 @@ mcp_cancel_poll(void *data)
  *
  * The request with this key may have resumed another request, so that it reads
  * the stream of that request's call. In this case the function returns the bit
- * of the call's first request. In a mirror only this case is possible, because
- * only this node has recorded which request reads the mirror.
+ * of the call's first request. For a mirror, only this case is checked: the
+ * owner's node finds the call's own requests, but only this node has recorded
+ * which request reads the mirror.
  */
 static uint64_t
 mcp_cancel_find(mcp_worker_t *worker,
@@ -352,8 +353,9 @@ mcp_cancel_find(mcp_worker_t *worker,
 }
 
 
-/* Sends the cancellation to the other nodes, with the key of the request that
- * has begun the call. */
+/* Cancels a request that reads a mirror: sends the cancellation to the other
+ * nodes, with the key of the request that has begun the call. "id" is the id of
+ * that request. */
 static int
 mcp_cancel_elsewhere(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
     mcp_str_t id)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Cancellation by a client. */
+/* Functions that cancel a request, or all calls of a session that has ended,
+ * for a client or for a broadcast from another node. */
 
 
 #ifndef MCP_CANCEL_H_INCLUDED

@@ -2,7 +2,7 @@
 
 /* The inbox of a call's stream: other processes post the client's answers and
  * published messages to the process that owns the call. The stream also
- * records cancellations. Both wake the owner. */
+ * records cancellations. A post or a cancellation wakes the owner. */
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_outcome.h"
@@ -115,9 +115,9 @@ mcp_inbox_publish(mcp_call_t *call, uint64_t tag, mcp_str_t text)
     }
 
     /* While the request waits for the client's answers, for the session at its
-     * MCP server, or for the tools of a server that has refused the call, only
-     * the next backend request may end it: a published message that is not a
-     * notification is ignored. */
+     * MCP server, or for the list of tools of a server that has refused the
+     * call, only the next backend request may end the request: a published
+     * message that is not a notification is ignored. */
 
     if (msg.kind != MCP_BACKEND_NOTIFICATION
         && (req->state == MCP_REQUEST_INPUT
@@ -253,7 +253,9 @@ mcp_inbox_wake(void *data)
 
     if (mcp_store_info(call->worker->store, &call->ref, &info) != MCP_OK) {
 
-        /* the stream was freed: no client can get the response */
+        /* the stream was freed: a client that waits for plain JSON gets an
+         * error, and a call without such a client is cancelled, because no
+         * client can get the response */
 
         if (call->x) {
             mcp_call_abandon(call, MCP_FAULT_INTERNAL);

@@ -22,10 +22,12 @@
 
 /* --- questions that send the user to a URL --- */
 
-/* 2025-11-25 has an elicitationId in a question that sends the user to a URL,
- * and a notification of its completion; 2026-07-28 has neither. The comment in
- * mcp_call_internal.h describes the translation. */
+/* Questions that send the user to a URL get an elicitationId for clients of
+ * 2025-11-25, see the comment before mcp_input_url_settle() in
+ * mcp_call_internal.h. */
 
+/* Appends the elicitationId of a question as a JSON string: the id of the
+ * question's event. */
 static void
 mcp_input_url_id(const mcp_call_t *call, uint64_t number, mcp_buf_t *out)
 {
@@ -307,7 +309,8 @@ mcp_input_retry(mcp_request_t *req)
     if (req->active || req->held) {
 
         /* the previous backend request has not ended, or its messages are not
-         * processed yet */
+         * processed yet: mcp_backend_request_invoke_again() calls this function
+         * later */
 
         req->again = 1;
         req->deadline = req->call->worker->env->now(req->call->worker->env->ctx)
@@ -362,7 +365,9 @@ mcp_input_pause(mcp_request_t *req)
 
 /* --- questions --- */
 
-/* Reads one member of inputRequests, with its key, into *q. */
+/* Reads one member of inputRequests, with its key, into *q. Returns
+ * MCP_FAULT_NONE, MCP_FAULT_BACKEND_OUTPUT for an invalid member, or
+ * MCP_FAULT_INTERNAL. */
 static mcp_fault_e
 mcp_input_read_question(mcp_request_t *req, mcp_str_t key,
     const mcp_json_value_t *value, mcp_question_t *q)
@@ -397,7 +402,7 @@ mcp_input_read_question(mcp_request_t *req, mcp_str_t key,
 
 
 /* Reads the object inputRequests into req->questions, which is empty if there
- * is no such object. */
+ * is no such object. Returns the values of mcp_input_read_question(). */
 static mcp_fault_e
 mcp_input_read(mcp_request_t *req, const mcp_json_value_t *requests)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Questions of a call to its client, and the client's responses. */
+/* Functions for the questions of a call to its client: they open the request
+ * state in a client's message, and pass the client's responses to the call. */
 
 
 #ifndef MCP_INPUT_H_INCLUDED
@@ -21,10 +22,11 @@ int mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
     unsigned char stream[MCP_STREAM_ID_LEN], uint64_t *number);
 
 /*
- * Opens the sealed request state in the message of x. *state is the state of a
- * backend, a raw JSON string, or that of a running call
- * (call/mcp_upstream_ask_stateless_client.h). name and target belong to the
- * request.
+ * Opens the sealed request state in the message of x. Sets *state to the
+ * request state of a backend, a raw JSON string, or to the event id of a
+ * question of a running call (call/mcp_upstream_ask_stateless_client.h). name
+ * is the name of the tool or prompt, or the resource's URI in normal form.
+ * target is the index of the backend for the message.
  *
  * Returns MCP_FAULT_NONE, MCP_FAULT_REQUEST_STATE for an invalid state, or
  * MCP_FAULT_INTERNAL.
@@ -32,9 +34,9 @@ int mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
 mcp_fault_e mcp_input_state_open(mcp_exchange_t *x, mcp_str_t name,
     unsigned target, mcp_str_t *state);
 
-/* Replaces the request state in the message of x with the backend's own state,
- * and parses the message again. Returns MCP_FAULT_NONE or
- * MCP_FAULT_INTERNAL. */
+/* Replaces the sealed request state in the message of x with "state", the
+ * opened request state of the backend, and parses the message again. Returns
+ * MCP_FAULT_NONE or MCP_FAULT_INTERNAL. */
 mcp_fault_e mcp_input_state_replace(mcp_exchange_t *x, mcp_str_t state);
 
 /*

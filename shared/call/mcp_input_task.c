@@ -5,10 +5,10 @@
  * until the client has answered it (io.modelcontextprotocol/tasks, "Task Update
  * Requests").
  *
- * The questions of one backend message are one event, whose text is
- * inputRequests in the form for the client. Each key gets the number of that
- * event as a suffix, because keys must be unique for the lifetime of the task,
- * but a backend may use the same keys again.
+ * The questions of one backend message are one event, whose text is the object
+ * inputRequests with changed keys. Each key gets the number of that event as a
+ * suffix, because keys must be unique for the lifetime of the task, but a
+ * backend may use the same keys again.
  */
 
 #include "call/mcp_call_internal.h"
@@ -17,7 +17,7 @@
 
 
 /* Appends the text of the event with this number to out: the object
- * inputRequests in the form for the client. */
+ * inputRequests, in which each key has the number as a suffix. */
 static void
 mcp_input_task_write(const mcp_question_t *questions, size_t n, uint64_t number,
     mcp_buf_t *out)

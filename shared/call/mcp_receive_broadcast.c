@@ -20,7 +20,7 @@ mcp_receive_session_end(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 }
 
 
-/* Returns the name of a broadcast in the log. */
+/* Returns the description of a broadcast for the log. */
 static const char *
 mcp_receive_name(mcp_broadcast_e what)
 {

@@ -28,7 +28,8 @@ mcp_upstream_ask_free(mcp_worker_t *worker, mcp_upstream_question_t *question)
 }
 
 
-/* Copies a question. Returns NULL when out of memory. */
+/* Creates a question from msg, a request of the MCP server. Returns NULL when
+ * out of memory. */
 static mcp_upstream_question_t *
 mcp_upstream_ask_copy(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
@@ -63,7 +64,8 @@ mcp_upstream_ask_copy(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
 
 /* Sets the deadline of a request to the earliest deadline of its open
- * questions; if it has none, to mcp_call_timeout from now on. */
+ * questions. If the request has no open question, mcp_call_timeout begins
+ * again now. */
 static void
 mcp_upstream_ask_set_deadline(mcp_request_t *req)
 {
@@ -87,8 +89,8 @@ mcp_upstream_ask_set_deadline(mcp_request_t *req)
 
 
 /* Removes a question that was answered, was withdrawn by the server, or has
- * timed out. "until" becomes call->answered_until, ms: the call continues until
- * then if no consumer attaches from now on. */
+ * timed out. "until" becomes call->answered_until, ms: the call does not end
+ * before this time, even if no consumer attaches from now on. */
 static void
 mcp_upstream_ask_remove(mcp_request_t *req, mcp_upstream_question_t *question,
     uint64_t until)
@@ -325,9 +327,9 @@ mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg,
 }
 
 
-/* Appends the oldest question of a task that waits until the task shows no
- * other question. If the stream has no room, tries again after
- * MCP_CALL_RETRY. */
+/* Called when a question of a request was removed. If the call is a task that
+ * shows no question now, appends the oldest question that was not shown yet. If
+ * the stream has no room, the timer tries this again after MCP_CALL_RETRY. */
 static void
 mcp_upstream_task_next(mcp_request_t *req)
 {
@@ -350,8 +352,8 @@ mcp_upstream_task_next(mcp_request_t *req)
     if (mcp_upstream_task_append(req, question) == MCP_OK) {
         mcp_upstream_ask_set_deadline(req);
 
-        /* the state of the stream does not change, because a question was open
-         * before */
+        /* the append has not notified the listeners of the task, because the
+         * state of the stream was INPUT_REQUIRED before */
 
         mcp_call_task_changed(req->call);
 
@@ -452,8 +454,8 @@ mcp_upstream_ask_cancelled(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    /* the question has ended the request of a client without a session, so
-     * there is no request to cancel at the client */
+    /* a client without a session, or with a task, did not get the question as
+     * a JSON-RPC request: there is nothing to cancel at the client */
 
     if (req->call->rounds || req->call->task) {
         mcp_upstream_ask_remove(req, question, question->deadline);

@@ -9,11 +9,13 @@
  * the stream of its call. The client's response is POSTed to the MCP server,
  * while the call continues there. A client without a session gets the question
  * as the response to its request, see mcp_upstream_ask_stateless_client.h. If
- * the call is a task, the task shows its questions, one at a time. The MCP
- * server gets an error at once for a question that the client cannot answer. If
- * the client does not answer within mcp_input_timeout, or a client without a
- * session or task within mcp_state_lifetime, the MCP server gets the result
- * "cancel" for an elicitation, and an error for any other question.
+ * the call is a task, the task shows its questions, one at a time.
+ *
+ * The MCP server gets an error at once for a question that the client cannot
+ * answer. A client has mcp_input_timeout to answer. A client without a session
+ * has mcp_state_lifetime instead, unless the call is a task. After this time,
+ * the MCP server gets the result "cancel" for an elicitation, and an error for
+ * any other question.
  */
 
 
@@ -57,8 +59,9 @@ struct mcp_upstream_question_s {
 int mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg,
     unsigned listened);
 
-/* Removes the questions from the GET stream from a request that has ended, and
- * returns them as a list, oldest first. The caller has to free them. */
+/* Called for a request that has ended. Removes those of its questions that
+ * arrived on the GET stream, and returns them as a list, oldest first. The
+ * caller has to free them. */
 mcp_upstream_question_t *mcp_upstream_ask_take(mcp_request_t *req);
 
 /*

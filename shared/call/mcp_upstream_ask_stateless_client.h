@@ -23,9 +23,9 @@
 #include "call/mcp_call.h"
 
 
-/* Minimum time for which the call continues after an answer without a reader of
- * its stream, ms. If the request with the answer could not read the stream, for
- * example because of a response 503, the client may repeat the request. */
+/* Minimum time for which the call continues after an answer if no connection
+ * reads its stream, ms. The request with the answer may have failed to read the
+ * stream, for example with HTTP 503. Then the client can repeat it. */
 #define MCP_UPSTREAM_ROUND_WAIT  30000
 
 
@@ -67,8 +67,8 @@ int mcp_upstream_round_write(mcp_request_t *req, mcp_question_t *q,
  * Appends the client's answers to questions on the stream as a JSON array of
  * responses, with the ids that mcp_input_answer() expects. Appends nothing if
  * there is no answer. "responses" is the client's "inputResponses", an object
- * whose members are objects, or has the type MCP_JSON_NONE. Members whose keys
- * are not keys of such questions are ignored.
+ * whose members are objects, or has the type MCP_JSON_NONE. Ignores members
+ * whose keys do not have the form of mcp_upstream_round_write(), such as "q7".
  *
  * Returns MCP_OK or MCP_ERR_MEMORY.
  */

@@ -48,7 +48,9 @@ mcp_upstream_form_take(uint32_t value, mcp_str_t *version)
 }
 
 
-/* Returns the form of a server with "mcp_upstream auto". */
+/* Returns the detected form of a server with "mcp_upstream auto", and sets
+ * *version unless the form is "session". Returns MCP_UPSTREAM_AUTO if the form
+ * has to be detected first. */
 static mcp_upstream_e
 mcp_upstream_form_auto(mcp_request_t *req, mcp_str_t *version)
 {

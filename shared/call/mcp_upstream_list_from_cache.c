@@ -13,8 +13,8 @@
 #define MCP_UPSTREAM_LIST_RETRY    1000
 
 /* Time after which a request for a list without a response counts as lost, ms.
- * Until then, other clients get the expired page. It is longer than the maximum
- * duration of such a request. */
+ * Until then, other clients get the expired page. The time is longer than the
+ * maximum duration of such a request. */
 #define MCP_UPSTREAM_LIST_PENDING  11000
 
 
@@ -97,8 +97,9 @@ mcp_upstream_list_params(mcp_str_t params, mcp_str_t *cursor)
 }
 
 
-/* Returns 1 if the response to a request may be stored or may come from the
- * cache, and sets its key and cursor. */
+/* Returns 1 if the response to a request may come from the cache and may be
+ * stored there, and sets *key, the key of the page, and *cursor, the cursor in
+ * the request. Otherwise returns 0. */
 static int
 mcp_upstream_list_key(const mcp_request_t *req, mcp_upstream_page_key_t *key,
     mcp_str_t *cursor)
@@ -222,7 +223,7 @@ mcp_upstream_list_begin(mcp_request_t *req)
 
 
 /* Returns 1 if the result may be sent to other callers. A result with a resume
- * token may not, because the token is for its caller. */
+ * token may not, because only the caller of this request may use the token. */
 static int
 mcp_upstream_list_is_shared(const mcp_request_t *req,
     const mcp_backend_msg_t *msg, mcp_str_t cursor)
@@ -353,7 +354,8 @@ mcp_upstream_list_changed(mcp_request_t *req, mcp_str_t method)
 }
 
 
-/* Returns 1 if a fault means that the server does not respond. */
+/* Returns 1 if a fault means that the server does not respond, or responds with
+ * an invalid message or an HTTP error other than 401 and 403. */
 static int
 mcp_upstream_list_is_down(mcp_fault_e fault)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Lists of an MCP server without a catalog that are answered from the cache of
- * the worker.
+ * Answers requests for the lists of an MCP server from the cache of the worker,
+ * at an endpoint without a catalog.
  *
  * A list may differ for each caller. Therefore a list is stored only if the
  * server declares it as public (2026-07-28, server/utilities/caching, "Cache

@@ -124,7 +124,8 @@ mcp_upstream_listen_release(mcp_upstream_listen_t *listen)
         req->session->wait_until = 0;
         mcp_worker_unqueue(req->call->worker, &req->breq.queued);
 
-        /* the request may end here, and others with it */
+        /* this may end the request and also others, so the loop begins again
+         * with the first request */
 
         mcp_upstream_wait_start(req, MCP_FAULT_NONE);
         req = mcp_upstream_listen_user(listen, NULL);
@@ -213,7 +214,8 @@ mcp_upstream_listen_decoder(mcp_upstream_listen_t *listen)
 }
 
 
-/* Sends GET. Returns MCP_OK or MCP_ERR_MEMORY. */
+/* Queues the GET request that opens the stream. Returns MCP_OK or
+ * MCP_ERR_MEMORY. */
 static int
 mcp_upstream_listen_start(mcp_upstream_listen_t *listen)
 {
@@ -335,7 +337,8 @@ mcp_upstream_listen_abort(mcp_upstream_listen_t *listen)
 
     listen->breq.aborted = 1;
 
-    /* the glue pulls INVOKE first if it has not done so yet */
+    /* if the glue has not pulled INVOKE yet, mcp_upstream_listen_taken() ends
+     * the backend request */
 
     if (listen->breq.started) {
         mcp_upstream_listen_queue(listen, MCP_ACT_ABORT);

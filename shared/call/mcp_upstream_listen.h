@@ -8,7 +8,8 @@
  *
  * If the client has declared that it answers questions, the stream is opened
  * before the client's request is sent. All requests of the session in this
- * process share the stream. It ends with the last of these requests:
+ * process share the stream, which ends with the last of these requests. Its
+ * states are:
  *
  *     OPENING ---> OPEN ---> PAUSE ---> OPENING   the server has closed it
  *     OPENING ---> PAUSE                          HTTP 409
@@ -75,7 +76,7 @@
 typedef enum {
     MCP_UPSTREAM_LISTEN_OPENING = 0,   /* the server has not responded yet */
     MCP_UPSTREAM_LISTEN_OPEN,
-    MCP_UPSTREAM_LISTEN_PAUSE,         /* will be opened again */
+    MCP_UPSTREAM_LISTEN_PAUSE,         /* the stream will be opened again */
     MCP_UPSTREAM_LISTEN_OVER
 } mcp_upstream_listen_e;
 
@@ -118,10 +119,10 @@ struct mcp_upstream_listen_s {
                                                   with HTTP 409 */
     size_t                  last_len;  /* length of "last" */
     char                    last[MCP_SSE_ID];  /* id of the last event */
-    unsigned                active:1;  /* 1: the glue runs the backend
-                                          request */
-    unsigned                busy:1;    /* 1: the server has responded with HTTP
-                                          409 */
+    unsigned                active:1;  /* 1: the backend request is queued or
+                                          runs */
+    unsigned                busy:1;    /* 1: the server has responded to the
+                                          last GET with HTTP 409 */
     unsigned                held:1;    /* 1: msg has to be processed again */
     unsigned                ended:1;   /* 1: the stream has ended, and msg is
                                           still held */
@@ -169,10 +170,11 @@ int mcp_upstream_listen_is_refused(const mcp_request_t *req);
 /* Stores that the server of a request has responded with HTTP 405. */
 void mcp_upstream_listen_remember(const mcp_request_t *req);
 
-/* Returns the time of the next step of a call's streams, ms, or UINT64_MAX. */
+/* Returns the time of the next step of a call's GET streams, ms, or UINT64_MAX
+ * if there is none. */
 uint64_t mcp_upstream_listen_due(const mcp_call_t *call);
 
-/* Executes the next steps of a call's streams that are due at the time now,
+/* Executes the next steps of a call's GET streams that are due at the time now,
  * ms. */
 void mcp_upstream_listen_timer(mcp_call_t *call, uint64_t now);
 
@@ -183,8 +185,9 @@ void mcp_upstream_listen_timer(mcp_call_t *call, uint64_t now);
 mcp_upstream_listen_t *mcp_upstream_listen_find(
     const mcp_upstream_session_t *session);
 
-/* Returns the first request that uses a stream if "after" is NULL, otherwise
- * the one after the request of the session "after"; NULL if there is none. */
+/* Iterates over the requests that use a stream: returns the first one if
+ * "after" is NULL, otherwise the one that follows the request after->req.
+ * Returns NULL if there is none. */
 mcp_request_t *mcp_upstream_listen_user(const mcp_upstream_listen_t *listen,
     const mcp_upstream_session_t *after);
 
@@ -200,8 +203,9 @@ void mcp_upstream_listen_fail(mcp_upstream_listen_t *listen,
 /* Processes the held message, then the messages of the decoder. */
 void mcp_upstream_listen_process(mcp_upstream_listen_t *listen);
 
-/* Moves the open questions of a request that has ended to the stream, which
- * sends them again for another request. */
+/* Called for a request that has ended. Moves those of its open questions that
+ * arrived on the GET stream to listen->questions, from which they are sent
+ * again on the stream of another request. */
 void mcp_upstream_listen_take_questions(mcp_upstream_listen_t *listen,
     mcp_request_t *req);
 

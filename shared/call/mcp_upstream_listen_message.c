@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The messages on the GET stream of a session at an MCP server. */
+/* Processing of the messages that arrive on the GET stream of a session at an
+ * MCP server. */
 
 #include "call/mcp_upstream_listen.h"
 
@@ -12,9 +13,10 @@
 
 /* --- questions --- */
 
-/* Returns how well a question fits a request, as a number for comparisons: a
- * client reads the stream of a request sooner than it polls a task, and a
- * request that waits for the GET stream was not sent yet. */
+/* Returns the rank of a request for mcp_upstream_listen_choose(). A task has a
+ * lower rank, because its client only polls. A request that waits for the GET
+ * stream has a lower rank, because the server does not have the request yet, so
+ * it cannot be the reason for the question. */
 static int
 mcp_upstream_listen_rank(const mcp_request_t *req)
 {
@@ -166,7 +168,8 @@ mcp_upstream_listen_answered(mcp_request_t *req)
 
 /* --- messages --- */
 
-/* Processes a notification of the server. Returns MCP_OK or MCP_AGAIN. */
+/* Processes a notification of the server. Returns MCP_OK, or MCP_AGAIN: the
+ * message has to be held. */
 static int
 mcp_upstream_listen_notification(mcp_upstream_listen_t *listen,
     const mcp_backend_msg_t *msg)
@@ -179,8 +182,8 @@ mcp_upstream_listen_notification(mcp_upstream_listen_t *listen,
 
     if (mcp_str_eq(msg->method, mcp_str("notifications/cancelled"))) {
 
-        /* the notification may be about a question that waits to be sent again:
-         * processed after that */
+        /* if questions wait to be sent again, the notification may cancel one
+         * of them: holds the notification until they were sent */
 
         rc = listen->questions ? MCP_AGAIN : MCP_OK;
 
@@ -208,7 +211,8 @@ mcp_upstream_listen_notification(mcp_upstream_listen_t *listen,
 }
 
 
-/* Processes a request of the server. Returns MCP_OK or MCP_AGAIN. */
+/* Processes a request of the server. Returns MCP_OK, or MCP_AGAIN: the message
+ * has to be held. */
 static int
 mcp_upstream_listen_request(mcp_upstream_listen_t *listen,
     const mcp_backend_msg_t *msg)
@@ -231,7 +235,8 @@ mcp_upstream_listen_request(mcp_upstream_listen_t *listen,
 }
 
 
-/* Processes one message. Returns MCP_OK or MCP_AGAIN. */
+/* Processes one message of the stream. Returns MCP_OK, or MCP_AGAIN: the
+ * message has to be held. */
 static int
 mcp_upstream_listen_message(mcp_upstream_listen_t *listen,
     const mcp_backend_msg_t *msg)

@@ -164,8 +164,9 @@ mcp_upstream_param_deadline(mcp_request_t *req, uint64_t deadline)
 
     until = req->relist->until;
 
-    /* the limit applies to the repetition of the call only: a later backend
-     * request, with the client's answers, has its own deadline */
+    /* relist->until limits the requests for the list and the repetition of the
+     * call only: a later backend request, with the client's answers, has its
+     * own deadline */
 
     if (!req->relist->asks && mcp_upstream_session_is_call(req)) {
         req->relist->until = UINT64_MAX;
@@ -345,7 +346,8 @@ mcp_upstream_param_message(mcp_request_t *req, mcp_backend_msg_t *msg)
         return mcp_upstream_param_response(req, msg);
     }
 
-    /* a server that has begun to respond may have executed the call */
+    /* the call is not sent again if the server has begun to respond with a
+     * success status, because it may have executed the call */
 
     if (!msg->header || req->responds || req->relist
         || req->call->endpoint->catalog || !mcp_upstream_param_applies(req))

@@ -28,7 +28,8 @@
 #define MCP_UPSTREAM_PARAM_PAGES  32
 
 
-/* The requests for the list of tools that precede the repetition of a call. */
+/* State of the requests for the list of tools, which are sent before a refused
+ * call is sent again. */
 struct mcp_upstream_relist_s {
     unsigned           asks:1;         /* 1: the next or running backend request
                                           is tools/list; 0: the call */
@@ -77,16 +78,17 @@ int mcp_upstream_param_timeout(mcp_request_t *req, mcp_backend_msg_t *msg);
 /* Returns 1 if the next or running backend request is tools/list. */
 int mcp_upstream_param_asks(const mcp_request_t *req);
 
-/* Returns 1 if another backend request follows the running one. */
+/* Returns 1 if tools/list or the repetition of the call follows the running
+ * backend request. */
 int mcp_upstream_param_continues(const mcp_request_t *req);
 
 /* Returns 1 if the server has refused the call because of a header and the call
  * was not sent again yet, so the call cannot have a response. */
 int mcp_upstream_param_is_refused(const mcp_request_t *req);
 
-/* Returns the deadline of the next backend request, ms: "deadline", or the
- * deadline of the first attempt of the call if that is earlier and the backend
- * request belongs to its repetition. */
+/* Returns the deadline of the next backend request, ms. This is "deadline", or
+ * the deadline of the refused call if that is earlier and the next backend
+ * request is tools/list or the repetition of the call. */
 uint64_t mcp_upstream_param_deadline(mcp_request_t *req, uint64_t deadline);
 
 /* Called when the next backend request is prepared. modern is 1 if the server

@@ -283,7 +283,8 @@ mcp_upstream_post_timer(mcp_call_t *call, uint64_t now)
             continue;
         }
 
-        /* the glue pulls INVOKE first if it has not done so yet */
+        /* a POST that the glue has not started yet cannot be aborted: gets a
+         * new deadline */
 
         if (post->breq.started) {
             post->breq.aborted = 1;

@@ -7,7 +7,7 @@
  * server replies to the POST with status 202 and no body.
  *
  * A POST is sent a second time if its connection fails, for example because the
- * server has closed a kept connection in the meantime. Unlike a call, a
+ * server has closed a keep-alive connection in the meantime. Unlike a call, a
  * response may reach the server twice, because the server ignores a response to
  * a request that has a response already.
  */
@@ -59,7 +59,8 @@ void mcp_upstream_post_head(mcp_backend_request_t *breq, int status);
 void mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     const char *detail);
 
-/* Returns when the next POST of the call times out, ms, or UINT64_MAX. */
+/* Returns when the next POST of the call times out, ms, or UINT64_MAX if none
+ * is running. */
 uint64_t mcp_upstream_post_due(const mcp_call_t *call);
 
 /* Aborts the POSTs that have timed out at the time now, ms. */

@@ -217,8 +217,9 @@ mcp_upstream_resume(mcp_request_t *req, mcp_backend_msg_t *msg)
         return 0;
     }
 
-    /* an error with an HTTP status is not the response of the call; in a held
-     * message only "failed" shows this */
+    /* an error with an HTTP status is not the response of the call: the server
+     * has refused the GET request. In a held message status is 0 (see
+     * mcp_backend_request_hold()), so "failed" has to be checked, too. */
 
     if (msg->status || resume->failed) {
         return mcp_upstream_resume_broken(req, msg);

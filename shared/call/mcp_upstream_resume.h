@@ -48,7 +48,8 @@ struct mcp_upstream_resume_s {
                                   runs, or the response has arrived */
     uint64_t      began;       /* when the last GET request started, ms;
                                   UINT64_MAX: none has started */
-    uint64_t      wait;        /* value of "retry", ms; 0: none */
+    uint64_t      wait;        /* last value of the server's field "retry", ms;
+                                  0: none */
     size_t        len;         /* length of id */
     char          id[MCP_SSE_ID];     /* id of the last event */
     char          number[24];  /* text of the JSON-RPC id that the response must
@@ -72,7 +73,8 @@ int mcp_upstream_resume(mcp_request_t *req, mcp_backend_msg_t *msg);
  * MCP_ERR_MEMORY. */
 int mcp_upstream_resume_prepare(mcp_request_t *req, mcp_str_t *version);
 
-/* Returns when the next GET request starts, ms, or UINT64_MAX. */
+/* Returns when the next GET request starts, ms, or UINT64_MAX if none is
+ * scheduled. */
 uint64_t mcp_upstream_resume_due(const mcp_request_t *req);
 
 /* Starts the next GET request if it is due at the time now, ms. */

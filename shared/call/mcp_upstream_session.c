@@ -208,7 +208,8 @@ mcp_upstream_session_id(const mcp_request_t *req, char text[24])
 {
     uint64_t  id;
 
-    /* the upper 52 bits, because JavaScript represents such integers exactly */
+    /* the upper 52 of the first 64 bits of the call's id, because JavaScript
+     * represents integers of this size exactly */
 
     id = (mcp_be_get(req->call->id, 8) >> 12) + req->breq.request;
 
@@ -216,8 +217,10 @@ mcp_upstream_session_id(const mcp_request_t *req, char text[24])
 }
 
 
-/* Makes the client's request, without members of newer revisions, the body.
- * Sets which kinds of messages the decoder accepts from the server. */
+/* Sets the body of the backend request to the client's request, without the
+ * members of newer revisions, and with the id of mcp_upstream_session_id().
+ * Lets the decoder accept requests of the server. Returns MCP_OK or
+ * MCP_ERR_MEMORY. */
 static int
 mcp_upstream_session_call(mcp_request_t *req)
 {
@@ -265,7 +268,8 @@ mcp_upstream_session_body(mcp_request_t *req, mcp_str_t body,
 }
 
 
-/* Makes the text in out the body of the next backend request; frees out. */
+/* Sets the body of the next backend request to the text in out, and frees out.
+ * Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_upstream_session_written(mcp_request_t *req, mcp_buf_t *out,
     mcp_str_t method)
@@ -282,7 +286,8 @@ mcp_upstream_session_written(mcp_request_t *req, mcp_buf_t *out,
 }
 
 
-/* Makes the request initialize the body of the next backend request. */
+/* Sets the body of the next backend request to an initialize request. Returns
+ * MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_upstream_session_initialize(mcp_request_t *req)
 {
@@ -456,8 +461,9 @@ mcp_upstream_session_is_down(const mcp_backend_msg_t *msg)
 }
 
 
-/* Called if a server does not serve 2026-07-28. The request uses the session of
- * its caller; if there is none, the response to initialize shows the form. */
+/* Called if a server does not serve 2026-07-28. If the zone has a session of
+ * the caller, the request uses it. Otherwise the next backend request is
+ * initialize, whose response shows whether the server has sessions. */
 static void
 mcp_upstream_session_discovered_older(mcp_request_t *req)
 {
@@ -475,7 +481,8 @@ mcp_upstream_session_discovered_older(mcp_request_t *req)
 }
 
 
-/* Processes the response to server/discover. */
+/* Processes a message in response to server/discover. Returns the values of
+ * mcp_upstream_session_message(). */
 static int
 mcp_upstream_session_discovered(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
@@ -508,7 +515,8 @@ mcp_upstream_session_discovered(mcp_request_t *req, mcp_backend_msg_t *msg)
 
 
 /* Called for the response to initialize. With "mcp_upstream auto", stores the
- * form of the server. Returns 1 if that is the form without sessions. */
+ * form of the server, and returns 1 if the form is "stateless". Otherwise
+ * returns 0. */
 static int
 mcp_upstream_session_is_stateless(mcp_request_t *req)
 {
@@ -530,7 +538,8 @@ mcp_upstream_session_is_stateless(mcp_request_t *req)
 }
 
 
-/* Processes the response to initialize. */
+/* Processes a message in response to initialize. Returns the values of
+ * mcp_upstream_session_message(). */
 static int
 mcp_upstream_session_opened(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
@@ -595,8 +604,8 @@ mcp_upstream_session_opened(mcp_request_t *req, mcp_backend_msg_t *msg)
 /*
  * Processes the response to the client's request. If the server has not
  * executed the request, because it has lost the session or no longer has the
- * detected form, sends the request again, once, and returns 1. Otherwise
- * returns 0.
+ * detected form, sends the request again and returns 1. Otherwise returns 0. A
+ * request is sent again once, or twice if its second session came from Redis.
  */
 static int
 mcp_upstream_session_answered(mcp_request_t *req, mcp_backend_msg_t *msg)
@@ -622,7 +631,9 @@ mcp_upstream_session_answered(mcp_request_t *req, mcp_backend_msg_t *msg)
         mcp_upstream_form_forget(req);
     }
 
-    /* a session of another node was lost as well: opens a session, once */
+    /* after the first loss, the session is looked up in Redis, because another
+     * node may have opened a new one. If that session is lost as well, the
+     * request opens a session itself. */
 
     fetched = session->fetched;
     session->fetched = 0;
@@ -667,8 +678,8 @@ mcp_upstream_session_step(mcp_request_t *req, mcp_backend_msg_t *msg)
 
     case MCP_UPSTREAM_STEP_OPENED:
 
-        /* fails if the server could not be reached; but a server that has
-         * refused the notification may still accept the request */
+        /* the request fails if the server is down or denies access. A server
+         * that has only refused the notification may accept the request. */
 
         if (mcp_upstream_session_is_down(msg)) {
             return 0;

@@ -64,8 +64,9 @@ typedef enum {
 
 typedef struct mcp_upstream_dropped_s  mcp_upstream_dropped_t;
 
-/* A session that no request will use any more: the server has too many
- * sessions, or another node has opened one for the same caller before. */
+/* A session that has to be ended at the server, because the server has too many
+ * sessions, or because another node has opened one for the same caller
+ * earlier. */
 struct mcp_upstream_dropped_s {
     mcp_upstream_dropped_t  *next;
     mcp_str_t                version;
@@ -73,7 +74,8 @@ struct mcp_upstream_dropped_s {
     char                     affinity[MCP_STREAM_TEXT_LEN];
 };
 
-/* The session that a request of a call uses. */
+/* The session at an MCP server that a request uses. Each request has its own
+ * structure, even if several requests share a session. */
 struct mcp_upstream_session_s {
     mcp_upstream_step_e  step;
     mcp_upstream_step_e  after;        /* CANCEL or CLOSE: the backend request
@@ -82,7 +84,9 @@ struct mcp_upstream_session_s {
     mcp_upstream_of_e    of;           /* which requests share the session */
     unsigned char        key[MCP_DIGEST_LEN];   /* key of the session's value in
                                                    the zone */
-    char                 affinity[MCP_STREAM_TEXT_LEN];  /* the key as text */
+    char                 affinity[MCP_STREAM_TEXT_LEN];  /* the key as text, for
+                                                            the variable
+                                                            UPSTREAM_AFFINITY */
     mcp_str_t            version;      /* revision that the server has chosen,
                                           static text; empty: the session is not
                                           open yet */
@@ -222,8 +226,9 @@ void mcp_upstream_session_set_step(mcp_request_t *req,
  * a session may use the same id. */
 mcp_str_t mcp_upstream_session_id(const mcp_request_t *req, char text[24]);
 
-/* Makes a text of this module the body of the next backend request; method is
- * the JSON-RPC method in the text. */
+/* Sets the body of the next backend request to a text that this server has
+ * written. method is the JSON-RPC method in the text, empty if there is
+ * none. */
 void mcp_upstream_session_body(mcp_request_t *req, mcp_str_t body,
     mcp_str_t method);
 
@@ -231,10 +236,10 @@ void mcp_upstream_session_body(mcp_request_t *req, mcp_str_t body,
  * requests that wait for this session fail as well. */
 void mcp_upstream_session_timeout(mcp_request_t *req);
 
-/* Called when a backend request of "req", or the last POST of a response of its
- * call, has ended. Starts the step CANCEL or CLOSE if the request is over and
- * needs one. CLOSE waits until all POSTs have ended, because the server would
- * reject a response after CLOSE. */
+/* Called when "req" is over, when a backend request of "req" has ended, and
+ * when the last POST of its call has ended (mcp_upstream_respond.h). Starts the
+ * step CANCEL or CLOSE if "req" is over and needs one. CLOSE waits until all
+ * POSTs have ended, because the server would reject a response after CLOSE. */
 void mcp_upstream_session_end(mcp_request_t *req);
 
 /* If the step CANCEL or CLOSE is queued (session->after), makes this step the
@@ -269,31 +274,34 @@ int mcp_upstream_session_is_call(const mcp_request_t *req);
 int mcp_upstream_session_key(mcp_request_t *req,
     mcp_upstream_session_t *session);
 
-/* Reads the session of a request from the zone, which then keeps the session
- * for another day, as the cluster does. Returns 1, or 0 if the zone has no
- * session for the request. */
+/* Reads the session of a request from the zone. The zone and the cluster then
+ * keep the session for another day. Returns 1, or 0 if the zone has no session
+ * for the request. */
 int mcp_upstream_session_find(mcp_request_t *req);
 
 /*
- * Lets other requests use a new session: mcp_upstream_session_keep() adds it to
- * the zone. mcp_upstream_session_share() calls that function or, in a cluster,
- * sets session->is_new, because mcp_upstream_cluster_put() has to come first.
+ * Let other requests use a new session of a request.
  *
- * Set session->own instead if another request of the caller has added a session
- * in the meantime, if the client has ended its session with this server, or if
- * the zone or mcp_upstream_max_sessions leaves no room.
+ * mcp_upstream_session_share() is called when the session was opened. It calls
+ * mcp_upstream_session_keep() or, in a cluster, sets session->is_new, because
+ * mcp_upstream_cluster_put() has to come first. If the client has ended its
+ * session with this server, sets session->own instead.
+ *
+ * mcp_upstream_session_keep() adds the session to the zone. Sets session->own
+ * instead if another request of the caller has added a session in the meantime,
+ * or if the zone or mcp_upstream_max_sessions leaves no room.
  */
 void mcp_upstream_session_share(mcp_request_t *req);
 void mcp_upstream_session_keep(mcp_request_t *req);
 
-/* Makes a session that another node has opened, with this text, the session of
- * the request, and adds it to the zone. The former session of the request, if
- * it has one, becomes one of session->dropped. Returns 1, or 0 if the text is
- * invalid. */
+/* Called with the text of a session from Redis, which another node has opened.
+ * Makes this session the session of the request, and adds it to the zone. If
+ * the request has opened a session itself, adds that one to session->dropped.
+ * Returns 1, or 0 if the text is invalid. */
 int mcp_upstream_session_adopt(mcp_request_t *req, mcp_str_t text);
 
-/* Writes the text of a session for the zone and for the cluster, and returns
- * it. */
+/* Writes a session to "text" and returns it, in the form in which the zone and
+ * Redis store sessions: revision, space, session id. */
 mcp_str_t mcp_upstream_session_text(const mcp_upstream_session_t *session,
     char text[MCP_STORE_TEXT_MAX]);
 
@@ -302,7 +310,7 @@ mcp_str_t mcp_upstream_session_text(const mcp_upstream_session_t *session,
  * have a newer session. */
 void mcp_upstream_session_forget(mcp_request_t *req);
 
-/* Replaces the session of a request that is over by the first one of
+/* Replaces the session of a request that is over with the first one of
  * session->dropped, so that the request ends that session at the server.
  * Returns 1, or 0 if there is no such session. */
 int mcp_upstream_session_take_dropped(mcp_upstream_session_t *session);

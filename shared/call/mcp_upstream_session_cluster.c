@@ -19,11 +19,12 @@
 #include "worker/mcp_cluster_operation.h"
 
 
-/* A pending operation of a session. It is freed when its result arrives, even
- * if the request does not wait any more. */
+/* A pending cluster operation for a session. It is freed when its result
+ * arrives, even if the request does not wait any more. */
 struct mcp_upstream_lookup_s {
     mcp_worker_t             *worker;
-    mcp_upstream_session_t   *session; /* NULL: no request waits */
+    mcp_upstream_session_t   *session; /* session of the request that waits;
+                                          NULL: no request waits */
     mcp_operation_session_e   what;
     mcp_operation_text_t      found;
 };
@@ -69,7 +70,8 @@ mcp_upstream_cluster_drop(mcp_worker_t *worker,
 
 /* --- operations that a request waits for --- */
 
-/* Ends the waiting of a request. */
+/* Called when a request no longer waits for its cluster operation. Separates
+ * the session of the request from the operation. */
 static void
 mcp_upstream_cluster_detach(mcp_upstream_session_t *session)
 {
@@ -99,7 +101,8 @@ mcp_upstream_cluster_leave(mcp_upstream_session_t *session)
     what = session->lookup->what;
     mcp_upstream_cluster_detach(session);
 
-    /* the request ends its session, so no node may use the session */
+    /* the request is over and ends its session at the MCP server, so no other
+     * node may use the session */
 
     if (what == MCP_OPERATION_SESSION_PUT) {
         mcp_upstream_cluster_drop(session->req->call->worker, session->key,
@@ -129,8 +132,8 @@ mcp_upstream_cluster_fetched(mcp_request_t *req)
 }
 
 
-/* Continues a request with the result of its operation. "text" is the text of
- * the session in the cluster, empty if there is none. */
+/* Continues a request when its cluster operation has ended. "text" is the text
+ * of the session that another node has opened, empty if there is none. */
 static void
 mcp_upstream_cluster_result(mcp_upstream_session_t *session,
     mcp_operation_session_e what, mcp_str_t text)
@@ -151,7 +154,7 @@ mcp_upstream_cluster_result(mcp_upstream_session_t *session,
 
     } else if (what == MCP_OPERATION_SESSION_TAKE) {
 
-        /* the client has no session at this server */
+        /* the client has no session at the MCP server: nothing to end */
 
         (void) mcp_call_finish_plain(req, mcp_str("{}"), MCP_OUTCOME_OK);
         mcp_call_set_timer(req->call);
@@ -193,9 +196,10 @@ mcp_upstream_cluster_done(void *data, int rc)
 }
 
 
-/* Starts an operation. Returns MCP_AGAIN if the request has to wait, or MCP_OK
- * if there is no result, because there is no cluster, it cannot be reached or
- * there is no memory. */
+/* Starts a cluster operation for the session of a request. Returns MCP_AGAIN if
+ * the request has to wait. Returns MCP_OK if there is no operation to wait for,
+ * because there is no cluster, Redis cannot be reached or there is no
+ * memory. */
 static int
 mcp_upstream_cluster_start(mcp_request_t *req, mcp_operation_session_e what,
     mcp_str_t text)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The sessions at MCP servers in the zone: which requests share a session, and
- * how long the zone keeps it. */
+/* Stores sessions at MCP servers in the zone: decides which requests share a
+ * session, and how long the zone keeps it. */
 
 #include "call/mcp_upstream_session.h"
 
@@ -79,8 +79,8 @@ mcp_upstream_session_key(mcp_request_t *req, mcp_upstream_session_t *session)
     parts[2] = mcp_endpoint_key(endpoint, call->worker->cluster != NULL);
     parts[3] = mcp_endpoint_target_in_cluster(endpoint, req->target);
 
-    /* clients without a session share a session at the server if they declare
-     * the same capabilities */
+    /* clients of one principal that have no session with this server share a
+     * session at the MCP server if they declare the same capabilities */
 
     mcp_be_put(can, session->of == MCP_UPSTREAM_OF_PRINCIPAL
                     && session->declares
@@ -133,8 +133,9 @@ mcp_upstream_session_set(mcp_upstream_session_t *session, mcp_str_t version,
 }
 
 
-/* Returns when a session that is used now expires, ms. The value changes once
- * in MCP_UPSTREAM_SESSION_RENEW. */
+/* Returns when a session that is used now expires, ms. The value changes only
+ * every MCP_UPSTREAM_SESSION_RENEW ms, so that a session is not renewed at each
+ * use. */
 static uint64_t
 mcp_upstream_session_expires(uint64_t now)
 {
@@ -323,7 +324,8 @@ mcp_upstream_session_share(mcp_request_t *req)
         return;
     }
 
-    /* the client may have ended its session meanwhile */
+    /* if the client has ended its session with this server meanwhile, no other
+     * request will use the session at the MCP server */
 
     if (session->of == MCP_UPSTREAM_OF_CLIENT
         && mcp_store_value_get(call->worker->store, MCP_VALUE_SESSION_ENDED,
@@ -334,8 +336,8 @@ mcp_upstream_session_share(mcp_request_t *req)
         return;
     }
 
-    /* in a cluster, other requests do not get the session before Redis has
-     * it, because it is ended if another node was faster */
+    /* in a cluster, other requests do not get the new session before Redis has
+     * it, because the new session is ended if another node was faster */
 
     if (call->worker->cluster) {
         session->is_new = 1;
@@ -368,13 +370,15 @@ mcp_upstream_session_adopt(mcp_request_t *req, mcp_str_t text)
     mcp_upstream_session_set(session, version, id);
     session->shared = 1;
 
-    /* the session to be ended is in no zone */
+    /* the request ends this session at the server, so the session is not added
+     * to the zone */
 
     if (session->step == MCP_UPSTREAM_STEP_CLOSE) {
         return 1;
     }
 
-    /* another process of this node may have added a session meanwhile */
+    /* if another process of this node has added a session meanwhile, uses that
+     * one */
 
     if (mcp_upstream_session_add(req) == MCP_ERR_EXISTS) {
         (void) mcp_upstream_session_find(req);

@@ -27,9 +27,10 @@ void mcp_upstream_status_message(mcp_request_t *req,
  * error. */
 void mcp_upstream_status_timeout(mcp_request_t *req);
 
-/* Stores the result of initialize or server/discover, an object of valid JSON,
- * and the name of the revision in which the server is called. If version is
- * empty, the revision does not change. */
+/* Stores the name and the version of the server from "result", the result of
+ * initialize or server/discover, an object of valid JSON. Also stores the
+ * revision with the name "version", in which the server is called, unless
+ * "version" is empty. */
 void mcp_upstream_status_describe(mcp_request_t *req, mcp_str_t result,
     mcp_str_t version);
 

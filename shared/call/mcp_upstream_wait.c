@@ -114,7 +114,8 @@ mcp_upstream_wait_start(mcp_request_t *req, mcp_fault_e fault)
         return;
     }
 
-    /* keeps the call, which the failure may end, until the last line */
+    /* mcp_call_fail() and mcp_call_invoke() may end the call: keeps it until
+     * the end of this function */
 
     mcp_call_retain(req->call);
 

@@ -22,10 +22,12 @@
 /* Maximum number of requests that wait for one session. */
 #define MCP_UPSTREAM_WAITING     64
 
-/* Maximum time for which a request waits, ms. */
+/* Maximum time for which a request waits until another one has opened the
+ * session, ms. */
 #define MCP_UPSTREAM_WAIT_TIME   10000
 
-/* Maximum time for which the first request in a session is sent alone, ms. */
+/* Maximum time for which other requests wait after the first request in a new
+ * session was sent, ms. */
 #define MCP_UPSTREAM_ALONE_TIME  1000
 
 
@@ -65,7 +67,8 @@ void mcp_upstream_wait_start(mcp_request_t *req, mcp_fault_e fault);
 void mcp_upstream_wait_head(mcp_request_t *req);
 
 /* Returns the time at which requests that wait for the session of req have to
- * be started, ms, or UINT64_MAX. */
+ * be started, ms, or UINT64_MAX if req is not the first request in the session,
+ * is not sent yet, or the waiting requests were started already. */
 uint64_t mcp_upstream_wait_due(const mcp_request_t *req);
 
 /* Starts the requests that wait for the session of req, if this is due at the
@@ -77,8 +80,8 @@ void mcp_upstream_wait_timer(mcp_request_t *req, uint64_t now);
 int mcp_upstream_waits(const mcp_request_t *req);
 
 /* Called when the deadline of a request has passed. If the request waits for a
- * session, fails it and returns 1. If it waits for the cluster, continues it
- * and returns 1. Otherwise returns 0. */
+ * session, lets the request fail and returns 1. If the request waits for the
+ * cluster, continues it without a result and returns 1. Otherwise returns 0. */
 int mcp_upstream_wait_timeout(mcp_request_t *req);
 
 

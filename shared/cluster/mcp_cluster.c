@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The node as a member of its cluster. Each process registers the node with
- * Redis, whose reply accepts or rejects the node. The leader of the node sends
- * the heartbeats. A script replies GONE if Redis has lost the node's data, and
- * DEAD if the node was declared dead. In both cases the process registers the
- * node again. */
+/*
+ * Membership of the node in its cluster. Each process registers the node with
+ * Redis, and Redis accepts or rejects the node. The leader of the node sends
+ * the heartbeats. The reply GONE to a heartbeat means that Redis has lost the
+ * node's data, and DEAD that the node was declared dead. In both cases the
+ * process registers the node again, after DEAD under a new id.
+ */
 
 
 #include <stdio.h>
@@ -115,7 +117,8 @@ mcp_cluster_destroy(mcp_cluster_t *cluster)
 
 
 /*
- * Adds the fingerprint of a value to a set, unless the set has it.
+ * Adds the fingerprint of "kind" and "value" to a set, unless the set contains
+ * it.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_LIMIT     the set is full
@@ -161,7 +164,8 @@ mcp_cluster_prints_add(mcp_cluster_fingerprints_t *fingerprints, mcp_str_t kind,
 }
 
 
-/* Returns the set as an argument of a script, without the last comma. */
+/* Returns the fingerprints of the set as one argument of a script, separated by
+ * commas. */
 static mcp_str_t
 mcp_cluster_prints_text(const mcp_cluster_fingerprints_t *fingerprints)
 {
@@ -268,7 +272,7 @@ mcp_cluster_renew_id(mcp_cluster_t *cluster)
 
     store = cluster->worker->store;
 
-    /* another process of this node may have chosen the new id before */
+    /* another process of this node has already chosen a new id: use that id */
 
     if (mcp_store_node_id(store) != cluster->node) {
         return;
@@ -289,9 +293,9 @@ mcp_cluster_renew_id(mcp_cluster_t *cluster)
 
 
 /* Returns 1 if this process is the leader of its node or has just become the
- * leader. A process that shuts down resigns if another process may become the
- * leader, because the other process lives longer and may have another
- * configuration. */
+ * leader. A process that shuts down resigns instead and returns 0, if another
+ * process may become the leader: the other process lives longer, and after a
+ * reload it has the new configuration. */
 static int
 mcp_cluster_may_lead(mcp_cluster_t *cluster)
 {
@@ -309,8 +313,8 @@ mcp_cluster_may_lead(mcp_cluster_t *cluster)
 }
 
 
-/* Records that the link is up, and whether this process may become the
- * leader. */
+/* Records in the zone that this process's link is up, the round trip of the
+ * link, and whether this process may become the leader. */
 static void
 mcp_cluster_note_link(mcp_cluster_t *cluster)
 {
@@ -349,8 +353,8 @@ mcp_cluster_joined(mcp_cluster_t *cluster, const mcp_reply_t *reply)
         news = 1;
     }
 
-    /* another process is the leader: if that process is shutting down, it can
-     * resign now that this one has joined */
+    /* wake the leader: if it is shutting down, it can resign now that this
+     * process has joined */
 
     if (!cluster->leads) {
         mcp_store_node_wake_leader(store);
@@ -595,11 +599,13 @@ mcp_cluster_tick(void *data)
 
 
 /*
- * Changes the leader at once, instead of at the next heartbeat, because only a
- * leader reads broadcasts and the node queue. A leader that shuts down resigns
- * if another process of the node can become the leader. If there is no leader,
- * this process becomes the leader, except that a process that shuts down leaves
- * the leadership to any other process that can become the leader.
+ * Changes the leader at once if necessary, instead of at the next heartbeat,
+ * because only a leader reads broadcasts and the node queue.
+ *
+ * - If this process is the leader and shuts down, it resigns, provided that
+ *   another process can become the leader.
+ * - If there is no leader, this process becomes the leader. If it shuts down,
+ *   it does so only if no other process can become the leader.
  */
 static void
 mcp_cluster_check_leader(void *data)
@@ -616,8 +622,8 @@ mcp_cluster_check_leader(void *data)
         return;
     }
 
-    /* this process cannot become the leader any more: other processes do not
-     * resign in its favour from now on */
+    /* record that this process shuts down and cannot become the leader, so that
+     * other processes do not resign in its favour */
 
     if (stops) {
         mcp_cluster_note_link(cluster);
@@ -634,8 +640,9 @@ mcp_cluster_check_leader(void *data)
 
 /* --- links --- */
 
-/* Checks all replications, or, if the process was not a member, registers it
- * again. */
+/* Called after scripts that Redis had lost were loaded again. Starts all
+ * replications again if this process is a member, and registers the process
+ * again if it is not. */
 static void
 mcp_cluster_reloaded(mcp_cluster_t *cluster)
 {

@@ -13,9 +13,9 @@
 
 /* --- when and what to send --- */
 
-/* Decides when a stream's state is sent to Redis, and by which script. Usually
- * there are only new events, which redis/append_events.lua, a short script,
- * appends. */
+/* The functions mcp_append_policy_*() decide when the state of a stream is sent
+ * to Redis, and by which script. Usually only new events are sent, by the short
+ * script redis/append_events.lua. */
 
 static int
 mcp_append_policy_is_read(const mcp_store_replication_state_t *repl_state)
@@ -25,9 +25,9 @@ mcp_append_policy_is_read(const mcp_store_replication_state_t *repl_state)
 }
 
 
-/* Returns 1 if a stream has a reader although it has expired or will expire
- * within a node timeout: the reader keeps it. Returns 0 for the stream of a
- * task. */
+/* Returns 1 if the keys of a stream must outlast the stream's time of expiry:
+ * that time has passed or is less than a node timeout away, but the stream has
+ * a reader. Returns 0 for the stream of a task. */
 static int
 mcp_append_policy_stays(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state, uint64_t now)
@@ -56,8 +56,8 @@ mcp_append_policy_longest(const mcp_store_replicator_t *from)
 }
 
 
-/* Returns 1 if two checkpoints differ at most in their event numbers, and the
- * call is not over. */
+/* Returns 1 if the checkpoints "before" and "now" of a stream differ at most in
+ * their event numbers, and the call is not over at "now". */
 static int
 mcp_append_policy_is_unchanged(const mcp_store_checkpoint_t *before,
     const mcp_store_checkpoint_t *now)
@@ -69,7 +69,9 @@ mcp_append_policy_is_unchanged(const mcp_store_checkpoint_t *before,
 }
 
 
-/* Returns 1 if Redis has to get a change other than events and renewals. */
+/* Returns 1 if redis/append.lua has to be sent for a reason other than new
+ * events or the renewal of the stream's keys, for example because the state of
+ * the stream has changed. */
 static int
 mcp_append_policy_has_news(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
@@ -107,8 +109,9 @@ mcp_append_policy_is_idle(const mcp_replication_t *repl,
 }
 
 
-/* Returns the interval at which the keys of a stream are renewed, ms.
- * mcp_cluster_keep.c renews the keys of idle streams earlier. */
+/* Returns the interval at which redis/append.lua renews the keys of a stream,
+ * ms. An idle stream usually does not reach its interval, because
+ * mcp_cluster_keep.c renews its keys earlier. */
 static uint64_t
 mcp_append_policy_period(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
@@ -145,8 +148,8 @@ mcp_append_policy_is_due(const mcp_replication_t *repl,
 }
 
 
-/* Returns the ms until the keys of a stream have to be renewed if it does not
- * change. */
+/* Returns the time until the keys of a stream have to be renewed if the stream
+ * does not change, ms. */
 static uint64_t
 mcp_append_policy_within(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
@@ -189,8 +192,8 @@ mcp_append_policy_is_short(const mcp_replication_t *repl,
 }
 
 
-/* Records that redis/append.lua with the events in "from" and the complete
- * state was sent to Redis. */
+/* Records in repl that redis/append.lua was sent with the events in "from" and
+ * with the complete state of the stream. */
 static void
 mcp_append_policy_sent(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state,
@@ -212,8 +215,8 @@ mcp_append_policy_sent(mcp_replication_t *repl,
     repl->stays = (mcp_append_policy_stays(repl, repl_state, repl->time)
                    != 0);
 
-    /* Redis has no earlier events, or may have lost them; or an event is
-     * longer than all earlier ones */
+    /* start anew if Redis has no earlier events or may have lost them;
+     * otherwise the maximum only grows */
 
     if (repl->begin || repl->refills || longest > repl->longest) {
         repl->longest = longest;
@@ -261,7 +264,8 @@ mcp_append_policy_lasts(const mcp_replication_t *repl,
 
 /* --- commands --- */
 
-/* Arguments of redis/append.lua after the stream, in front of the events. */
+/* Indexes of the arguments of redis/append.lua that follow the id of the stream
+ * and precede the events. */
 typedef enum {
     MCP_REPLICATOR_LASTS = 0,
     MCP_REPLICATOR_FIRST,
@@ -288,7 +292,8 @@ typedef enum {
 
 /* A command that is being built. */
 typedef struct {
-    mcp_buf_t               numbers;   /* storage of the numbers in argv */
+    mcp_buf_t               numbers;   /* memory of the numbers to which argv
+                                          points */
     mcp_buf_t               messages;
     mcp_buf_t               spec;
     mcp_buf_t               request;
@@ -305,8 +310,9 @@ typedef struct {
 } mcp_replicator_t;
 
 
-/* Size of the storage for all numbers of a command, which must not move while
- * arguments point into it. */
+/* Size of the buffer mcp_replicator_t.numbers, enough for all numbers of a
+ * command, bytes. The buffer must never be enlarged, because argv points into
+ * it. */
 #define MCP_REPLICATOR_NUMBERS                                                \
     (MCP_REPLICATOR_ARGS * 42 + MCP_CODEC_STATE_MAX + MCP_CODEC_TASK_MAX      \
      + MCP_REPLICATION_EVENTS * MCP_CODEC_ANSWERS_MAX)
@@ -355,8 +361,9 @@ mcp_replicator_position(mcp_replicator_t *a,
 }
 
 
-/* Reads the next events from the store. If the next event exceeds the buffer,
- * the buffer is enlarged. */
+/* Copies the next events of the stream from the store. "last" is the number of
+ * the stream's last event. If the first of these events does not fit into the
+ * buffer, the buffer is enlarged. Returns MCP_OK or an error. */
 static int
 mcp_replicator_take(mcp_replication_t *repl, mcp_replicator_t *a, uint64_t last)
 {
@@ -405,10 +412,13 @@ mcp_replicator_take(mcp_replication_t *repl, mcp_replicator_t *a, uint64_t last)
 }
 
 
-/* Returns the limit of active calls for the stream's session as an argument.
- * The argument is empty if the command does not create the stream of a
- * session's call in Redis. It is 0 (no limit) if Redis has acknowledged the
- * stream before, because an accepted stream is not rejected later. */
+/*
+ * Returns an argument of redis/append.lua: the maximum number of active calls
+ * of the stream's session. It is empty if the command does not create the
+ * stream in Redis, or if the stream is not a call of a session. It is 0 (no
+ * limit) if Redis has acknowledged the stream before, because an accepted
+ * stream is not rejected later.
+ */
 static mcp_str_t
 mcp_replicator_limit(mcp_replication_t *repl, mcp_replicator_t *a,
     const mcp_store_replication_state_t *repl_state)
@@ -537,8 +547,9 @@ mcp_replicator_arguments(mcp_replication_t *repl, mcp_replicator_t *a,
 }
 
 
-/* Reads the constant values of the stream for its first command, and for each
- * command that creates the stream in Redis. */
+/* Reads the constant values of the stream from the store. If the command
+ * creates the stream in Redis, also encodes them into a->spec. Returns MCP_OK
+ * or an error. */
 static int
 mcp_replicator_specify(mcp_replication_t *repl, mcp_replicator_t *a)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Replies to a replicator's commands. They also contain the reader at another
- * node, because entries of the node queue may have been lost.
+ * Handles the replies to a replicator's commands. A reply also contains the
+ * number and the position of the stream's reader at another node, because
+ * entries of the node queue about the reader may have been lost.
  *
  * If acknowledgements of Redis's replicas are configured, a WAIT follows the
  * command. WAIT blocks its connection until enough replicas have all earlier
@@ -117,10 +118,11 @@ mcp_replicator_readers(mcp_replication_t *repl, const mcp_reply_t *reply)
 
 /* --- replies --- */
 
-/* Drops the local stream, because another node owns it: that node has declared
- * this node dead and has taken the stream over, or the stream is a session's
- * own stream, which the other node has created first. A backend request of the
- * call finds the stream gone, and the client resumes at the other node. */
+/* Drops the local stream, because another node owns it. Either this node was
+ * declared dead and the other node has taken the stream over, or the stream is
+ * a session's own stream that the other node created first. A backend request
+ * of the call finds the stream gone, and the client resumes at the other
+ * node. */
 static void
 mcp_replicator_fenced(mcp_replication_t *repl)
 {
@@ -137,8 +139,8 @@ mcp_replicator_fenced(mcp_replication_t *repl)
     repl->at.state = MCP_STATE_CANCELLED;
     mcp_store_revoke(worker->store, &repl->ref);
 
-    /* unless the stream was replicated under an earlier id of this node, the
-     * node itself may have been declared dead */
+    /* the stream was not replicated under an earlier id of this node: the
+     * present id of this node may have been declared dead */
 
     if (repl->node == 0 || repl->node == repl->cluster->node) {
         mcp_cluster_self_check(repl->cluster);
@@ -208,9 +210,9 @@ mcp_replicator_over_limit(mcp_replication_t *repl)
 }
 
 
-/* Returns 1 if the stream was replicated under an earlier id of this node.
- * Another node has taken the stream over when that id was declared dead. If
- * Redis lacks the stream now, its new owner has ended it. */
+/* Returns 1 if Redis acknowledged the stream under an earlier id of this node.
+ * That id was declared dead, and another node took the stream over. So if Redis
+ * lacks the stream, the other node has ended it. */
 static int
 mcp_replicator_is_lost(const mcp_replication_t *repl)
 {
@@ -396,8 +398,8 @@ mcp_replica_ack_time(const mcp_cluster_conf_t *conf)
 
 
 /* Handles the reply to WAIT: the number of replicas that have the commands of
- * all replications in the list. Redis has executed these commands before WAIT,
- * because their replies arrived before the reply to WAIT. */
+ * all replications in cluster->ack_waiters. Redis has executed these commands
+ * before WAIT, because their replies arrived before the reply to WAIT. */
 static void
 mcp_replica_ack_waited(void *data, const mcp_reply_t *reply)
 {
@@ -421,7 +423,8 @@ mcp_replica_ack_waited(void *data, const mcp_reply_t *reply)
         cluster->ack_failed = mcp_worker_now(cluster->worker);
     }
 
-    /* a reply is pending for each replication in the list, so none was freed */
+    /* a replication that waits for replicas is not freed, so all pointers in
+     * the list are valid */
 
     while (row) {
         repl = row;

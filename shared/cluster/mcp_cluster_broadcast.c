@@ -4,13 +4,15 @@
  * Broadcasts: messages to all nodes, with values of the store that all nodes
  * need, and notifications (mcp_cluster_notification.c). Every process sends
  * broadcasts on its own link. The leader of a node receives them on a second
- * connection, on which one command waits for new broadcasts; the position up
- * to which they were received is in the zone.
+ * connection, on which one command waits for new broadcasts; the position up to
+ * which they were received is in the zone.
  *
- * The positions are compared with Redis's clock. That clock may have been set
- * back, or belong to another server that lacks the broadcasts. Then a Redis
- * stream begins anew with ids below the position, and the node would ignore
- * new entries until the clock has passed the position.
+ * A position can be later than Redis's clock, because that clock was set back,
+ * or because Redis is now another server, which has an earlier clock and lacks
+ * the broadcasts. The Redis stream may then begin anew with ids below the
+ * position, and the node would ignore new entries until the clock has passed
+ * the position. So positions are compared with Redis's clock
+ * (mcp_position_check()).
  */
 
 
@@ -120,7 +122,8 @@ mcp_broadcast_position(mcp_str_t text, mcp_node_position_t *position)
 }
 
 
-/* Passes a broadcast to the worker. */
+/* Parses the fields of an entry into a broadcast and passes the broadcast to
+ * the worker. */
 static void
 mcp_broadcast_decode(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     const mcp_node_position_t *position)
@@ -296,7 +299,8 @@ mcp_broadcast_received(void *data, const mcp_reply_t *reply)
 
     mcp_link_settled(&cluster->inbound);
 
-    /* another process may have become the leader while this one was paused */
+    /* another process became the leader while this one was paused: drop the
+     * reply */
 
     if (!mcp_store_node_is_leader(cluster->worker->store)) {
         return;
@@ -392,10 +396,13 @@ mcp_broadcast_down(mcp_cluster_t *cluster)
 
 /* --- positions later than Redis's clock --- */
 
-/* Handles the reply to XINFO STREAM for a Redis stream whose position is later
+/*
+ * Handles the reply to XINFO STREAM for a Redis stream whose position is later
  * than Redis's clock. If the Redis stream does not exist, or its last id is
- * below the position, it has begun anew, and is read from its beginning.
- * Otherwise the position remains. */
+ * below the position, the Redis stream has begun anew: sets the position to 0,
+ * so that the Redis stream is read from its beginning. Otherwise keeps the
+ * position.
+ */
 static void
 mcp_position_checked(void *data, const mcp_reply_t *reply)
 {
@@ -411,8 +418,8 @@ mcp_position_checked(void *data, const mcp_reply_t *reply)
 
     mcp_store_node_position(store, which, &position);
 
-    /* a position that has changed since XINFO was sent shows that the Redis
-     * stream exists */
+    /* there is no reply, or new entries were received since XINFO was sent, so
+     * the Redis stream exists: keep the position */
 
     if (reply == NULL || position.ms != beyond->position.ms
         || position.n != beyond->position.n)

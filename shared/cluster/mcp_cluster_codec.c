@@ -37,8 +37,8 @@ mcp_codec_encode_numbers(char *p, const uint64_t *numbers, size_t n)
 }
 
 
-/* Parses n numbers, each followed by a space or the end, and removes them from
- * text. */
+/* Parses n numbers at the beginning of text, each followed by a space or by the
+ * end of text, and removes them. Returns MCP_OK or MCP_ERR_SYNTAX. */
 static int
 mcp_codec_decode_numbers(mcp_str_t *text, uint64_t *numbers, size_t n)
 {

@@ -31,7 +31,7 @@
 #define MCP_KEY_ONLY  (-1)
 #define MCP_KEY_SELF  (-2)
 
-/* Maximum number of keys of a script, with an end mark. */
+/* Size of a row of mcp_script_keys: the keys of a script and MCP_KEY_END. */
 #define MCP_KEY_ROW   (MCP_SCRIPT_KEYS + 1)
 
 
@@ -222,9 +222,9 @@ static const char *const  mcp_link_faults[] = {
 };
 
 
-/* The errors that mean that the slot of the keys is being moved in a Redis
- * Cluster. If the move is undone, the slot's former master serves the slot
- * again before all keys have returned to this master. */
+/* Errors by which a Redis Cluster reports that the slot of the keys is being
+ * moved to another master. If the move is cancelled, the former master serves
+ * the slot again, although it may not have all keys back yet. */
 static const char *const  mcp_link_moves[] = {
     "ASK ",
     "TRYAGAIN "
@@ -302,8 +302,8 @@ mcp_link_command(mcp_link_t *link, const mcp_str_t *argv, size_t n,
     out = &link->out[!link->writing];
     before = out->len;
 
-    /* only the bytes before a command count, so a command may have any
-     * length */
+    /* the limits count only the bytes that were queued before this command, so
+     * the command itself may have any length */
 
     if (link->n_pending == MCP_LINK_WINDOW
         || before - link->copied >= MCP_LINK_BYTES
@@ -672,8 +672,9 @@ mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
 }
 
 
-/* The node remains a member until the reply arrives, because usually the node
- * was not declared dead, but only one stream was taken over. */
+/* The node remains a member until the reply to this heartbeat arrives. Usually
+ * the node was not declared dead, and only one stream belongs to another
+ * node. */
 void
 mcp_cluster_self_check(mcp_cluster_t *cluster)
 {
@@ -701,7 +702,7 @@ mcp_link_output(mcp_link_t *link)
         link->out[link->writing].len = 0;
         link->written = 0;
 
-        /* the memory of a long command is freed */
+        /* free a buffer that a long command has enlarged */
 
         if (link->out[link->writing].cap > MCP_LINK_BYTES_KEPT) {
             mcp_buf_free(&link->out[link->writing]);

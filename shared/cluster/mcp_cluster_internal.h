@@ -38,7 +38,8 @@
  * commands wait for their replies, or while the output buffer for new commands
  * is full: MCP_LINK_BYTES_MAX bytes in all, or MCP_LINK_BYTES bytes without the
  * commands of replications. MCP_LINK_BYTES allows many long answers of clients.
- * It does not count replications, so that they cause no client to be rejected.
+ * It excludes the commands of replications, so that many of them never cause
+ * the rejection of a client.
  */
 #define MCP_LINK_WINDOW      4096
 #define MCP_LINK_BYTES       (16 * 1024 * 1024)
@@ -102,8 +103,8 @@
  * docs/cluster.md lists these rules too. */
 #define MCP_CLUSTER_RIGHTS      "+@all -@admin -@dangerous +info +role"
 
-/* Larger differences between the clocks of Redis and of this node cause a
- * warning, ms. */
+/* Maximum difference between the clocks of Redis and of this node without a
+ * warning in the log, ms. */
 #define MCP_CLUSTER_OFFSET_MAX  2000
 
 
@@ -111,15 +112,16 @@ typedef enum {
     MCP_LINK_DOWN = 0,         /* closed until the timer expires */
     MCP_LINK_OPENING,          /* MCP_ACT_CONNECT is queued, or the glue is
                                   connecting */
-    MCP_LINK_LOGIN,         /* connected, see mcp_cluster_login.c */
+    MCP_LINK_LOGIN,         /* connected, the login has not ended */
     MCP_LINK_UP,
     MCP_LINK_CLOSING           /* MCP_ACT_DISCONNECT is queued */
 } mcp_link_state_e;
 
 
-/* Takes the reply to a command. "reply" is NULL if the connection was lost
+/* Handles the reply to a command. "reply" is NULL if the connection was lost
  * before the reply, or if the command was abandoned because Redis had lost its
- * scripts; then it is unknown whether Redis has executed the command. */
+ * scripts. In both cases it is unknown whether Redis has executed the
+ * command. */
 typedef void (*mcp_link_reply_cb)(void *data, const mcp_reply_t *reply);
 
 
@@ -257,8 +259,8 @@ typedef struct {
 
 
 /* A position in a Redis stream that was later than the clock of Redis when the
- * two were last compared. The index of this struct in "beyond" of the cluster
- * is the mcp_node_position_e of the Redis stream. */
+ * two were last compared. The index of this struct in mcp_cluster_s.beyond is
+ * the mcp_node_position_e of the Redis stream. */
 typedef struct {
     mcp_cluster_t                *cluster;
     mcp_node_position_t           position;
@@ -414,23 +416,26 @@ struct mcp_cluster_s {
  * (mcp_cluster_sync) and the node is not standalone. */
 int mcp_cluster_is_unreachable(void *data);
 
-/* Compares the clocks of Redis and of this node, see the hook "clock" in
- * mcp_cluster_operation.h. */
+/* Returns whether the clocks of Redis and of this node agree. The hook "clock"
+ * in mcp_cluster_operation.h lists the return values. */
 int mcp_cluster_clock(void *data);
 
 
 /* --- mcp_cluster_members.c --- */
 
-/* Stores the list of members from the reply {"OK", time, layout, members} to a
- * registration or heartbeat, so that every process can show it. */
+/* Stores the list of members in the zone, so that every process can show it in
+ * the status. "reply" is {"OK", time, layout, members}, for a registration or a
+ * heartbeat. */
 void mcp_cluster_store_members(mcp_cluster_t *cluster,
     const mcp_reply_t *reply);
 
-/* Logs a warning if this process is the leader and the cluster has another node
- * with endpoints, but with none of this node's endpoints. A process logs this
+/*
+ * Logs a warning if this process is the leader and the cluster has another node
+ * that has endpoints, but none in common with this node. A process logs this
  * warning once. "other" is the fifth element of a reply of
  * redis/register_node.lua: the id and the label of that node, or no array if
- * there is none. */
+ * there is none.
+ */
 void mcp_cluster_check_endpoints(mcp_cluster_t *cluster,
     const mcp_reply_t *other);
 
@@ -498,7 +503,8 @@ void mcp_link_free(mcp_link_t *link);
 void mcp_link_start(mcp_link_t *link);
 void mcp_link_stop(mcp_link_t *link);
 
-/* Ends the login successfully. */
+/* Ends the login successfully: the link is up. Calls the handler "up", or the
+ * handler "reloaded" if lost scripts were loaded again. */
 void mcp_link_logged_in(mcp_link_t *link);
 
 /*
@@ -520,7 +526,8 @@ void mcp_link_fail(mcp_link_t *link, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void mcp_link_redirect(mcp_link_t *link, mcp_str_t host, mcp_str_t port);
 
-/* Writes a readable name of the link's target with a NUL. */
+/* Writes the name of the link's target for log lines, "HOST:PORT" or the path
+ * of a socket, and a NUL. */
 #define MCP_LINK_NAME_MAX  (MCP_LINK_HOST_MAX + 8)
 
 void mcp_link_name(const mcp_link_t *link, char name[MCP_LINK_NAME_MAX]);
@@ -661,8 +668,8 @@ typedef enum {
     MCP_KEY_STREAMS,           /* keys of a session */
     MCP_KEY_CALLS,
     MCP_KEY_CROWDED,
-    MCP_KEY_CLAIM,             /* key of a request's digest */
-    MCP_KEY_TOKEN,             /* key of a token's digest */
+    MCP_KEY_CLAIM,             /* key for the digest of equal calls */
+    MCP_KEY_TOKEN,             /* key for the digest of a resume token */
     MCP_KEY_UPSTREAM_SESSION,  /* key of a session at an MCP server */
     MCP_KEY_PROCESS,           /* key of a process that sends notifications */
     MCP_KEYS
@@ -691,8 +698,8 @@ mcp_str_t mcp_cluster_stream_key(const mcp_cluster_t *cluster, mcp_key_e kind,
 
 /* Writes the keys of a script, and returns their number. args are the n
  * arguments of mcp_cluster_run(), which contain the ids and digests in the
- * names of the keys. The keys end before the first one whose argument is
- * missing. */
+ * names of the keys. If the id or digest of a key is missing from args, omits
+ * this key and all later ones. */
 size_t mcp_script_keys_of(const mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_script_keys_t *keys);
 
@@ -737,7 +744,8 @@ int mcp_broadcast_read(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     mcp_broadcast_t *broadcast);
 int mcp_broadcast_position(mcp_str_t text, mcp_node_position_t *position);
 
-/* Writes the name of the Redis stream for a kind of broadcast. */
+/* Writes the key of a Redis stream and returns it. "which" selects one of the
+ * streams of broadcasts, or this node's queue. */
 mcp_str_t mcp_broadcast_key(const mcp_cluster_t *cluster,
     mcp_node_position_e which, char key[MCP_CLUSTER_KEY_MAX]);
 
@@ -746,8 +754,8 @@ mcp_str_t mcp_broadcast_key(const mcp_cluster_t *cluster,
 void mcp_cluster_listen(mcp_cluster_t *cluster);
 
 /* Handlers of the connection for broadcasts. mcp_broadcast_listen() sends XREAD
- * if this process is the leader of a member and no XREAD is pending. XREAD
- * waits for new broadcasts and entries of the node queue. */
+ * if this node is a member, this process is its leader, and no XREAD is
+ * pending. XREAD waits for new broadcasts and entries of the node queue. */
 void mcp_broadcast_listen(mcp_cluster_t *cluster);
 void mcp_broadcast_down(mcp_cluster_t *cluster);
 
@@ -762,16 +770,17 @@ void mcp_position_check(mcp_cluster_t *cluster, uint64_t now);
 void mcp_cluster_notification_init(mcp_cluster_t *cluster);
 
 /* Queues a notification for sending to all nodes, including this node. Returns
- * MCP_AGAIN if this node will receive the notification, at the latest when the
+ * MCP_AGAIN if the notification was queued: this node then receives the
+ * broadcast, or delivers the notification locally, at the latest when the
  * notification expires. Returns MCP_ERR_UNREACHABLE if the notification cannot
- * be sent. */
+ * be queued. */
 int mcp_cluster_notification_broadcast(mcp_cluster_t *cluster,
     const mcp_broadcast_t *broadcast);
 
-/* Sends the notifications again that Redis may lack. */
+/* Sends again the notifications that Redis may lack. */
 void mcp_cluster_notification_resend(mcp_cluster_t *cluster);
 
-/* Called when the process ends. Delivers the notifications locally that Redis
+/* Called when the process ends. Delivers locally all notifications that Redis
  * has not acknowledged, and frees them. Whether other nodes receive them is
  * unknown. */
 void mcp_cluster_notification_free_all(mcp_cluster_t *cluster);

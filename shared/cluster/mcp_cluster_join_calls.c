@@ -7,8 +7,9 @@
  * claim, this node gets a mirror of the other stream. The requests that join
  * read the mirror without displacing its reader. The process that feeds the
  * mirror fetches the events that did not arrive in the node queue. It also
- * reports to Redis that requests have joined, and the last event that they were
- * sent, so that the owner continues.
+ * reports to Redis that requests have joined, and which event was last sent to
+ * them. If the stream has no consumer, the events up to this one then count as
+ * sent at the owner, and the time without a reader starts anew.
  */
 
 
@@ -54,8 +55,9 @@ mcp_cluster_join_how(const mcp_store_replication_state_t *repl_state)
 }
 
 
-/* When a stream ceases to be held, this change of its state waits for
- * MCP_REPLICATION_SEND_TIME, because it is usually sent with the next event. */
+/* When a stream ceases to be held, this change is due only
+ * MCP_REPLICATION_SEND_TIME ms after the last command, because it is usually
+ * sent earlier, with the next event. */
 int
 mcp_cluster_join_is_due(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
@@ -109,7 +111,9 @@ mcp_cluster_join_feed(mcp_cluster_t *cluster,
 
 /* --- joining a stream --- */
 
-/* Creates a mirror of the stream for the requests that join it. */
+/* Creates a mirror of the stream for the requests that join it, and adds the
+ * events in the reply. Returns MCP_OK, MCP_ERR_EXISTS if the stream itself is
+ * at this node, or another error. */
 static int
 mcp_cluster_join_mirror(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_reply_t *reply)

@@ -7,7 +7,8 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* Maximum number of streams of one command, and arguments and keys of each. */
+/* Maximum number of streams in one command; numbers of arguments and of keys
+ * for each stream. */
 #define MCP_KEEP_MAX   64
 #define MCP_KEEP_ARGS  3
 #define MCP_KEEP_KEYS  7
@@ -70,7 +71,7 @@ mcp_keep_done(void *data, const mcp_reply_t *reply)
 
 
 /* Returns 1 and fills *repl_state if the stream is idle, has no command
- * pending, and was not renewed for a twelfth of the node timeout. */
+ * pending, and was last renewed at least a twelfth of the node timeout ago. */
 static int
 mcp_keep_is_due(const mcp_replication_t *repl, uint64_t now,
     mcp_store_replication_state_t *repl_state)
@@ -140,8 +141,9 @@ mcp_keep_add(mcp_keep_t *keep, mcp_keep_argv_t *argv, mcp_replication_t *repl,
 }
 
 
-/* Adds the next streams that are due. If the command is full, the next command
- * begins with the same bucket again. */
+/* Adds to the command the streams whose keys have to be renewed, beginning with
+ * the bucket cluster->kept. If the command becomes full, sets cluster->kept to
+ * the bucket with which the next command begins. */
 static void
 mcp_keep_take(mcp_keep_t *keep, mcp_keep_argv_t *argv)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* One connection to Redis: opened within a timeout, checked while it is up, and
- * opened again when it is lost, at the next seed and after a growing delay.
- * After any error there is a pause before the next attempt. */
+/* One connection to Redis. It must open within a timeout, is checked while it
+ * is up, and is opened again when it is lost. The next attempt uses the next
+ * seed, after a random delay that grows with the number of failed attempts. A
+ * redirection is followed without a delay. */
 
 
 #include <stdarg.h>
@@ -123,8 +124,9 @@ mcp_link_start(mcp_link_t *link)
 }
 
 
-/* Returns the delay before the next attempt, ms. It grows after all seeds were
- * tried, and is random, so that processes do not connect at the same time. */
+/* Returns the delay before the next attempt to connect, ms. The delay grows
+ * each time all seeds were tried, and is random, so that processes do not
+ * connect at the same time. */
 static uint64_t
 mcp_link_delay(mcp_link_t *link)
 {
@@ -216,8 +218,8 @@ mcp_link_free(mcp_link_t *link)
 }
 
 
-/* Ends the link: abandons its commands, and lets the glue close the
- * connection, unless it is closed already ("gone"). */
+/* Ends the link: abandons its commands, and lets the glue close the connection,
+ * unless "gone" is 1: then the connection is closed already. */
 static void
 mcp_link_end(mcp_link_t *link, int gone)
 {
@@ -236,8 +238,8 @@ mcp_link_end(mcp_link_t *link, int gone)
         link->handlers->down(link->cluster);
     }
 
-    /* the glue has not yet pulled MCP_ACT_CONNECT: it has no connection to
-     * close */
+    /* the connection is closed already, or the glue has not yet pulled
+     * MCP_ACT_CONNECT: there is no connection to close */
 
     if (gone || unknown) {
         mcp_link_rest(link);
@@ -329,7 +331,7 @@ mcp_link_redirect(mcp_link_t *link, mcp_str_t host, mcp_str_t port)
         return;
     }
 
-    /* an address without a host is another port of the same host */
+    /* a redirection without a host leads to another port of the same host */
 
     if (host.len) {
         memcpy(link->host, host.data, host.len);
@@ -460,8 +462,8 @@ mcp_link_check(mcp_link_t *link)
     now = mcp_worker_now(link->cluster->worker);
     timeout = link->cluster->conf->timeout;
 
-    /* the full window prevented the PING, but bytes were received since: the
-     * server is not silent */
+    /* the PING could not be sent, because the window was full, but bytes were
+     * received since then: the server is not silent */
 
     if (!link->pings && link->received >= link->pinged) {
         link->pinged = 0;
@@ -478,8 +480,8 @@ mcp_link_check(mcp_link_t *link)
         return;
     }
 
-    /* if the full window prevents a PING, bytes of another reply are expected
-     * within the timeout instead */
+    /* if the PING cannot be sent, because the window is full, wait for the
+     * bytes of another reply instead, with the same timeout */
 
     if (link->pinged == 0) {
         link->pinged = now;

@@ -73,9 +73,9 @@ mcp_login_begins(mcp_str_t text, const char *words)
 }
 
 
-/* The last comparison is for a script that uses a command without the right to
- * do so. The compared words can be anywhere in the error of Redis 6.2, and
- * follow "ERR The " in the error of Redis 7.0. */
+/* The last comparison detects that a script uses a command for which the user
+ * has no right. The compared words can be anywhere in the error of Redis 6.2,
+ * and follow "ERR The " in the error of Redis 7.0. */
 int
 mcp_login_denies(mcp_str_t text)
 {
@@ -112,8 +112,8 @@ mcp_login_barred(mcp_link_t *link, const char *command,
 }
 
 
-/* Fails the link and returns 1 if the reply is an error. Also returns 1 if the
- * link is lost, and otherwise 0. */
+/* Returns 1 if the reply is an error, after failing the link, or if the link is
+ * lost (reply is NULL). Otherwise returns 0. */
 static int
 mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply,
     const char *command)

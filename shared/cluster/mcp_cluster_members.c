@@ -176,8 +176,8 @@ mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error)
 
     cluster = link->cluster;
 
-    /* the log may just have got the error that the link was lost, which does
-     * not name this reason */
+    /* log this error at level error, even if the loss of the link was logged
+     * just before without this reason */
 
     now = mcp_worker_now(cluster->worker);
 
@@ -202,9 +202,10 @@ mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error)
 }
 
 
-/* Handles clocks that differ too much. The node does not serve alone, because
- * it would take valid tokens of other nodes for expired ones, or expired ones
- * for valid. */
+/* Records that the clocks of Redis and of this node differ too much, so that
+ * the node answers with 503. The node does not serve alone, because it would
+ * take valid tokens of other nodes for expired ones, or expired ones for
+ * valid. */
 static void
 mcp_cluster_set_skewed(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 {
@@ -297,7 +298,8 @@ mcp_probe_ignore(mcp_cluster_t *cluster)
 }
 
 
-/* A replica may have old data, so only a master is queried. */
+/* Stops the probe if the server is not a master, because a replica may have old
+ * data. */
 static void
 mcp_probe_role(void *data, const mcp_reply_t *reply)
 {

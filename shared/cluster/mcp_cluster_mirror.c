@@ -5,11 +5,11 @@
  * Reports to Redis which event was last sent to the mirror's reader, and
  * whether the reader has left.
  *
- * An event costs Redis four times as much by redis/resume.lua as by XRANGE. If
- * there are many events, the script therefore fetches only the first ones. Its
- * reply also contains the number of the last event and the size of the longest
- * event, and XRANGE fetches the rest. While one reply to XRANGE is added to the
- * mirror, Redis prepares the next reply.
+ * Fetching an event by redis/resume.lua costs Redis four times as much as by
+ * XRANGE. If there are many events, the script therefore fetches only the first
+ * ones. Its reply also contains the number of the last event and the size of
+ * the longest event, and XRANGE fetches the rest. While one reply to XRANGE is
+ * added to the mirror, Redis prepares the next reply.
  */
 
 
@@ -199,8 +199,8 @@ mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply)
         mcp_reply_number(mcp_reply_item(reply, MCP_REMOTE_RESUME_EVENTS - 1));
     n = longest ? MCP_BULK_FETCH_BYTES / longest : 0;
 
-    /* XRANGE ends at the last event of this reply: later events may be
-     * longer */
+    /* XRANGE must not fetch beyond the stream's last event in this reply,
+     * because later events may be longer than "longest" */
 
     repl->upto = mcp_reply_number(mcp_reply_item(reply, 3));
     repl->batch =
@@ -211,7 +211,7 @@ mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply)
 }
 
 
-/* Requests the events from first to last. Returns the values of
+/* Requests the events "first" to "last" by XRANGE. Returns the values of
  * mcp_link_send(). */
 static int
 mcp_bulk_fetch_send(mcp_replication_t *repl, uint64_t first, uint64_t last)
@@ -420,8 +420,8 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
                          MCP_REMOTE_RESUME_EVENTS,
                          mcp_reply_number(mcp_reply_item(reply, 8)));
 
-    /* this pauses the fetching if the mirror has no room, or if the reply has
-     * no event */
+    /* pause the fetching if the mirror has no room, or if the reply has no
+     * event */
 
     mcp_mirror_note_fetch(repl, rc, reply->n < MCP_REMOTE_RESUME_EVENTS + 2);
 
@@ -561,8 +561,8 @@ mcp_mirror_promote(mcp_replication_t *repl)
 }
 
 
-/* Returns 1 if a dead node's stream may wait for room: until two node timeouts
- * have passed. */
+/* Returns 1 if the events of a dead node's stream may continue to wait for room
+ * in the zone, or 0 if they have waited for two node timeouts. */
 static int
 mcp_mirror_may_wait(mcp_replication_t *repl)
 {
@@ -629,8 +629,8 @@ mcp_mirror_check(mcp_replication_t *repl,
     }
 
     if (repl->number == 0) {
-        /* only joined requests, if any, need the mirror: without them it
-         * expires */
+        /* the mirror has no consumer: fetch events for joined requests only; if
+         * there are none, the mirror expires */
         mcp_cluster_join_check(repl, repl_state);
         return;
     }

@@ -17,7 +17,7 @@
 struct mcp_cluster_notification_s {
     mcp_cluster_notification_t  *next;
     mcp_cluster_t               *cluster;
-    mcp_operation_spec_t         spec;    /* the broadcast */
+    mcp_operation_spec_t         spec;    /* the broadcast to send */
     uint64_t                     number;  /* number among the notifications of
                                              this process */
     unsigned                     sending:1;
@@ -92,7 +92,8 @@ mcp_cluster_notification_receive(mcp_cluster_notification_t *notification)
 }
 
 
-/* Delivers the notifications locally that have expired. */
+/* Delivers expired notifications locally, oldest first, up to the first one
+ * whose reply is pending. */
 static void
 mcp_cluster_notification_late(void *data)
 {

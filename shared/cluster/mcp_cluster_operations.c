@@ -12,7 +12,8 @@
 
 /* --- lookups --- */
 
-/* Lookups of the state of streams of other nodes. */
+/* The functions mcp_lookup_*() query Redis for the state of streams of other
+ * nodes. */
 
 /* Copies a name into a buffer of zeros, so that a NUL follows the name. A name
  * that is too long is cut. */
@@ -24,8 +25,8 @@ mcp_lookup_name(char to[MCP_STORE_NAME_MAX], mcp_str_t name)
 }
 
 
-/* Reads a stream's state from a reply of redis/lookup.lua. Returns MCP_OK or
- * MCP_ERR_SYNTAX. */
+/* Reads a stream's state from a reply of redis/lookup.lua into *lookup. Returns
+ * MCP_OK or MCP_ERR_SYNTAX. */
 static int
 mcp_lookup_read(const mcp_mem_t *mem, const mcp_reply_t *reply,
     mcp_store_lookup_t *lookup)
@@ -76,7 +77,8 @@ mcp_lookup_read(const mcp_mem_t *mem, const mcp_reply_t *reply,
 }
 
 
-/* Copies the last event, if the reply contains it. */
+/* Copies the stream's last event from the reply to *found, if the reply
+ * contains the event. Returns MCP_OK, MCP_ERR_SYNTAX or MCP_ERR_MEMORY. */
 static int
 mcp_lookup_event(const mcp_mem_t *mem, const mcp_reply_t *reply,
     mcp_found_t *found)
@@ -175,7 +177,7 @@ int
 mcp_lookup_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
     const mcp_reply_t *reply, int rc)
 {
-    /* a stream that does not exist is no error, but has no result */
+    /* a stream that does not exist is not an error: op->found remains empty */
 
     if (rc == MCP_ERR_NOT_FOUND) {
         return MCP_OK;
@@ -279,9 +281,10 @@ mcp_client_input_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
 }
 
 
-/* Queries the number of active calls of a session that has many of them
- * according to a broadcast. Redis also rejects a call when its stream is to be
- * replicated, but at that time the call may have started. */
+/* Appends the arguments of redis/quota.lua, which rejects a call of a session
+ * with too many active calls before the call starts. The script is run only if
+ * a broadcast has reported that the session has many. Redis also rejects such a
+ * call when its stream is replicated, but the call may have started by then. */
 static void
 mcp_quota_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
     mcp_script_args_t *args)
@@ -313,7 +316,8 @@ mcp_upstream_session_encode(mcp_cluster_t *cluster,
 }
 
 
-/* Copies the text of the session, if the reply has one. */
+/* Copies the text of the session from the reply to the operation, if the reply
+ * has a text. Returns rc, or MCP_ERR_SYNTAX if the text is too long. */
 static int
 mcp_upstream_session_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
     const mcp_reply_t *reply, int rc)
@@ -398,10 +402,10 @@ static const mcp_operation_script_t  mcp_operations[MCP_OPERATION_KINDS] = {
 };
 
 
-/* Returns the result of an operation that cannot be sent to Redis. The streams
- * of a standalone node are all local, and a standalone node need not notify
- * other nodes. If mcp_cluster_sync is off, any node gets the results of a
- * standalone node for some kinds of operations. */
+/* Returns the result of an operation that cannot be sent to Redis. A standalone
+ * node has only local streams and need not notify other nodes, so most
+ * operations succeed there or find nothing. If mcp_cluster_sync is off, some
+ * kinds of operations have the same results at any node. */
 static int
 mcp_operation_alone(const mcp_cluster_t *cluster,
     const mcp_operation_spec_t *spec)
@@ -423,13 +427,13 @@ mcp_operation_alone(const mcp_cluster_t *cluster,
     case MCP_OPERATION_CLIENT_INPUT:
         return alone ? MCP_ERR_NOT_FOUND : MCP_ERR_UNREACHABLE;
 
-    case MCP_OPERATION_TOKEN:          /* OK: the token is then valid once at
-                                          each node */
+    case MCP_OPERATION_TOKEN:          /* MCP_OK: each node accepts the token
+                                          once */
     case MCP_OPERATION_BROADCAST:
         return optional ? MCP_OK : MCP_ERR_UNREACHABLE;
 
-    case MCP_OPERATION_STREAM:         /* OK for listening: a session may have a
-                                          listener at this node alone */
+    case MCP_OPERATION_STREAM:         /* MCP_OK for a session's own stream: it
+                                          may exist at this node alone */
         return alone || (optional && spec->stream.listens)
                ? MCP_OK : MCP_ERR_UNREACHABLE;
 

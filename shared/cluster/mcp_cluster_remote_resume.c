@@ -16,7 +16,7 @@ mcp_cluster_generation(mcp_cluster_t *cluster,
 
     store = cluster->worker->store;
 
-    /* another process may raise the generation at the same time */
+    /* try again if another process changes the generation at the same time */
 
     while (mcp_store_find(store, id, 0, &info) == MCP_OK
            && info.generation < generation
@@ -30,8 +30,8 @@ mcp_cluster_generation(mcp_cluster_t *cluster,
 
 
 /*
- * Records that the reader of a stream that this node owns is now at this node,
- * and has the number "number".
+ * Resumes a stream that this node owns itself: records that the stream's
+ * reader, with the number "number", is at this node now.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_UNREACHABLE  the take-over of the stream from a dead node is not

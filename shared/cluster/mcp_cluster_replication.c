@@ -258,8 +258,9 @@ mcp_lag_check(mcp_replication_t *repl,
 
     } else if (repl_state->acked.seq > repl->acked && repl->time) {
 
-        /* Redis has acknowledged events since the last check: the remaining
-         * ones were appended after the last command was sent */
+        /* Redis has acknowledged events since the last check, and the remaining
+         * ones were appended after the last command was sent: the lag begins at
+         * the time of that command */
 
         repl->behind = repl->time;
     }
@@ -483,9 +484,10 @@ mcp_replication_forget_now(mcp_replication_t *repl)
 }
 
 
-/* Handles a freed stream that this process has replicated, by removing it from
- * Redis. Otherwise requests at other nodes would wait for it, or would mistake
- * its data for the data of a later stream with the same id. */
+/* Frees the replication of a freed stream, after removing the stream from Redis
+ * if mcp_replication_is_forgotten() returns 1. If Redis kept such a stream,
+ * requests at other nodes would wait for it, or would mistake its data for the
+ * data of a later stream with the same id. */
 static void
 mcp_replication_gone(mcp_replication_t *repl)
 {
@@ -527,8 +529,8 @@ mcp_replication_check(mcp_replication_t *repl)
     int                      rc;
     mcp_store_replication_state_t  repl_state;
 
-    /* the stream is checked again after the pending reply, or when it is the
-     * first in the send queue */
+    /* do nothing: the stream is checked again after the pending reply, or when
+     * it is the first in the send queue */
 
     if (repl->phase >= MCP_REPLICATION_SENT
         || (repl->phase == MCP_REPLICATION_WAIT_ROOM

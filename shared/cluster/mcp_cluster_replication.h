@@ -130,9 +130,9 @@ struct mcp_replication_s {
     uint64_t                sent;         /* last event that was sent to the
                                              reader, as last reported to
                                              Redis */
-    uint64_t                fetched;      /* number of the event after which
-                                             the last redis/resume.lua has
-                                             fetched the events */
+    uint64_t                fetched;      /* number of the event after which the
+                                             last redis/resume.lua began to
+                                             fetch */
     uint64_t                requested;    /* last event requested by XRANGE */
     uint64_t                upto;         /* number of the stream's last event
                                              in the last reply of
@@ -237,7 +237,7 @@ struct mcp_replication_s {
 mcp_replication_t *mcp_replication_get(mcp_cluster_t *cluster,
     const mcp_stream_ref_t *ref);
 
-/* Changes the phase, and logs the change at level debug. */
+/* Changes the phase of a replication, and logs the change at level debug. */
 void mcp_replication_set_phase(mcp_replication_t *repl,
     mcp_replication_phase_e phase);
 
@@ -245,8 +245,8 @@ void mcp_replication_set_phase(mcp_replication_t *repl,
 void mcp_replication_log_change(const mcp_replication_t *repl,
     const char *state, const char *now, const char *before);
 
-/* Does the next step for a stream. May free "repl", which must not be used
- * afterwards. */
+/* Checks a stream: sends the next command to Redis if one is due and none is
+ * pending. May free "repl", which must not be used afterwards. */
 void mcp_replication_check(mcp_replication_t *repl);
 
 /* Schedules the next check within "ms" milliseconds. */
@@ -323,7 +323,8 @@ void mcp_replication_free_all(mcp_cluster_t *cluster);
 
 /* --- mcp_cluster_append.c, mcp_cluster_append_reply.c --- */
 
-/* Does the next step for a stream that this process replicates. */
+/* Sends the next command for a stream that this process replicates, or
+ * schedules the next check if no command is due. */
 void mcp_replicator_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
@@ -341,7 +342,8 @@ void mcp_replica_ack_wait(mcp_cluster_t *cluster);
 
 /* --- mcp_cluster_mirror.c --- */
 
-/* Does the next step for a mirror. */
+/* Sends the next command for a mirror, or schedules the next check if no
+ * command is due. Completes the take-over of a dead node's stream. */
 void mcp_mirror_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
@@ -427,7 +429,7 @@ void mcp_topic_free_all(mcp_cluster_t *cluster);
  * replies or the token expires. */
 void mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec);
 
-/* Sends the updates of tokens again that Redis has not acknowledged. */
+/* Sends again the updates of tokens that Redis has not acknowledged. */
 void mcp_token_retry(mcp_cluster_t *cluster);
 
 /* Frees the updates of tokens that were not acknowledged; they are lost. */
@@ -473,9 +475,9 @@ int mcp_codec_decode_state(mcp_str_t text, mcp_store_checkpoint_t *checkpoint);
 int mcp_codec_decode_answers(mcp_str_t text, mcp_store_raw_t *raw);
 int mcp_codec_decode_task(mcp_str_t text, mcp_codec_task_t *task);
 
-/* Fills *out with the values for requests that have joined: "joined" is
- * ARGV[21] of redis/append.lua, and "sent" the last event that was sent to a
- * reader. */
+/* Fills *out with the state of the owner's stream, for the requests that have
+ * joined its mirror at this node. "joined" is ARGV[21] of redis/append.lua, and
+ * "sent" the last event that was sent to a reader. */
 void mcp_codec_decode_joined(mcp_str_t joined, uint64_t sent,
     const mcp_codec_task_t *task, mcp_store_joined_t *out);
 
@@ -520,8 +522,8 @@ void mcp_cluster_join_taken(mcp_replication_t *repl, const mcp_reply_t *reply);
 int mcp_cluster_join_gives_way(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
-/* Does the next step for the requests that have joined a mirror which has no
- * consumer. */
+/* Reports to Redis the requests that have joined a mirror without a consumer,
+ * and fetches events for them. Schedules the next check if neither is due. */
 void mcp_cluster_join_check(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 

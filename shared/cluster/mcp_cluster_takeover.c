@@ -87,7 +87,7 @@ mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
     seq = mcp_reply_number(mcp_reply_item(item, 4));
     checkpoint.seq = mcp_reply_number(mcp_reply_item(item, 2));
 
-    /* the stream itself is here, and is about to be replicated */
+    /* this node owns the stream already, and will replicate it */
 
     if (mcp_takeover_has(cluster, mcp_reply_item(item, 0)->text)) {
         return;
@@ -241,7 +241,8 @@ mcp_takeover_continue(mcp_cluster_t *cluster)
                         mcp_takeover_done, cluster)
         != MCP_OK)
     {
-        /* later replies to heartbeats show again that the node is dead */
+        /* the command cannot be sent: a later reply to a heartbeat shows again
+         * that the node is dead */
 
         cluster->takeover.node = 0;
     }

@@ -12,7 +12,8 @@
 /* Maximum number of broadcasts in one reply to XRANGE. */
 #define MCP_TOPIC_REPLAY_COUNT  "128"
 
-/* Maximum length of "(ms-n". */
+/* Maximum length of "(MS-N", by which XRANGE begins after the position MS-N,
+ * bytes. */
 #define MCP_TOPIC_POSITION_MAX  43
 
 
@@ -158,8 +159,9 @@ mcp_replay_later(mcp_replay_t *replay)
 }
 
 
-/* Handles a reply to XRANGE: {{id, {field, value, ...}}, ...}, empty at the
- * end. */
+/* Delivers the notifications in a reply to XRANGE, {{id, {field, value, ...}},
+ * ...}, and requests the next entries. A reply without entries ends the
+ * replay. */
 static void
 mcp_replay_done(void *data, const mcp_reply_t *reply)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* hiredis parses replies and calls the functions below for their parts. A
- * reply is built in a separate arena. hiredis's buffer comes from malloc(),
- * which cannot be changed. */
+/* Redis's protocol. hiredis parses the replies and calls functions of this
+ * file, which build each reply in an arena. Only hiredis's reader and its
+ * buffer come from malloc(). */
 
 
 #include <hiredis/hiredis.h>

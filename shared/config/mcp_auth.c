@@ -82,7 +82,8 @@ mcp_auth_is_insufficient(const mcp_auth_t *auth, int status,
 }
 
 
-/* Appends a parameter to a challenge. */
+/* Appends the parameter name="value" to a Bearer challenge, with a comma in
+ * front unless it is the first parameter (has->params). Sets has->params. */
 static void
 mcp_auth_param(mcp_http_challenge_t *has, mcp_str_t name, mcp_str_t value,
     mcp_buf_t *buf)
@@ -200,7 +201,8 @@ mcp_setup_is_path(mcp_str_t text)
 }
 
 
-/* Splits a URI into "scheme://host[:port]" and its path. */
+/* Splits a URI into *origin, "scheme://host[:port]", and *path. Returns MCP_OK,
+ * or MCP_ERR_SYNTAX if the URI has another form or is too long. */
 static int
 mcp_setup_split(mcp_str_t uri, mcp_str_t *origin, mcp_str_t *path)
 {
@@ -449,7 +451,8 @@ mcp_setup_write_scope(const mcp_setup_t *setup, mcp_buf_t *buf)
 }
 
 
-/* Copies the buffer's content into the arena. */
+/* Moves the buffer's content into the setup's arena: sets *text to the copy and
+ * empties the buffer. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_setup_take(mcp_setup_t *setup, mcp_buf_t *buf, mcp_str_t *text)
 {

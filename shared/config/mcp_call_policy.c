@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reads the keys of catalog items that are limits of calls. */
+/* Reads the limits of calls from the keys of catalog items, such as
+ * "x-mcp-max-wait", and applies them to a call's policy. */
 
 
 #include "config/mcp_call_policy.h"
@@ -72,8 +73,9 @@ static const char *const  mcp_policy_errors[] = {
 };
 
 
-/* Reads a number of seconds, without sign and exponent, and converts it to
- * ms. */
+/* Converts a raw JSON number of seconds to ms. Returns MCP_OK, or
+ * MCP_ERR_CONFIG if it has a sign, an exponent or more than three decimals, or
+ * exceeds MCP_POLICY_MAX_SECONDS. */
 static int
 mcp_policy_seconds(mcp_str_t raw, uint64_t *ms)
 {

@@ -14,7 +14,7 @@
 #include "rpc/mcp_method.h"
 
 
-/* The calls of a tool that equal requests may join. */
+/* Values of "x-mcp-join" of a tool: which requests may join a call. */
 typedef enum {
     MCP_JOIN_NOT = 0,
     MCP_JOIN_KEY,              /* requests with a key join calls of the same

@@ -55,8 +55,11 @@ int mcp_catalog_has(const mcp_catalog_t *catalog, mcp_list_e kind);
 const unsigned char *mcp_catalog_digest(const mcp_catalog_t *catalog,
     mcp_list_e kind);
 
-/* The members of the file that concern the server itself, raw and on one line,
- * empty if they are absent; and properties of all items together. */
+/*
+ * The part of a catalog that does not belong to one item: the members of the
+ * file about the server itself, as raw JSON on one line, or empty if they are
+ * absent, and a summary of the items.
+ */
 typedef struct {
     mcp_str_t  instructions;   /* a JSON string */
     mcp_str_t  extensions;     /* object with the extensions that the server
@@ -122,8 +125,8 @@ mcp_str_t mcp_catalog_scope(const mcp_catalog_t *catalog, mcp_list_e kind,
 int mcp_catalog_template(const mcp_catalog_t *catalog, mcp_str_t uri,
     uint32_t *i, mcp_str_t *text, mcp_str_t *scope);
 
-/* Returns 1 and sets *scope, the scopes that its callers need, if the file has
- * a template with this text. */
+/* Returns 1 if the file has a template with this text, and sets *scope to the
+ * scopes that callers of the template need. Otherwise returns 0. */
 int mcp_catalog_has_template(const mcp_catalog_t *catalog, mcp_str_t text,
     mcp_str_t *scope);
 

@@ -121,8 +121,9 @@ mcp_catalog_keep_path(mcp_catalog_walk_t *w, mcp_catalog_header_t *header)
 
 /*
  * Checks the path of a header from the root of the inputSchema to the property.
- * Writes an error if a name on the path occurs twice in its object, because
- * JSON parsers differ in the choice between equal names.
+ * Writes an error and returns MCP_ERR_CONFIG if an object on the path has two
+ * members with the name that the path uses, because some JSON parsers use the
+ * first of them and some the last. Otherwise returns MCP_OK.
  */
 static int
 mcp_catalog_check_path(mcp_catalog_walk_t *w,
@@ -209,7 +210,12 @@ mcp_catalog_check_name(mcp_catalog_walk_t *w,
 }
 
 
-/* Reads the annotation "x-mcp-header" of the current schema, if present. */
+/*
+ * Appends the header that an annotation "x-mcp-header" defines to w->headers.
+ * schema is the schema with the annotation, value the annotation's value.
+ * Returns MCP_OK, MCP_ERR_CONFIG if the annotation is invalid, or
+ * MCP_ERR_MEMORY.
+ */
 static int
 mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
     const mcp_json_value_t *value)
@@ -264,8 +270,9 @@ mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
 }
 
 
-/* Walks the schemas in an object or an array. If properties is 1, the keys of
- * the object are the names of properties. */
+/* Searches the schemas in an object or an array for annotations. If properties
+ * is 1, the keys of the object are names of properties, and are appended to
+ * w->path. */
 static int
 mcp_catalog_walk_each(mcp_catalog_walk_t *w, const mcp_json_value_t *schemas,
     int properties)
@@ -359,7 +366,8 @@ mcp_catalog_walk_members(mcp_catalog_walk_t *w, const mcp_json_value_t *schema)
 }
 
 
-/* Walks a schema, or the schemas in an array. */
+/* Searches a schema, or an array of schemas, for annotations "x-mcp-header".
+ * Values of other types have none. */
 static int
 mcp_catalog_walk(mcp_catalog_walk_t *w, const mcp_json_value_t *schema)
 {

@@ -29,14 +29,15 @@ typedef struct {
     mcp_str_t             raw;         /* text of the item in the file */
     unsigned              private:1;   /* 1: the item has keys of this
                                           server */
-    unsigned              output:1;    /* 1: a tool with an outputSchema */
+    unsigned              output:1;    /* 1: the item is a tool with an
+                                          outputSchema */
     unsigned              filter;      /* MCP_REVISION_FILTER_...: members
                                           that some clients do not accept */
     mcp_match_t          *match;       /* pattern of a template */
     mcp_policy_rule_t    *rule;        /* limits of the item's calls; NULL:
                                           none */
-    mcp_str_t             scope;       /* scopes that its callers need;
-                                          empty: none */
+    mcp_str_t             scope;       /* scopes that callers of the item
+                                          need; empty: none */
     mcp_catalog_header_t *headers;     /* headers of a tool */
     size_t                n_headers;
 } mcp_catalog_item_t;

@@ -78,7 +78,7 @@ static const unsigned  mcp_catalog_key_of[MCP_LIST_COUNT] = {
 };
 
 
-/* The members of one item that have been read until now. */
+/* The state while one item is read: its members and settings so far. */
 typedef struct {
     mcp_catalog_reader_t  *reader;
     mcp_list_e             kind;
@@ -88,8 +88,9 @@ typedef struct {
                                           accept */
     mcp_policy_rule_t      rule;       /* values of this server's keys */
     mcp_str_t              scope;
-    mcp_json_value_t       members[MCP_CATALOG_MEMBERS];   /* type NONE:
-                                                              absent */
+    mcp_json_value_t       members[MCP_CATALOG_MEMBERS];   /* the type is
+                                                              MCP_JSON_NONE
+                                                              if absent */
 } mcp_catalog_item_reader_t;
 
 
@@ -161,7 +162,9 @@ mcp_catalog_scope_valid(mcp_str_t scope)
 }
 
 
-/* Reads "x-mcp-scope" of an item into the catalog's arena. */
+/* Sets *scope to the unescaped value of "x-mcp-scope" of an item, in the
+ * catalog's arena. Returns MCP_OK, MCP_ERR_CONFIG if the value is invalid or
+ * the key occurs twice, or MCP_ERR_MEMORY. */
 static int
 mcp_catalog_read_scope(mcp_catalog_reader_t *r, const mcp_json_value_t *value,
     mcp_str_t *scope)
@@ -240,8 +243,9 @@ mcp_catalog_member_find(mcp_list_e kind, mcp_str_t key)
 }
 
 
-/* Reads one member of the item: a member of the schema, or a setting of this
- * server ("x-mcp-"). */
+/* Stores one member of an item, raw is its key: a setting of this server
+ * ("x-mcp-..."), or a member that the MCP schema defines. Checks the member's
+ * type. Other members are not checked. */
 static int
 mcp_catalog_read_member(mcp_catalog_item_reader_t *item, mcp_str_t raw,
     const mcp_json_value_t *value)
@@ -353,7 +357,8 @@ mcp_catalog_is_tool_name(mcp_str_t name)
 }
 
 
-/* Converts a URI or a template into the form in which URIs are compared. */
+/* Replaces *key by its normal form (mcp_uri.h) if it is the URI of a resource
+ * or a URI template. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_catalog_normalize(mcp_catalog_reader_t *r, mcp_list_e kind, mcp_str_t *key)
 {
@@ -377,7 +382,11 @@ mcp_catalog_normalize(mcp_catalog_reader_t *r, mcp_list_e kind, mcp_str_t *key)
 }
 
 
-/* Decodes the item's name or URI into the catalog's arena. */
+/*
+ * Checks the item's members "name", "uri" and "uriTemplate". Sets *key to the
+ * one that identifies the item, unescaped and, for a URI or a template, in
+ * normal form. *key is in the catalog's arena.
+ */
 static int
 mcp_catalog_check_names(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *members, mcp_str_t *key)
@@ -441,7 +450,9 @@ mcp_catalog_check_schema(mcp_catalog_reader_t *r,
 }
 
 
-/* Inserts the set's last item, whose key is set, into the hash table. */
+/* Inserts the set's next item, whose key is set, into the hash table, and
+ * counts the item. Returns MCP_ERR_CONFIG if the set has another item with this
+ * key, otherwise MCP_OK. */
 static int
 mcp_catalog_insert(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *at)
@@ -516,7 +527,11 @@ mcp_catalog_compile(mcp_catalog_reader_t *r, mcp_catalog_item_t *item,
 }
 
 
-/* Sets *key to the item's key, and checks its inputSchema and its arguments. */
+/*
+ * Checks the members of an item: its name or URI, a tool's inputSchema, and a
+ * prompt's arguments. Sets *key to the name or URI that identifies the item.
+ * Returns MCP_OK, MCP_ERR_CONFIG or MCP_ERR_MEMORY.
+ */
 static int
 mcp_catalog_check(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *members, mcp_str_t *key)
@@ -539,7 +554,11 @@ mcp_catalog_check(mcp_catalog_reader_t *r, mcp_list_e kind,
 }
 
 
-/* Stores the item's properties after its members were read and checked. */
+/*
+ * Adds an item to its set, after its members were read and checked. Compiles
+ * the pattern of a template, and reads the annotations "x-mcp-header" of a
+ * tool. Returns MCP_OK, MCP_ERR_CONFIG or MCP_ERR_MEMORY.
+ */
 static int
 mcp_catalog_add_item(mcp_catalog_item_reader_t *ir, mcp_catalog_item_t *item)
 {

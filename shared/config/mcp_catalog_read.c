@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Reads a catalog file: its top level, the members that describe the server
- * itself, and the public texts of items. Writes the positions of errors.
+ * Reads a catalog file: its top level and the members that describe the server
+ * itself. mcp_catalog_item.c reads each item. Builds the public texts of the
+ * items, and writes error messages with the position in the file.
  */
 
 
@@ -325,7 +326,8 @@ mcp_catalog_check_extensions(mcp_catalog_reader_t *r,
 }
 
 
-/* Copies a value as one line. */
+/* Sets *out to a copy of a raw value in the catalog's arena, on one line. *out
+ * is unchanged if the value is absent. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_catalog_keep(mcp_catalog_t *catalog, const mcp_json_value_t *value,
     mcp_str_t *out)
@@ -408,7 +410,11 @@ mcp_catalog_read_about(mcp_catalog_reader_t *r, const mcp_json_value_t *values)
 
 /* --- lists of items --- */
 
-/* Allocates the items, and a table that is at most half full. */
+/*
+ * Allocates memory for the items of an array, and a hash table that is at most
+ * half full when it contains all of them. Returns MCP_OK, MCP_ERR_CONFIG if
+ * there are too many items, or MCP_ERR_MEMORY.
+ */
 static int
 mcp_catalog_set_init(mcp_catalog_reader_t *r, mcp_catalog_set_t *set,
     const mcp_json_value_t *array)
@@ -447,8 +453,9 @@ mcp_catalog_set_init(mcp_catalog_reader_t *r, mcp_catalog_set_t *set,
 /* --- public texts of the items --- */
 
 /*
- * Appends the item without this server's keys and without the filtered
- * members.
+ * Appends the public text of an item: its JSON without the keys "x-mcp-...",
+ * which are settings of this server, and without the members that the filter
+ * removes (MCP_REVISION_FILTER_...).
  */
 static int
 mcp_catalog_add_public(mcp_catalog_reader_t *r, const mcp_catalog_item_t *item,

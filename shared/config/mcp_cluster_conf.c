@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The directives of a cluster, each with its errors. */
+/* Reads the directives of a cluster into mcp_cluster_conf_t, and writes the
+ * error message if a directive is invalid. */
 
 
 #include "config/mcp_setup_internal.h"
@@ -30,8 +31,10 @@ struct mcp_cluster_setup_s {
     mcp_str_t           *password;     /* member of conf to which
                                           mcp_cluster_setup_password() copies
                                           the password */
-    uint32_t             set;          /* bits of the values that are set:
-                                          options, then parameters */
+    uint32_t             set;          /* bits of the values that the
+                                          configuration sets: options, and from
+                                          MCP_CLUSTER_PARAMETER_BIT on the
+                                          parameters of mcp_cluster */
     unsigned             begun:1;
     unsigned             has_db:1;
     unsigned             has_sync:1;
@@ -131,13 +134,14 @@ mcp_cluster_setup_password(mcp_cluster_setup_t *setup, mcp_str_t file,
 typedef enum {
     MCP_CLUSTER_KIND_TIME = 0,         /* a uint64_t */
     MCP_CLUSTER_KIND_TEXT,             /* an mcp_str_t */
-    MCP_CLUSTER_KIND_FILE,             /* an mcp_str_t */
+    MCP_CLUSTER_KIND_FILE,             /* an mcp_str_t: the name of a file */
     MCP_CLUSTER_KIND_FLAG              /* an unsigned */
 } mcp_cluster_kind_e;
 
 
 typedef struct {
-    const char          *names[2];     /* for nginx, for Apache */
+    const char          *names[2];     /* name of the directive in nginx, and
+                                          in Apache */
     mcp_cluster_kind_e   kind;
     size_t               offset;       /* offset in mcp_cluster_conf_t */
     uint64_t             min;          /* ms */
@@ -320,7 +324,9 @@ mcp_cluster_is_name(mcp_str_t text)
 }
 
 
-/* Sets the user. Each URL may contain a user; all users must be equal. */
+/* Sets the user name for Redis, from a URL or from the parameter user=. Returns
+ * MCP_ERR_CONFIG if it is invalid or differs from a user name that has already
+ * been set. */
 static int
 mcp_cluster_set_user(mcp_cluster_setup_t *setup, mcp_str_t user, char *error)
 {
@@ -389,7 +395,8 @@ mcp_cluster_is_path(mcp_str_t path)
 }
 
 
-/* Splits "[user@]host[:port][/db]". */
+/* Splits the part of a Redis URL after "://", "[user@]host[:port][/db]".
+ * Returns MCP_OK or MCP_ERR_SYNTAX. */
 static int
 mcp_cluster_split(mcp_str_t text, mcp_str_t *user, mcp_str_t *db,
     mcp_http_authority_t *authority)
@@ -501,8 +508,9 @@ mcp_cluster_url(mcp_cluster_setup_t *setup, mcp_str_t url, char *error)
 /* --- parameters of mcp_cluster --- */
 
 /*
- * Sets the prefix of all keys, adding braces if it has none. Redis Cluster
- * puts keys with the same text between braces into one hash slot.
+ * Sets the prefix of all keys in Redis. Encloses it in braces if it has none,
+ * because Redis Cluster puts keys with the same text between braces into one
+ * hash slot.
  */
 static int
 mcp_cluster_set_prefix(mcp_cluster_setup_t *setup, mcp_str_t prefix,
@@ -565,7 +573,8 @@ static const mcp_str_t  mcp_cluster_parameters[MCP_CLUSTER_PARAMETERS] = {
 };
 
 
-/* Checks a name and copies it into *member. */
+/* Sets *member to a copy of value. Returns MCP_ERR_CONFIG if value is not a
+ * name: empty, too long, or with spaces or other bytes than printable ASCII. */
 static int
 mcp_cluster_set_name(mcp_cluster_setup_t *setup, mcp_str_t *member,
     mcp_str_t value, char *error)

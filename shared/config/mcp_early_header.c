@@ -71,7 +71,8 @@ mcp_early_header_behind(mcp_str_t name, mcp_str_t prefix)
 
 
 /*
- * Maps a character of a header name to the character of the variable's name.
+ * Returns the character in a variable's name for the character c in a header's
+ * name: letters in lower case, "_" for "-".
  */
 static char
 mcp_early_header_char(char c)
@@ -254,7 +255,8 @@ mcp_early_header(const mcp_early_header_t *sent, mcp_str_t variable,
 }
 
 
-/* Sets *variable to the name of the variable for a header of a parameter. */
+/* Sets *variable to the name of the variable for the header "Mcp-Param-...", in
+ * allocated memory. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_early_header_variable(const mcp_early_header_t *sent, mcp_str_t header,
     mcp_str_t *variable)

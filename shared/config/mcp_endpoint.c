@@ -302,7 +302,8 @@ mcp_endpoint_capabilities(const mcp_endpoint_t *endpoint, int stateless,
 }
 
 
-/* Appends before and raw, unless raw is empty. */
+/* Appends an optional member, whose value is the JSON text raw. "before" is a
+ * comma and the member's name with a colon. Appends nothing if raw is empty. */
 static void
 mcp_endpoint_member(mcp_buf_t *buf, mcp_str_t before, mcp_str_t raw)
 {

@@ -194,7 +194,8 @@ mcp_option_take_unit(mcp_str_t *text, size_t *next, uint64_t *ms)
 }
 
 
-/* Accepts the syntax of times in nginx. */
+/* Converts a time in the syntax of nginx, such as "1h 30m" or "500ms", to ms.
+ * Returns MCP_OK or MCP_ERR_SYNTAX. */
 int
 mcp_option_time(mcp_str_t text, uint64_t *ms)
 {

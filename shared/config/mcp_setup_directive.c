@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The directives of an endpoint, each with its errors. */
+/* Stores the values of an endpoint's directives in a setup, and writes the
+ * error message if a value is invalid. */
 
 
 #include <stdarg.h>
@@ -63,7 +64,11 @@ mcp_setup_fail(char *error, const char *fmt, ...)
 }
 
 
-/* Sets a text that may be set only once. */
+/*
+ * Sets *member to a copy of the text in the setup's arena. A directive may set
+ * its text only once: returns MCP_ERR_CONFIG if *member is set already.
+ * Otherwise returns MCP_OK or MCP_ERR_MEMORY.
+ */
 static int
 mcp_setup_text(mcp_setup_t *setup, mcp_str_t *member, mcp_str_t text,
     char *error)
@@ -333,7 +338,11 @@ mcp_setup_backend(mcp_setup_t *setup, mcp_str_t target, char *error)
 }
 
 
-/* Compiles a pattern and appends it. */
+/*
+ * Compiles the pattern "text" and appends it to the list of routes or of
+ * allowed origins. target is the backend of a route. Returns MCP_OK,
+ * MCP_ERR_CONFIG if the pattern is invalid, or MCP_ERR_MEMORY.
+ */
 static int
 mcp_setup_pattern(mcp_setup_t *setup, mcp_setup_list_t *list, mcp_str_t text,
     mcp_str_t target, char *error)
@@ -422,8 +431,8 @@ mcp_setup_is_origin(mcp_str_t text)
 
 
 /*
- * Returns 1 if the text has only "scheme://host[:port]": no path, query,
- * fragment or user information.
+ * Returns 1 if an origin is a regular expression, "null", or only
+ * "scheme://host[:port]": without path, query, fragment and user information.
  */
 static int
 mcp_setup_is_bare(mcp_str_t origin)

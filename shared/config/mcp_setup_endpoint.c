@@ -7,8 +7,9 @@
 #include "rpc/mcp_result.h"
 
 
-/* The default of mcp_stream_buffer is at most 1/8 of the zone, because a stream
- * takes up to twice mcp_stream_buffer. */
+/* The default of mcp_stream_buffer is at most 1/8 of the zone, so that one
+ * stream, which takes up to twice mcp_stream_buffer, leaves most of the zone to
+ * others. */
 #define MCP_SETUP_STREAM_SHARE  8
 
 
@@ -185,8 +186,9 @@ mcp_setup_make_origins(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 
 
 /*
- * Builds the member that identifies the server in each result of a stateless
- * revision.
+ * Sets endpoint->result_members to the members that each result of a stateless
+ * revision has: resultType, and _meta with the name and version of the server.
+ * Returns MCP_OK or MCP_ERR_MEMORY.
  */
 static int
 mcp_setup_make_members(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
@@ -213,8 +215,10 @@ mcp_setup_make_members(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 
 
 /*
- * Builds the metadata document. Without an authorization server there is none:
- * mcp_setup_auth() has rejected such a configuration.
+ * Sets endpoint->auth: NULL if there is no resource, or a resource without an
+ * authorization server. The latter is an error. It is ignored here, because the
+ * glue calls mcp_setup_auth() as well and reports it. Returns MCP_OK or
+ * MCP_ERR_MEMORY.
  */
 static int
 mcp_setup_add_auth(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
@@ -314,9 +318,9 @@ mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size)
     mcp_options_apply(&setup->options, &endpoint);
     mcp_setup_fit(setup, size, &endpoint);
 
-    /* a stream takes up to twice stream_buffer, because it may also keep
-     * stream_buffer bytes of events that were sent (mcp_store_append()): with a
-     * quarter of the zone as stream_buffer, it takes half of the zone */
+    /* if stream_buffer is a quarter of the zone, one stream can fill half of
+     * it: a stream keeps up to stream_buffer bytes of unsent events, and as
+     * many bytes of events that were sent (mcp_store_append()) */
 
     return endpoint.stream_buffer >= size / 4;
 }

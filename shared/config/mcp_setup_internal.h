@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Internal declarations of a setup, for the files that fill it and those that
- * use it.
+ * The setup: the values of the directives of one section of the configuration.
+ * Internal declarations for the files that store values in a setup, and for
+ * those that make an endpoint from it.
  */
 
 
@@ -23,7 +24,8 @@
  */
 #define MCP_SETUP_QUOTE_MAX  300
 
-/* The two arguments of "%.*s". */
+/* The two arguments for "%.*s" that print s, at most MCP_SETUP_QUOTE_MAX bytes
+ * of it. */
 #define mcp_setup_quote(s)                                                    \
     (int) ((s).len > MCP_SETUP_QUOTE_MAX ? MCP_SETUP_QUOTE_MAX : (s).len),    \
     (s).data ? (s).data : ""
@@ -34,7 +36,7 @@ typedef struct mcp_setup_pattern_s  mcp_setup_pattern_t;
 
 struct mcp_setup_pattern_s {
     mcp_setup_pattern_t   *next;
-    mcp_setup_pattern_t   *made;       /* next one in the list of all
+    mcp_setup_pattern_t   *made;       /* next pattern in the list of all
                                           patterns that this setup allocated */
     mcp_match_t           *match;
     mcp_str_t              text;       /* the pattern as in the
@@ -193,7 +195,8 @@ int mcp_setup_section_warning(const mcp_setup_t *setup,
 /* Frees the rules that the setup itself allocated. */
 void mcp_setup_free_allows(mcp_setup_t *setup);
 
-/* Sets the rules of the endpoint. Returns MCP_OK or MCP_ERR_MEMORY. */
+/* Copies the rules of mcp_allow and the value of mcp_granted_scopes from the
+ * setup to the endpoint. Returns MCP_OK or MCP_ERR_MEMORY. */
 int mcp_setup_make_allows(mcp_setup_t *setup, mcp_endpoint_t *endpoint);
 
 

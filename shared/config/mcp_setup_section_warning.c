@@ -19,7 +19,8 @@
 #define MCP_SETUP_OTHER_NAME(id, nginx, apache, args, help)                   \
     [MCP_SETUP_NUMBER_##id] = { "\"" nginx "\"", apache },
 
-/* The names for nginx and for Apache; nginx lacks two directives. */
+/* The names of the directives in nginx and in Apache. The name is empty if
+ * nginx does not have the directive. */
 static const char *const  mcp_setup_names[MCP_SETUP_NUMBERS][2] = {
     MCP_OPTIONS(MCP_SETUP_OPTION_NAME)
     MCP_DIRECTIVES(MCP_SETUP_OTHER_NAME, MCP_SETUP_OTHER_NAME)
@@ -160,7 +161,7 @@ typedef enum {
 } mcp_setup_reason_e;
 
 
-/* The reasons as texts for nginx and for Apache. */
+/* The texts of the reasons in warnings, for nginx and for Apache. */
 static const char *const  mcp_setup_reasons[MCP_SETUP_HAS_EFFECT][2] = {
     [MCP_SETUP_NO_TARGET] =
       { "move the directive into the location that \"mcp_backend\" or "
@@ -292,7 +293,7 @@ mcp_setup_reason(const mcp_setup_t *setup, mcp_setup_section_e section,
     case MCP_SETUP_BACKEND:
         return MCP_SETUP_NOT_ENDPOINT;
 
-    default: /* MCP_SETUP_OUTER; MCP_SETUP_ENDPOINT: mcp_setup_warning.c */
+    default: /* MCP_SETUP_OUTER, MCP_SETUP_ENDPOINT (mcp_setup_warning.c) */
         return MCP_SETUP_HAS_EFFECT;
     }
 }

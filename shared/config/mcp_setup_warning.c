@@ -87,8 +87,10 @@ mcp_setup_hides(const mcp_setup_t *setup, mcp_str_t *name)
 
 
 /*
- * Returns 1 if the catalog, which lists all items, has the name of an exact
- * route.
+ * Returns 1 if the catalog has an item with the name or URI that is the pattern
+ * of the route, an exact string, or a template that matches this URI or has
+ * this text. Otherwise no call can use the route, because the catalog lists all
+ * items.
  */
 static int
 mcp_setup_route_names(const mcp_catalog_t *catalog,
@@ -145,7 +147,8 @@ typedef enum {
 } mcp_setup_mistake_e;
 
 
-/* The texts for nginx and for Apache, which may contain one "%.*s". */
+/* The texts of the warnings about mistakes, for nginx and for Apache. "%.*s" in
+ * a text is the name of the item or of the route. */
 static const char *const  mcp_setup_mistakes[MCP_SETUP_MISTAKES][2] = {
 
     [MCP_SETUP_IS_EMPTY] =
@@ -176,8 +179,8 @@ static const char *const  mcp_setup_mistakes[MCP_SETUP_MISTAKES][2] = {
 };
 
 
-/* Returns 1 if the setup has the mistake, and sets *name to the item or route
- * that is concerned. */
+/* Returns 1 if the setup has the mistake. Sets *name to the name of the item or
+ * route, or to an empty text if the mistake concerns neither. */
 static int
 mcp_setup_has_mistake(const mcp_setup_t *setup, const mcp_endpoint_t *endpoint,
     unsigned mistake, mcp_str_t *name)
@@ -224,7 +227,7 @@ typedef enum {
 } mcp_setup_lack_e;
 
 
-/* The conditions as texts for nginx and for Apache. */
+/* The texts of the conditions in warnings, for nginx and for Apache. */
 static const char *const  mcp_setup_lacks[][2] = {
     [MCP_SETUP_NO_CATALOG] =
       { "there is no \"mcp_catalog\"", "there is no MCPCatalog" },
@@ -327,8 +330,8 @@ mcp_setup_lacks_batches(const mcp_setup_t *setup)
 
 
 /*
- * Returns the age of a call at which the option takes effect, ms. 0 is "off",
- * but for MCP_OPTION_STREAM_AFTER it is "at once".
+ * Returns the age of a call, in ms, at which the option takes effect. 0 means
+ * never, except for MCP_OPTION_STREAM_AFTER, where 0 means at once.
  */
 static uint64_t
 mcp_setup_after(const mcp_endpoint_t *endpoint, unsigned option)
@@ -463,7 +466,8 @@ mcp_setup_warning(const mcp_setup_t *setup, mcp_setup_section_e section,
         return 0;
     }
 
-    /* the endpoint's own warnings follow those that all sections can have */
+    /* positions below MCP_SETUP_NUMBERS belong to the warnings of
+     * mcp_setup_section_warning() */
 
     *position -= MCP_SETUP_NUMBERS;
     found = mcp_setup_endpoint_warning(setup, apache, position, text);

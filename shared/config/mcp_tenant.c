@@ -13,9 +13,9 @@ static const unsigned char  mcp_tenant_mapped[12] = {
 };
 
 /*
- * The tenant's id for all clients without an address, which are on this
- * machine: the IPv6 prefix for documentation (RFC 3849), which no other client
- * has.
+ * The id of the tenant of all clients without an address, which connect through
+ * a Unix socket. No other tenant has this id, because it begins with the IPv6
+ * prefix for documentation, which is no client's address (RFC 3849).
  */
 static const unsigned char  mcp_tenant_local[MCP_DIGEST_LEN] = {
     0x20, 0x01, 0x0d, 0xb8
@@ -45,9 +45,9 @@ mcp_tenant_of_address(mcp_str_t address, unsigned char id[MCP_DIGEST_LEN])
 
     } else if (address.len == 16) {
         memcpy(id, address.data, MCP_TENANT_NETWORK);
-        id[MCP_DIGEST_LEN - 1] = 1;    /* level; also distinguishes the id of
-                                          "::1" from that of no tenant, all
-                                          zeros */
+        id[MCP_DIGEST_LEN - 1] = 1;    /* the level, a /64. Without it, the id
+                                          of "::1" would be all zeros, which
+                                          means no tenant. */
 
     } else if (address.len == 4) {
         memcpy(id, mcp_tenant_mapped, sizeof(mcp_tenant_mapped));

@@ -15,14 +15,15 @@
 
 
 /*
- * A tenant and its quotas: numbers, MCP_QUOTA_SHARE or MCP_QUOTA_OFF. Streams
- * that the store can reclaim do not count: finished streams that were sent and
- * have no reader, and listeners without a reader and without events.
+ * A tenant and its quotas. Each quota is a maximum, MCP_QUOTA_SHARE or
+ * MCP_QUOTA_OFF. Two kinds of streams do not count, because the store can free
+ * them at any time: finished streams whose events were all sent and that have
+ * no reader, and listeners without a reader and without events.
  */
 typedef struct {
     unsigned char  id[MCP_DIGEST_LEN]; /* all zeros: no tenant, and no
                                           quotas */
-    uint64_t       streams;            /* calls */
+    uint64_t       streams;            /* streams of calls */
     uint64_t       listeners;
     uint64_t       values;
     uint64_t       bytes;              /* bytes of the zone in the tenant's

@@ -5,8 +5,9 @@
 #include "http/mcp_header_value.h"
 
 
-/* A hash table of the names at index "level" of some headers' paths, so that a
- * key is compared with few names. */
+/* A hash table of property names: for each of some headers, the name at index
+ * "level" of the header's path. With the table, a key of the arguments is
+ * compared with few names. */
 typedef struct {
     size_t    level;
     uint64_t  headers[64];             /* a bit for each header; the index is
@@ -33,9 +34,11 @@ mcp_tool_params_names(const mcp_tool_params_t *p, uint64_t headers,
 }
 
 
-/* Returns a bit for each header whose name at this level is the key. If only
- * some parsers consider key and name equal (mcp_json_alike()), the header is
- * marked as ambiguous. */
+/*
+ * Returns a bit for each header whose path has the key as its name at
+ * names->level. If only some JSON parsers consider this name and the key equal
+ * (mcp_json_alike()), sets the header's bit in p->ambiguous instead.
+ */
 static uint64_t
 mcp_tool_params_key(mcp_tool_params_t *p,
     const mcp_tool_params_names_t *names, mcp_str_t key)
@@ -153,8 +156,9 @@ mcp_tool_param_name(mcp_arena_t *arena, const mcp_catalog_header_t *header,
 }
 
 
-/* Writes the value of a header. Returns the values of mcp_header_value_write(),
- * or MCP_ERR_LIMIT for a string that is too long, without copying it. */
+/* Sets *value to the value of a header that repeats the argument. Returns
+ * MCP_ERR_LIMIT if the argument is a string of more than MCP_TOOL_PARAMS_SIZE
+ * bytes, otherwise the same values as mcp_header_value_write(). */
 static int
 mcp_tool_params_value(mcp_arena_t *arena, const mcp_json_value_t *argument,
     mcp_str_t *value)

@@ -18,11 +18,13 @@
 
 #define mcp_tool_param_prefix  mcp_str("Mcp-Param-")
 
-/* Maximum size of all names and values of a request, bytes. */
+/* Maximum total size of the names and values of a request's Mcp-Param-*
+ * headers, bytes. */
 #define MCP_TOOL_PARAMS_SIZE  (64 * 1024)
 
 
-/* The arguments by the index of their header. */
+/* The arguments of a call that the headers of its tool repeat: values[i] is the
+ * argument that headers[i] repeats. */
 typedef struct {
     const mcp_catalog_header_t  *headers;
     size_t                       n;

@@ -14,10 +14,10 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* The messages of a batch. */
+/* The parsed messages of a batch. x->msg points to the first member. */
 typedef struct {
-    mcp_rpc_t          message;        /* message for x->msg: only its method is
-                                          set ("batch"), for logs */
+    mcp_rpc_t          message;        /* placeholder for x->msg: only its
+                                          method is set, to "batch", for logs */
     mcp_rpc_t         *msgs;
     size_t             n;
     size_t             n_requests;     /* number of messages that get a
@@ -99,9 +99,9 @@ mcp_batch_route(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
 
     routing = mcp_routing_decide(x, msg, v, result);
 
-    /* rejects a resume token in a batch: tokens are checked only for the
-     * single request of a POST, and a backend must not get an unchecked
-     * token */
+    /* rejects a resume token in a batch: mcp_hook_request(), which checks
+     * tokens, is called only for a single request, and a backend must not get
+     * an unchecked token */
 
     if (routing == MCP_ROUTING_CALL
         && (msg->resume_token.type != MCP_JSON_NONE
@@ -114,8 +114,8 @@ mcp_batch_route(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
 }
 
 
-/* Initializes one request of the call from a message. Sets its response if it
- * needs no backend. Returns MCP_OK or MCP_ERR_MEMORY. */
+/* Initializes one request of the call from a message. If the request needs no
+ * backend, also sets its response. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_batch_add(mcp_exchange_t *x, mcp_request_t *req, const mcp_rpc_t *msg,
     mcp_buf_t *result)
@@ -177,8 +177,9 @@ mcp_batch_call(mcp_exchange_t *x, const mcp_batch_t *batch)
 }
 
 
-/* Starts the cluster operations that the responses need. Returns MCP_AGAIN if
- * an operation is pending, otherwise MCP_OK or the error of an operation. */
+/* Starts the cluster operations on which the responses to a batch depend.
+ * Returns MCP_AGAIN if an operation is pending, otherwise MCP_OK or the error
+ * of an operation. */
 static int
 mcp_batch_start(mcp_exchange_t *x, const mcp_batch_t *batch)
 {
@@ -203,7 +204,8 @@ mcp_batch_start(mcp_exchange_t *x, const mcp_batch_t *batch)
 }
 
 
-/* Counts the durations of the notifications of a batch. */
+/* Adds the duration of each notification of a batch to the histograms in the
+ * zone. */
 static void
 mcp_batch_count_one_way(mcp_exchange_t *x, const mcp_batch_t *batch)
 {

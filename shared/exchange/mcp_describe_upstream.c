@@ -7,18 +7,19 @@
 #include "worker/mcp_answer.h"
 
 
-/* Time after a failed request for the description, ms. During this time the
- * server gets no further request for it. */
+/* Time, ms, for which no description is requested from an MCP server after a
+ * request for its description has failed. */
 #define MCP_DESCRIBE_RETRY    1000
 
-/* Time after which a request for the description without a response counts as
- * lost, ms: the client for which it was made may have disconnected. It is
- * longer than the maximum duration of such a request. */
+/* Time, ms, after which a pending request for the description of an MCP server
+ * counts as lost, because the client for which it was sent may have
+ * disconnected. This time is longer than MCP_BACKEND_REQUEST_DESCRIBE, the
+ * maximum duration of such a request. */
 #define MCP_DESCRIBE_PENDING  11000
 
 
-/* Called when the server has described itself, or has failed to do so. Responds
- * to the client. */
+/* Called when the request for the description of an MCP server has ended, with
+ * or without success. Responds to the client that waits for the description. */
 static void
 mcp_describe_end(mcp_exchange_t *x)
 {
@@ -68,7 +69,8 @@ mcp_describe_question(mcp_upstream_e upstream)
 }
 
 
-/* Starts the call that requests the description from the server. */
+/* Starts a call that requests the description of the MCP server to which the
+ * endpoint forwards its requests. Returns MCP_AGAIN or MCP_ERR_MEMORY. */
 static int
 mcp_describe_ask(mcp_exchange_t *x, mcp_upstream_e upstream)
 {
@@ -96,9 +98,9 @@ mcp_describe_ask(mcp_exchange_t *x, mcp_upstream_e upstream)
 
 
 /* Returns 1 if this exchange has to request a description: there is no recent
- * one, the exchange has not requested one before, and no request has failed in
- * the last MCP_DESCRIBE_RETRY. If there is an older description, returns 1 only
- * if no other request for one is pending. */
+ * one, this exchange has not requested one yet, and no request for one has
+ * failed in the last MCP_DESCRIBE_RETRY. If there is an older description, a
+ * pending request of another exchange is a further reason to return 0. */
 static int
 mcp_describe_due(const mcp_exchange_t *x, const mcp_upstream_about_t *about,
     const mcp_target_t *target, uint64_t now)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * initialize and server/discover at an endpoint without a catalog whose backend
- * is an MCP server. The response contains that server's description of itself,
- * which is requested first unless a recent one is stored.
+ * Handles initialize and server/discover at an endpoint that has no catalog and
+ * forwards its requests to an MCP server. The response contains that server's
+ * description of itself, which is requested first unless a recent one is
+ * stored.
  */
 
 
@@ -15,11 +16,14 @@
 
 
 /*
- * Calls respond() if the endpoint needs no description or has a recent one.
- * Otherwise requests a description and calls respond() after the server's
- * response, unless a request has just failed, or a request of another client is
- * renewing the last description. While there is no new description, the last
- * one is used for mcp_upstream_stale; after that, the client gets 503.
+ * Calls respond() at once if the endpoint needs no description, or a recent one
+ * is stored. Otherwise requests a description from the MCP server, and calls
+ * respond() after that server's response.
+ *
+ * A description older than mcp_upstream_check is not recent. It is still used,
+ * for mcp_upstream_stale, if a request for a new one has failed or is pending
+ * for another client. If there is no usable description in this case, the
+ * client gets 503.
  *
  * Returns the values of mcp_exchange_body(), as respond() does:
  *   MCP_AGAIN       a description is requested; respond() is called later

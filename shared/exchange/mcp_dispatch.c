@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Handles the message of a POST: chooses between a response of the server,
- * from configuration and catalog, and a backend; applies the rules for
- * sessions. */
+/* Handles the message of a POST. Checks its session or, in a revision without
+ * sessions, the description of its client. Then the server itself responds from
+ * configuration and catalog, or creates a call for a backend. */
 
 #include "call/mcp_cancel.h"
 #include "call/mcp_input.h"
@@ -23,8 +23,8 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* The progress token must be usable unchanged, because it is passed to
- * backends in the body and in the head of the request (schema,
+/* Returns 1 if the message has no progress token, or one that can be passed to
+ * backends unchanged, in the body and in the head of a backend request (schema,
  * ProgressToken). */
 int
 mcp_dispatch_token_usable(const mcp_rpc_t *msg)
@@ -158,8 +158,8 @@ mcp_dispatch_no_request(mcp_exchange_t *x)
 }
 
 
-/* Returns the resumption method that responds to this message with a stream, or
- * NULL. */
+/* Returns the resumption method that responds to the message of x with a
+ * stream. Returns NULL if the message gets another response. */
 static const mcp_resume_method_t *
 mcp_dispatch_opens(const mcp_exchange_t *x, const mcp_method_t *method)
 {
@@ -168,8 +168,8 @@ mcp_dispatch_opens(const mcp_exchange_t *x, const mcp_method_t *method)
         return NULL;
     }
 
-    /* stream/resume is the only notification with a stream as its response: it
-     * was a notification in one draft */
+    /* a notification gets a stream as its response only if it is stream/resume,
+     * which was a notification in one draft of MCP PR #899 */
 
     if (!method->opens
         || (x->msg->kind == MCP_RPC_NOTIFICATION
@@ -182,8 +182,9 @@ mcp_dispatch_opens(const mcp_exchange_t *x, const mcp_method_t *method)
 }
 
 
-/* Returns the fault if this node could not store a new call, otherwise
- * MCP_FAULT_NONE. */
+/* Returns the fault if this node cannot begin a new call: the cluster is
+ * unreachable, or the session or the tenant has too many streams. Otherwise
+ * returns MCP_FAULT_NONE. */
 static mcp_fault_e
 mcp_dispatch_admission(mcp_exchange_t *x)
 {
@@ -240,9 +241,10 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v)
     int          rc;
     mcp_call_t  *call;
 
-    /* all cluster operations come before mcp_hook_request(): this function may
-     * run again after them, but mcp_hook_request() must be called only once,
-     * because it has effects */
+    /* calls mcp_dispatch_admit() before mcp_hook_request(): if
+     * mcp_dispatch_admit() waits for the cluster, this function runs again
+     * later, and mcp_hook_request() must not mark a resume token as used
+     * twice */
 
     rc = mcp_dispatch_admit(x);
 
@@ -341,9 +343,9 @@ mcp_dispatch_open(mcp_exchange_t *x)
 }
 
 
-/* The entry function of all other requests. After returning MCP_AGAIN, this
- * function runs again when the cluster has replied, see
- * mcp_cluster_operation.h. */
+/* The entry function of a request that neither mcp_listen() nor
+ * mcp_dispatch_open() handles. After returning MCP_AGAIN, this function runs
+ * again when the cluster has replied, see mcp_cluster_operation.h. */
 static int
 mcp_dispatch_answer(mcp_exchange_t *x)
 {
@@ -395,7 +397,8 @@ mcp_dispatch_discover(mcp_exchange_t *x)
 }
 
 
-/* Handles a message whose revision, and session or client, were checked. */
+/* Handles a message after the check of its session or, in a revision without
+ * sessions, of the members of _meta that describe its client. */
 static int
 mcp_dispatch_request(mcp_exchange_t *x)
 {
@@ -448,9 +451,10 @@ mcp_dispatch_of_session(mcp_exchange_t *x)
 
     fault = mcp_exchange_check_session(x);
 
-    /* server/discover without a session: the client of a revision without
-     * sessions gets the error in the form of such a revision with status 404,
-     * because creating a session would not help */
+    /* server/discover exists only in revisions without sessions: responds with
+     * "method not found" in the form of these revisions, with status 404. The
+     * fault for a missing session would make the client create a session, which
+     * would not help. */
 
     if (fault == MCP_FAULT_SESSION_ABSENT
         && x->msg->row->id == MCP_METHOD_SERVER_DISCOVER)
@@ -500,8 +504,9 @@ mcp_dispatch_stateless(mcp_exchange_t *x)
 }
 
 
-/* Does nothing for a batch, a URL of a stream, or when out of memory:
- * mcp_dispatch() then parses the body. */
+/* Parses a body that is a single message. Leaves a batch and a POST to the URL
+ * of a stream to mcp_dispatch(), and also a body for which there is no
+ * memory. */
 void
 mcp_dispatch_parse(mcp_exchange_t *x, size_t len)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The life of an exchange: creation, end, and its variables. Also the document
- * with the metadata of a protected resource (RFC 9728). */
+/* Creates and frees exchanges, passes their bodies on, and sets their variables
+ * and outcomes. Also responds to requests for the metadata of a protected
+ * resource (RFC 9728). */
 
 #include "call/mcp_input.h"
 #include "exchange/mcp_exchange_internal.h"
@@ -144,8 +145,9 @@ mcp_exchange_body_space(mcp_exchange_t *x, size_t len)
 void
 mcp_exchange_parse(mcp_exchange_t *x, size_t len, const mcp_mem_t *mem)
 {
-    /* if an entry function was stored when the head was processed, the request
-     * has no message, and its body is ignored */
+    /* parses nothing for a request without a message: mcp_publish_body() reads
+     * the body of a request to the publish endpoint, and the body is ignored if
+     * an entry function was stored when the head was processed */
 
     if (x->publish == NULL && x->asking == NULL && x->entry == NULL) {
         mcp_arena_init(&x->scratch, mem);
@@ -205,7 +207,8 @@ mcp_exchange_ends_first(const mcp_exchange_t *x)
 
 /* --- variables --- */
 
-/* The variables of an exchange for the server's logs and maps. */
+/* Sets the variables about the client of x, for the logs and maps of the web
+ * server: the revision, and the variables of the session if there is one. */
 
 static void
 mcp_exchange_client_variables(mcp_exchange_t *x)
@@ -227,9 +230,10 @@ mcp_exchange_client_variables(mcp_exchange_t *x)
 }
 
 
-/* Returns the outcome of a call that ends because its client has disconnected.
- * In a revision without sessions the disconnection cancels the call
- * (2026-07-28, basic/transports/streamable-http, "Cancellation"). */
+/* Returns the outcome of a call that ends because its client has disconnected:
+ * "cancelled" in a revision without sessions, where the disconnection cancels
+ * the call (2026-07-28, basic/transports/streamable-http, "Cancellation"),
+ * otherwise "expired". */
 static mcp_outcome_e
 mcp_exchange_left(const mcp_exchange_t *x)
 {
@@ -238,9 +242,9 @@ mcp_exchange_left(const mcp_exchange_t *x)
 }
 
 
-/* Called when the server's request ends. Sets the outcome of the call if the
- * call is over, or ends because its client has disconnected (mcp_max_wait 0, or
- * mcp_call_is_bound()). */
+/* Called when the HTTP request of the exchange ends. Sets the outcome of its
+ * call if the call is over, or if it ends now because its client has
+ * disconnected (mcp_max_wait 0, or mcp_call_is_bound()). */
 void
 mcp_exchange_last(mcp_exchange_t *x)
 {
@@ -298,7 +302,7 @@ mcp_exchange_variables(mcp_exchange_t *x)
 
     mcp_exchange_client_variables(x);
 
-    /* the values of two variables are in x->text: the short id of the call and
+    /* x->text stores the values of two variables: the short id of the call, and
      * the number of events */
 
     p = x->text;
@@ -388,8 +392,8 @@ mcp_exchange_document(const mcp_auth_t *auth, mcp_str_t method,
         return;
     }
 
-    /* browsers send a preflight request first, because clients send the header
-     * MCP-Protocol-Version */
+    /* responds to a preflight request, which browsers send before the GET if
+     * the client adds the header MCP-Protocol-Version */
 
     response->status = 204;
 

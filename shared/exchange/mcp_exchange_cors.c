@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The CORS headers for requests from an origin that may proceed (Fetch, CORS
- * protocol): in responses of exchanges, and in those that the server sends
- * before there is an exchange. Other origins get none. */
+/* Writes the CORS headers (Fetch, CORS protocol) for origins that may use the
+ * endpoint: into the responses of exchanges, and into responses that the web
+ * server sends before there is an exchange. Responses to other origins get no
+ * CORS headers. */
 
 #include "exchange/mcp_exchange_internal.h"
 #include "worker/mcp_answer.h"
@@ -29,7 +30,8 @@ static const mcp_str_t  mcp_exchange_allowed[] = {
 
 
 /* Returns the header names that a preflight request asks for: the value of
- * Access-Control-Request-Headers, empty if there is none. */
+ * Access-Control-Request-Headers, or an empty string if this header is missing
+ * or longer than MCP_EXCHANGE_ASKED_MAX. */
 static mcp_str_t
 mcp_exchange_asked_headers(const mcp_head_t *head)
 {
@@ -85,9 +87,9 @@ mcp_exchange_next_asked(mcp_str_t *list, mcp_str_t *name)
 }
 
 
-/* Returns 1 if a requested header is allowed in addition to those in
- * mcp_exchange_allowed: its name begins with "Mcp-", so that it may repeat an
- * argument of a tool call. */
+/* Returns 1 if the header has to be added to those in mcp_exchange_allowed: it
+ * is not among them, and its name begins with "Mcp-", like the names of the
+ * headers that repeat arguments of a tool call (Mcp-Param-*). */
 static int
 mcp_exchange_adds_asked(mcp_str_t name)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The head of a request: its headers, the rules of HTTP and of browsers, and
- * the effect of its method. */
+/* Handles the head of an HTTP request: stores its headers, rejects a request
+ * that HTTP, CORS or the transport does not allow, and starts the handler of
+ * its HTTP method. */
 
 #include "config/mcp_tenant.h"
 #include "exchange/mcp_exchange_param.h"
@@ -19,7 +20,8 @@
 #define mcp_stream_type  mcp_str("text/event-stream")
 
 
-/* A row of the table of headers that the endpoint reads. */
+/* A row of mcp_exchange_headers, the table of headers whose values are stored
+ * in x->head. */
 typedef struct {
     mcp_str_t   name;          /* lower case */
     size_t      offset;        /* offset in mcp_exchange_head_t */
@@ -83,8 +85,8 @@ mcp_exchange_method(mcp_str_t method)
 }
 
 
-/* Sets the requested host: the host in the request's target if there is one,
- * otherwise the Host header. */
+/* Sets x->head.host to the requested host: the host in the request's target if
+ * there is one, otherwise the Host header. */
 static void
 mcp_exchange_read_target(mcp_exchange_t *x, const mcp_head_t *head,
     mcp_exchange_lines_t *h)
@@ -103,14 +105,15 @@ mcp_exchange_read_target(mcp_exchange_t *x, const mcp_head_t *head,
 
 
 /*
- * Returns 1 if the request is rejected at once because this header is repeated;
+ * Returns 1 if the request is rejected at once because this header is repeated.
  * "first" and "second" are its values. Headers that neither repeat the body nor
  * describe a trace must be single. MCP-Protocol-Version must be single if
  * neither value is a revision without sessions.
  *
- * Repetitions of other headers are only recorded (x->head.twice). A revision
- * without sessions rejects a repeated header that repeats the body later, when
- * the id of the request is known.
+ * Repetitions of other headers are only recorded, in x->head.twice. In a
+ * revision without sessions, mcp_stateless_enter() later rejects the request if
+ * a header that repeats a part of the body occurs twice. The error then has the
+ * JSON-RPC id of the request.
  */
 static int
 mcp_exchange_is_single(const mcp_exchange_header_t *header, mcp_str_t first,
@@ -125,8 +128,9 @@ mcp_exchange_is_single(const mcp_exchange_header_t *header, mcp_str_t first,
 }
 
 
-/* Stores the value of a header if it is in the table. Returns MCP_OK, or
- * MCP_ERR_DENIED for a repeated header that must be single. */
+/* Stores the value of a header in x->head if mcp_exchange_headers has a row for
+ * this header. Returns MCP_OK, or MCP_ERR_DENIED for a repeated header that
+ * must be single. */
 static int
 mcp_exchange_keep_header(mcp_exchange_t *x, const mcp_header_t *h,
     unsigned *seen)
@@ -160,8 +164,8 @@ mcp_exchange_keep_header(mcp_exchange_t *x, const mcp_header_t *h,
 }
 
 
-/* Reads all headers. Returns MCP_FAULT_BAD_REQUEST if one that must be single
- * is repeated. */
+/* Reads all headers. Returns MCP_FAULT_BAD_REQUEST if a header that must be
+ * single is repeated, otherwise MCP_FAULT_NONE. */
 static mcp_fault_e
 mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
     mcp_exchange_lines_t *out)
@@ -206,8 +210,8 @@ mcp_exchange_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 }
 
 
-/* Rejects a request whose Accept header lacks a media type. The text of the
- * error is that of the TypeScript SDK. */
+/* Rejects a request whose Accept header lacks a required media type. The text
+ * of the error is that of the TypeScript SDK. */
 static int
 mcp_exchange_unacceptable(mcp_exchange_t *x)
 {
@@ -222,8 +226,9 @@ mcp_exchange_unacceptable(mcp_exchange_t *x)
 static int
 mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 {
-    /* a client MUST list both types (basic/transports, "Sending Messages");
-     * nearly all clients send exactly this text */
+    /* a client MUST list both types (basic/transports, "Sending Messages"):
+     * compares the header with the text that nearly all clients send, before
+     * mcp_http_accepts() parses it */
 
     if (h->n_accept == 1
         && mcp_str_eq(h->accept[0],

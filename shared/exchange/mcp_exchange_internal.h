@@ -35,8 +35,9 @@
 /* The routing decision for one message. */
 typedef enum {
     MCP_ROUTING_FAULT = 0,     /* respond with a fault */
-    MCP_ROUTING_LOCAL,         /* the server itself responds, with the result in
-                                  the buffer "out" */
+    MCP_ROUTING_LOCAL,         /* the server itself responds, with the result
+                                  that mcp_routing_decide() has appended to
+                                  "out" */
     MCP_ROUTING_CALL,          /* a backend responds */
     MCP_ROUTING_SILENT         /* a message that gets no response */
 } mcp_routing_e;
@@ -74,7 +75,8 @@ int mcp_exchange_cors(mcp_exchange_t *x, const mcp_head_t *head);
 /* Handles DELETE: ends the session and responds. */
 int mcp_exchange_delete(mcp_exchange_t *x);
 
-/* Logs an event of the exchange's session at level info. */
+/* Logs, at level info, what has happened to the session of x. "what" is a
+ * predicate, such as "began". */
 void mcp_exchange_log_session(mcp_exchange_t *x, const char *what);
 
 
@@ -92,9 +94,10 @@ void mcp_dispatch_parse(mcp_exchange_t *x, size_t len);
 /* Responds with 202 to a POST whose messages get no response. */
 int mcp_dispatch_accepted(mcp_exchange_t *x);
 
-/* Creates a call from the message and starts it, unless a resumption method
- * responds with the stream of another call. Returns the values of
- * mcp_exchange_body(). */
+/* Creates a call from the message of x and starts it. Creates no call if a new
+ * call may not begin, or if a resumption method responds to the message. If
+ * x->join is set, the message may join an equal call instead. Returns the
+ * values of mcp_exchange_body(). */
 int mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v);
 
 /* Starts a call that was created from the message of x. Returns MCP_AGAIN,
@@ -129,9 +132,10 @@ void mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
     const mcp_routing_t *v);
 
 /*
- * Sets x->answer.fault to MCP_FAULT_NONE if a new call may begin. Otherwise
- * sets it to the reason: this node cannot store the call, or its session has
- * too many calls at all nodes together.
+ * Sets x->answer.fault to MCP_FAULT_NONE if a new call may begin, otherwise to
+ * the fault: the cluster is unreachable, the session or the tenant has too many
+ * streams at this node, or the session has too many calls at all nodes
+ * together.
  *
  * Returns MCP_OK; or, in an entry function of mcp_operation_now(),
  *   MCP_AGAIN  the entry function has to return this value
@@ -160,9 +164,9 @@ mcp_routing_e mcp_routing_fault(mcp_routing_t *v, mcp_fault_e fault,
  * Reads a required string parameter.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX  it is missing, too long, or has control characters: names
- *                   and URIs become variables, which operators write to headers
- *                   and logs
+ *   MCP_ERR_SYNTAX  it is missing, not a string, empty, too long, or has
+ *                   control characters: names and URIs become variables, which
+ *                   operators write to headers and logs
  *   MCP_ERR_MEMORY
  */
 int mcp_routing_string(mcp_exchange_t *x, const mcp_json_value_t *value,

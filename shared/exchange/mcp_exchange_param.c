@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Mcp-Param-* headers: selects those to store, and checks whether they agree
- * with the body. */
+/* Stores the Mcp-Param-* headers of a request, and checks whether they agree
+ * with the arguments of a tool call in the body. */
 
 #include "config/mcp_tool_param.h"
 #include "exchange/mcp_exchange_param.h"
@@ -106,8 +106,10 @@ mcp_exchange_param_fits(mcp_catalog_type_e type,
 }
 
 
-/* Compares all lines of a header with the argument in the body. Returns
- * MCP_OK, MCP_ERR_SYNTAX if they differ, or MCP_ERR_MEMORY. */
+/* Checks whether the Mcp-Param-* headers with the name of "header" agree with
+ * the argument "value" in the body. Returns MCP_OK, MCP_ERR_SYNTAX if one of
+ * them differs, the header is missing or "value" has the wrong type, or
+ * MCP_ERR_MEMORY. */
 static int
 mcp_exchange_param_compare(mcp_exchange_t *x,
     const mcp_catalog_header_t *header, const mcp_json_value_t *value)

@@ -21,12 +21,13 @@
 int mcp_exchange_param_read(mcp_exchange_t *x, const mcp_head_t *head);
 
 /*
- * Checks that the headers of a call agree with its arguments, which may be
- * missing. Headers that the catalog does not declare are ignored.
+ * Checks that the Mcp-Param-* headers of a tools/call agree with its arguments.
+ * "arguments" has the type MCP_JSON_NONE if the call has none. Headers that the
+ * catalog does not declare are ignored.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX  a header does not agree, and *detail is its name; or there
- *                   are too many headers
+ *   MCP_ERR_SYNTAX  *detail is the name of a header that differs or is missing,
+ *                   or says that there are too many headers
  *   MCP_ERR_MEMORY
  */
 int mcp_exchange_param_check(mcp_exchange_t *x, mcp_str_t tool,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Checks a request's session, and ends it for DELETE. */
+/* Checks the session and the revision of a request, and ends the session of a
+ * DELETE request. */
 
 
 #include "call/mcp_cancel.h"
@@ -15,8 +16,9 @@
 
 /* --- the end of a session at MCP servers --- */
 
-/* The method of the call that ends sessions at MCP servers. Logs show the HTTP
- * method of the client's request in place of a JSON-RPC method. */
+/* The method of the call that ends a client's sessions at MCP servers. The
+ * client's request is an HTTP DELETE without a JSON-RPC method, so logs show
+ * "DELETE" as the method. */
 static const mcp_method_t  mcp_session_close_method = {
     .name = mcp_str("DELETE"),
     .list_kind = MCP_METHOD_NO_LIST,
@@ -24,8 +26,8 @@ static const mcp_method_t  mcp_session_close_method = {
 };
 
 
-/* Called when all servers have responded to DELETE, or have failed. Responds to
- * the client. */
+/* Called when all MCP servers have responded to their DELETE requests, or have
+ * failed. Responds to the client, which has sent DELETE to this server. */
 static void
 mcp_session_close_end(mcp_exchange_t *x)
 {
@@ -68,11 +70,11 @@ mcp_session_close_needed(const mcp_endpoint_t *endpoint)
 
 
 /*
- * Ends the sessions of the client of x at the servers that are targets of the
- * endpoint, and calls respond() after their responses.
+ * Ends the sessions of the client of x at the MCP servers that are targets of
+ * the endpoint, and calls respond() after their responses. If no target can
+ * have sessions, calls respond() at once and returns its value.
  *
- * Returns the value of respond(), one of mcp_exchange_body(), if there is no
- * such server; or
+ * Otherwise returns
  *   MCP_AGAIN       respond() is called later
  *   MCP_ERR_MEMORY
  */
@@ -116,8 +118,8 @@ mcp_session_close(mcp_exchange_t *x, int (*respond)(mcp_exchange_t *x))
 }
 
 
-/* Accepts a missing header, because the session or the stream contains its
- * revision. */
+/* Accepts a missing MCP-Protocol-Version header, because the session or the
+ * stream already determines the revision. */
 mcp_fault_e
 mcp_exchange_check_revision(const mcp_exchange_t *x)
 {
@@ -163,8 +165,9 @@ mcp_exchange_check_session(mcp_exchange_t *x)
                                   &x->client);
     if (rc != MCP_OK) {
 
-        /* an expired session may be valid at other nodes, as long as this node
-         * cannot compare its clock with that of Redis */
+        /* a session that has expired by the clock of this node may be valid at
+         * other nodes, because this clock may be wrong as long as it cannot be
+         * compared with that of Redis */
 
         return x->client.expires != 0 && x->client.expires <= now
                && mcp_operation_clock(x->worker) == MCP_ERR_UNREACHABLE

@@ -11,8 +11,10 @@
 #include "worker/mcp_answer.h"
 
 
-/* Creates the session. Returns an error if there are no random bytes for its
- * id. */
+/* Sets x->client to a new session. The session gets the revision "wanted" if
+ * the endpoint serves it, otherwise the endpoint's latest revision with
+ * sessions. Returns MCP_OK, or MCP_ERR_INTERNAL if there are no random bytes
+ * for the id. */
 static int
 mcp_initialize_session(mcp_exchange_t *x, mcp_str_t wanted)
 {
@@ -43,7 +45,8 @@ mcp_initialize_session(mcp_exchange_t *x, mcp_str_t wanted)
 }
 
 
-/* Adds the signed session to the response as a header. */
+/* Adds the header Mcp-Session-Id with the signed session to the response.
+ * Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_initialize_header(mcp_exchange_t *x)
 {

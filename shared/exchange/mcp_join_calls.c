@@ -60,9 +60,9 @@ mcp_join_key_ok(const mcp_json_value_t *value)
 }
 
 
-/* Finds the client's key, which may be in _meta, in the parameters, or in
- * both; it is empty if there is none. Returns 1, or 0 if a key is invalid or
- * the two keys differ. */
+/* Sets *key to the "idempotencyKey" of the request, which may be in _meta, in
+ * the parameters, or in both. Sets *key to an empty string if there is none.
+ * Returns 1, or 0 if a key is invalid or the two keys differ. */
 static int
 mcp_join_read_key(const mcp_rpc_t *msg, mcp_str_t *key)
 {
@@ -88,8 +88,8 @@ mcp_join_read_key(const mcp_rpc_t *msg, mcp_str_t *key)
 }
 
 
-/* Returns whether the request may join a call of its tool, by a key only or
- * also by its arguments. */
+/* Returns how the request can join a call of its tool: only by its key, also by
+ * its arguments, or not at all. */
 static mcp_join_e
 mcp_join_how(const mcp_exchange_t *x, const mcp_routing_t *v)
 {
@@ -99,8 +99,8 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_routing_t *v)
         || !mcp_catalog_info(x->endpoint->catalog)->joins
         || v->method->want != MCP_WANT_TOOL
 
-        /* a request that answers questions or resumes a call belongs to that
-         * call */
+        /* a request that answers questions or resumes a call belongs to a call
+         * that exists already */
 
         || x->msg->request_state.type != MCP_JSON_NONE
         || x->msg->input_responses.type != MCP_JSON_NONE
@@ -112,9 +112,9 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_routing_t *v)
 
     mcp_endpoint_policy(x->endpoint, v->method->name, v->name, &policy);
 
-    /* a call that becomes a task is joined only by key: requests without a key
-     * join a call until its client has the response, and whether a client has
-     * got the id of its task is unknown */
+    /* a call that becomes a task can be joined only by key: a request without a
+     * key may join a call only as long as its client has not got the response,
+     * and it cannot be known whether a client has got the id of its task */
 
     if (policy.join == MCP_JOIN_ARGUMENTS && policy.task > MCP_TASK_AUTO
         && mcp_policy_is_task(&policy, x->client.capabilities))
@@ -127,12 +127,14 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_routing_t *v)
 
 
 /*
- * Computes the digests in *join. Calls are found by join->digest, a digest by
- * key or by arguments. It depends on the revision, because results differ by
- * revision. A digest by arguments also depends on the kinds of questions that
- * the client accepts, because a joined request gets the questions of the call.
- * A digest by key does not, because the key promises that the tool is executed
- * once. Returns MCP_OK, or an error of mcp_digest_params() or mcp_digest().
+ * Computes the digests in *join. Equal calls have the same join->digest, which
+ * is computed from the key or, if the request has no key, from the arguments.
+ * The digest depends on the revision, because results differ by revision.
+ *
+ * Without a key, the digest also depends on the kinds of questions that the
+ * client accepts, because a joined request gets the questions of the call. With
+ * a key it does not, because the key promises that the tool is executed once.
+ * Returns MCP_OK, or an error of mcp_digest_params() or mcp_digest().
  */
 static int
 mcp_join_digest(mcp_exchange_t *x, const mcp_routing_t *v, mcp_str_t key,
@@ -220,9 +222,11 @@ mcp_join_request(mcp_exchange_t *x, const mcp_routing_t *v, mcp_join_t *join)
 
 /*
  * Maximum number of attempts to register a request's call in the cluster as the
- * first of equal calls. An attempt fails if another node has registered its
- * call first, but the request cannot join that call: that call has ended by
- * then; or the request finds, instead of that call, one that another request of
+ * first of equal calls. An attempt fails if another node has registered an
+ * equal call first. The request then usually joins that call.
+ *
+ * The request needs another attempt if that call has ended in the meantime, or
+ * if the request has found, in place of that call, one that another request of
  * this node is registering. If many requests arrive at once, one of them
  * succeeds in each attempt.
  */
@@ -262,7 +266,8 @@ static const mcp_resume_method_t  mcp_join_resume_method = {
 
 /* --- the requested call --- */
 
-/* Sets x->join. Returns the values of mcp_join_request(). */
+/* Sets x->join if the request of x can join an equal call or be joined. Returns
+ * the values of mcp_join_request(). */
 static int
 mcp_join_set(mcp_exchange_t *x, const mcp_routing_t *v)
 {
@@ -350,8 +355,9 @@ mcp_join_joined(mcp_exchange_t *x, const mcp_stream_info_t *info)
 }
 
 
-/* Responds with a CreateTaskResult for a call that is a task; the call's own
- * client has got one, too. Returns the values of mcp_exchange_body(). */
+/* Responds with a CreateTaskResult, because the call to join is a task. The
+ * client that began the call has got a CreateTaskResult as well. Returns the
+ * values of mcp_exchange_body(). */
 static int
 mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
@@ -550,8 +556,8 @@ mcp_join_woken(void *data)
         return;
     }
 
-    /* the call's stream may be at another node, whose wake-ups arrive only
-     * through the cluster */
+    /* after mcp_join_wait, x stops waiting if the cluster is unreachable: the
+     * call's stream may be at another node, whose wake-ups cannot arrive now */
 
     if (mcp_worker_now(x->worker) >= mcp_join_waits(x)->until
         && mcp_operation_is_unreachable(x->worker))
@@ -566,10 +572,10 @@ mcp_join_woken(void *data)
 
 
 /*
- * Waits until it is known whether x can join the call, at most for
- * mcp_join_wait unless the call is held.
+ * Makes x wait until it is known whether x can join the call. The wait ends
+ * after mcp_join_wait, unless the call is held.
  *
- * Returns MCP_AGAIN, or
+ * Returns MCP_AGAIN if x waits, or
  *   MCP_ERR_NOT_FOUND  the wait is over: the call can be joined, or is gone
  *   MCP_DONE           mcp_join_wait is over, or x cannot read the stream
  */
@@ -606,8 +612,8 @@ mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
         return MCP_DONE;
     }
 
-    /* the connection of the call's client may have ended before x was attached:
-     * that did not wake x */
+    /* checks again, because the connection of the call's client may have ended
+     * before x was attached, without waking x */
 
     if (!mcp_join_still(x)) {
         mcp_join_leave(x);

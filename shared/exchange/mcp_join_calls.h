@@ -19,14 +19,13 @@
 int mcp_join(mcp_exchange_t *x, const mcp_routing_t *v);
 
 /*
- * Allows other requests to join the request's own call, which is about to
- * start. If an equal call has begun before, the request joins the equal call
- * instead, or waits.
+ * Allows other requests to join the call of x, which is about to start. If an
+ * equal call has begun before, x joins the equal call instead, or waits.
  *
- * Returns MCP_ERR_NOT_FOUND if the own call is the first one and the caller has
- * to start it. All other values are those of mcp_exchange_body(): the request
- * was rejected, waits, or has joined another call. In these cases its own call
- * was freed, unless the request waits for the cluster.
+ * Returns MCP_ERR_NOT_FOUND if the call of x is the first one, and the caller
+ * has to start it. All other values are those of mcp_exchange_body(): the
+ * request was rejected, waits, or has joined another call. In these cases the
+ * call of x was freed, unless x waits for the cluster.
  */
 int mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call,
     const mcp_routing_t *v);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Subscriptions. Each subscription has a stream of its own in the store, which
- * other requests cannot find and which ends with its connection. A client that
- * subscribes again does not get the notifications in between; it requests the
- * lists and resources again. The acknowledgement at the start and the result at
- * the end are written to the connection only.
+ * Handles subscriptions/listen. Each subscription has a stream of its own in
+ * the store, which other requests cannot find and which ends with its
+ * connection. A client that subscribes again does not get the notifications
+ * that it has missed, and has to request the lists and resources again. The
+ * acknowledgement at the start and the result at the end are written to the
+ * connection only.
  */
 
 #include "base/mcp_uri.h"
@@ -137,7 +138,8 @@ mcp_listen_acknowledge(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
 
 /* --- the connection --- */
 
-/* The data of a subscription. */
+/* The state of a subscription, kept with its exchange. "splice" is used to
+ * insert the id of the subscription into each notification. */
 typedef struct {
     mcp_subscription_splice_t  splice;
     mcp_listen_tasks_t         tasks;

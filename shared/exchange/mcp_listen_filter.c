@@ -10,8 +10,8 @@
 #define MCP_LISTEN_URIS  1000
 
 
-/* Values for members of a filter that do not select a list; they follow the
- * values of mcp_topic_e. */
+/* Values of mcp_listen_member_t.list for the members of a filter that do not
+ * select a list. They follow the values of mcp_topic_e. */
 enum {
     MCP_LISTEN_URI = MCP_TOPIC_COUNT,
     MCP_LISTEN_TASK

@@ -29,19 +29,20 @@ typedef struct {
  *   MCP_ERR_SYNTAX  *wrong is the name of the invalid member
  *   MCP_ERR_DENIED  the client has not declared the task extension that the
  *                   filter uses
- *   MCP_ERR_MEMORY
- *   MCP_ERR_INTERNAL
+ *   MCP_AGAIN, MCP_ERR_UNREACHABLE, MCP_ERR_MEMORY, MCP_ERR_INTERNAL
+ *                   as mcp_listen_task_filter()
  */
 int mcp_listen_filter_read(mcp_exchange_t *x, mcp_listen_filter_t *filter,
     mcp_str_t *wrong);
 
-/* Removes from the filter everything that the endpoint does not have. */
+/* Removes the lists and the resources from the filter if the endpoint offers no
+ * items of their kinds. */
 void mcp_listen_filter_honour(const mcp_exchange_t *x,
     mcp_listen_filter_t *filter);
 
-/* Removes from the filter everything that is hidden from the caller. Sets
- * *scope to the scopes that the caller lacks for requested resources, or to an
- * empty string. Returns MCP_OK or MCP_ERR_MEMORY. */
+/* Removes from the filter the resources that the caller may not read. Sets
+ * *scope to all scopes that those of them require for which the caller lacks a
+ * scope, or to an empty string. Returns MCP_OK or MCP_ERR_MEMORY. */
 int mcp_listen_filter_permit(mcp_exchange_t *x, mcp_listen_filter_t *filter,
     mcp_str_t *scope);
 

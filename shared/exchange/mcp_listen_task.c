@@ -190,8 +190,8 @@ mcp_listen_task_notify(mcp_exchange_t *x, const mcp_task_t *task)
 
 /* Returns 1 if the task's state "now" differs from the last state that the
  * client was notified of, and records "now" as that state. In a cluster a task
- * may be marked as changed before Redis has the change; it is marked again when
- * Redis has it. */
+ * may be marked as changed before Redis has the change, and is then marked
+ * again when Redis has it. */
 static int
 mcp_listen_task_differs(mcp_listen_task_t *entry, const mcp_store_lookup_t *now)
 {

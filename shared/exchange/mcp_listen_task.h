@@ -23,8 +23,9 @@ typedef struct {
     mcp_store_lookup_t sent;    /* last state that the client was notified of;
                                    at first the state at the start of the
                                    subscription */
-    unsigned          changed:1;       /* 1: the client has to be notified of a
-                                          change */
+    unsigned          changed:1;       /* 1: the stream has a mark for a change
+                                          of the task that was not handled
+                                          yet */
     unsigned          asking:1; /* 1: the lookup in "op" is pending */
     unsigned          ready:1;  /* 1: the lookup in "op" has found a change, and
                                    a notification can be written */

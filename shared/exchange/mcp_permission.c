@@ -9,8 +9,10 @@
 #define MCP_PERMISSION_NAME  128       /* maximum length of a name in the log */
 
 
-/* Evaluates the expression of a rule for this request. Returns its value;
- * empty if there is none, or after an error. */
+/* Evaluates an expression of the configuration for this request: that of
+ * mcp_allow rule i or, if i is the number of rules, mcp_granted_scopes. Returns
+ * its value, or an empty string if there is no expression or its evaluation
+ * fails. */
 static mcp_str_t
 mcp_permission_evaluate(mcp_exchange_t *x, size_t i, const void *value)
 {

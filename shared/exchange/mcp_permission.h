@@ -23,9 +23,10 @@ typedef enum {
 } mcp_permission_e;
 
 
-/* Returns whether the caller may call a tool, a prompt or a resource (by its
- * URI, which a template may match), or complete a template (by its text). If
- * the caller lacks scopes, sets *scope to all scopes that the item requires. */
+/* Returns whether the caller may call a tool, get a prompt, read a resource, or
+ * complete a template. "name" is the name of a tool or prompt, the URI of a
+ * resource, which may match a template, or the text of a template. If the
+ * caller lacks scopes, sets *scope to all scopes that the item requires. */
 mcp_permission_e mcp_permission(mcp_exchange_t *x, mcp_list_e kind,
     mcp_str_t name, mcp_str_t *scope);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The publish endpoint: a backend that detached itself (202) delivers its
+/* The publish endpoint: a backend that has responded with HTTP 202 delivers its
  * messages there, and a publisher with a token notifies subscribers of
  * changes. */
 
@@ -13,14 +13,15 @@
 #include "worker/mcp_notification.h"
 
 
-/* Extra time after mcp_stream_after, ms, until which the stream of a call may
- * not be in the store yet. If the call of a publish URL is not found, and the
- * URL is not older than both times together, the publisher gets
- * MCP_FAULT_CALL_EARLY. */
+/* Time, ms, that a call may need in addition to mcp_stream_after until its
+ * stream is in the store. If the call of a publish URL is not found, the
+ * publisher gets MCP_FAULT_CALL_EARLY as long as the URL is not older than both
+ * times together, and MCP_FAULT_CALL_UNKNOWN later. */
 #define MCP_PUBLISH_EARLY    5000
 
 struct mcp_publish_s {
-    mcp_str_t             token;       /* configured token, may be empty */
+    mcp_str_t             token;       /* configured token of publishers; may be
+                                          empty */
     unsigned              open:1;
     unsigned              call:1;      /* 1: the request has the token of the
                                           call in "target" */
@@ -190,8 +191,9 @@ mcp_publish_to_call(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
-/* Delivers one message: sends a notification of a change to its subscribers,
- * and passes any other message to the call that the token names. */
+/* Delivers one message: a notification for subscribers to its subscribers, any
+ * other message to the call that the token of the request names. Returns
+ * MCP_FAULT_NONE or a fault. */
 static mcp_fault_e
 mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
 {
@@ -245,7 +247,8 @@ mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
-/* Delivers and counts one message. */
+/* Delivers one message and, if this succeeds, counts it for the status. Returns
+ * the values of mcp_publish_message(). */
 static mcp_fault_e
 mcp_publish_take(mcp_exchange_t *x, mcp_str_t text)
 {

@@ -130,9 +130,10 @@ mcp_retry_find(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
 }
 
 
-/* Passes the answers to the call. Without answers, the request only waits for
- * the response. After returning MCP_AGAIN, this function runs again when the
- * cluster has replied, see mcp_cluster_operation.h. */
+/* Passes the answers in the request of x to the call. If the request has none,
+ * does nothing: the request then only waits for the response of the call. After
+ * returning MCP_AGAIN, this function runs again when the cluster has replied,
+ * see mcp_cluster_operation.h. */
 static int
 mcp_retry_deliver(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN])
 {

@@ -16,8 +16,8 @@
 #include "exchange/mcp_exchange_internal.h"
 
 
-/* Returns 1 if an opened request state names a running call, 0 if it is the
- * state of a backend. */
+/* "state" is a request state after its seal was opened. Returns 1 if it names a
+ * running call, 0 if it is the state of a backend. */
 int mcp_retry_is(mcp_str_t state);
 
 /*

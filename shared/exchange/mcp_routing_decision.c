@@ -15,8 +15,8 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* Maximum length of names and URIs, which become FastCGI parameters and
- * headers. */
+/* Maximum length of names and URIs, bytes. Names and URIs become FastCGI
+ * parameters and headers. */
 #define MCP_NAME_MAX  4096
 
 
@@ -75,8 +75,10 @@ mcp_routing_is_objects(const mcp_json_value_t *value)
 }
 
 
-/* Checks the form of the answers to questions in the request's params
- * (2026-07-28, basic/patterns/mrtr). */
+/* Checks the form of requestState and inputResponses, which a client sends with
+ * its answers to questions (2026-07-28, basic/patterns/mrtr). Returns
+ * MCP_ROUTING_CALL or, if a form is wrong or the method does not take them,
+ * MCP_ROUTING_FAULT. */
 static mcp_routing_e
 mcp_routing_input(const mcp_rpc_t *msg, mcp_routing_t *v)
 {
@@ -307,7 +309,8 @@ mcp_routing_no_resource(mcp_exchange_t *x, mcp_routing_t *v)
 {
     mcp_buf_t  data;
 
-    /* 2026-07-28, server/resources, "Error Handling" */
+    /* the error contains the URI (2026-07-28, server/resources, "Error
+     * Handling") */
 
     if (mcp_client_is_stateless(&x->client)) {
         mcp_buf_init(&data, &x->worker->env->mem, SIZE_MAX / 2);
@@ -362,8 +365,9 @@ mcp_routing_resource(mcp_exchange_t *x, const mcp_rpc_t *msg,
         break;
     }
 
-    /* this server itself handles subscriptions to resources of the catalog: a
-     * call without a target has no backend, and ends with the subscription */
+    /* for resources of the catalog, this server itself handles
+     * resources/subscribe and resources/unsubscribe: the call gets no target,
+     * so no backend is called */
 
     if (v->method->id != MCP_METHOD_RESOURCES_READ
         && x->endpoint->catalog != NULL)
@@ -375,8 +379,9 @@ mcp_routing_resource(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* Reads the reference of a completion request: sets *name and *kind of the
- * prompt or template. Returns MCP_OK or MCP_ERR_SYNTAX. */
+/* Reads the member "ref" of a completion request: sets *kind, and *name to the
+ * name of the prompt, the URI of the resource, or the text of the template.
+ * Returns MCP_OK, or an error of mcp_routing_string(). */
 static int
 mcp_routing_reference(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t *name,
     mcp_list_e *kind)
@@ -397,7 +402,8 @@ mcp_routing_reference(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t *name,
         return MCP_ERR_SYNTAX;
     }
 
-    /* "uri" is the text of a template, or a URI */
+    /* "uri" is the text of a template or a URI: mcp_routing_completes() finds
+     * out which */
 
     *kind = MCP_LIST_TEMPLATES;
 
@@ -420,9 +426,9 @@ mcp_routing_reference(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t *name,
 /*
  * Returns MCP_ROUTING_CALL if arguments of the item may be completed. A name
  * that the catalog does not have is passed to the backend, with two exceptions:
- * a prompt in a revision that requires an error; and any name at an endpoint
- * with mcp_allow rules, because the backend's response could reveal which names
- * are hidden.
+ * a prompt in a revision without sessions, which requires an error for it; and
+ * any name at an endpoint with mcp_allow rules, because the backend's response
+ * could reveal which names are hidden.
  */
 static mcp_routing_e
 mcp_routing_completes(mcp_exchange_t *x, mcp_routing_t *v, mcp_list_e kind)
@@ -446,7 +452,8 @@ mcp_routing_completes(mcp_exchange_t *x, mcp_routing_t *v, mcp_list_e kind)
         return MCP_ROUTING_CALL;
     }
 
-    /* 2026-07-28, server/utilities/completion, "Error Handling" */
+    /* revisions without sessions require an error for an unknown prompt
+     * (2026-07-28, server/utilities/completion, "Error Handling") */
 
     if (kind == MCP_LIST_PROMPTS) {
         return mcp_client_is_stateless(&x->client) || x->endpoint->n_allow
@@ -523,9 +530,9 @@ mcp_routing_set_level(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* Decides on a request whose method belongs to a resumption method. If the
- * client has not declared this resumption method, the request's method is
- * unknown. */
+/* Decides on a request whose JSON-RPC method belongs to a resumption method. A
+ * client that has not declared this resumption method gets the fault for an
+ * unknown method. */
 static mcp_routing_e
 mcp_routing_resume(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
     mcp_buf_t *out)
@@ -564,7 +571,7 @@ mcp_routing_decide(mcp_exchange_t *x, const mcp_rpc_t *msg,
     v->method = msg->row;
     v->target = MCP_NO_TARGET;
 
-    /* for a client without a session, mcp_stateless_enter() has checked this */
+    /* for clients without a session, mcp_stateless_enter() checks the method */
 
     if (!v->method->session && !mcp_client_is_stateless(&x->client)) {
         return mcp_routing_fault(v, MCP_FAULT_METHOD_UNKNOWN, msg->method);

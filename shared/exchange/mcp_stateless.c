@@ -7,8 +7,9 @@
 #include "worker/mcp_answer.h"
 
 
-/* The capabilities for resumption that a client of a revision without sessions
- * may declare. */
+/* The capabilities, apart from tasks, that a client of a revision without
+ * sessions can declare: the kinds of questions that it accepts, resumable
+ * requests, and resume tokens. */
 #define MCP_STATELESS_CLIENT  (MCP_CLIENT_INPUT | MCP_CLIENT_REQUESTS         \
                                | MCP_CLIENT_TOKENS)
 
@@ -54,8 +55,9 @@ mcp_stateless_era(const mcp_exchange_t *x)
 }
 
 
-/* Returns 1 if the client has a session, even though its _meta has a version:
- * clients with sessions may write any members to _meta. */
+/* Returns 1 if a message with a version in _meta belongs to a session: its
+ * request has an Mcp-Session-Id, and the version is that of a revision with
+ * sessions. Clients with sessions may write any members to _meta. */
 static int
 mcp_stateless_is_session(const mcp_exchange_t *x)
 {
@@ -157,8 +159,8 @@ mcp_stateless_revisions(const mcp_exchange_t *x, mcp_buf_t *out)
 }
 
 
-/* Reads the members of _meta that identify the client (2026-07-28, basic/index,
- * "_meta", "Per-request protocol fields"). */
+/* Checks the members of _meta that describe the client, and reads its log level
+ * (2026-07-28, basic/index, "_meta", "Per-request protocol fields"). */
 static int
 mcp_stateless_envelope(mcp_exchange_t *x, mcp_stateless_error_t *r)
 {
@@ -313,7 +315,7 @@ mcp_stateless_version(mcp_exchange_t *x, mcp_stateless_error_t *r)
 
 
 /* Returns 1 if the endpoint offers the extension to which the method belongs,
- * or the method belongs to none. */
+ * or if the method belongs to no extension. */
 static int
 mcp_stateless_offers(const mcp_exchange_t *x, const mcp_method_t *method)
 {
@@ -410,8 +412,8 @@ mcp_stateless_name(mcp_exchange_t *x, mcp_stateless_error_t *r,
 }
 
 
-/* Reads the client's capabilities from _meta, and checks that they include
- * those that the method needs. */
+/* Reads the client's capabilities from _meta, and checks that the client has
+ * declared tasks if the method needs them. */
 static int
 mcp_stateless_declared(mcp_exchange_t *x, mcp_stateless_error_t *r,
     const mcp_method_t *method)
@@ -456,8 +458,8 @@ mcp_stateless_check(mcp_exchange_t *x, mcp_stateless_error_t *r)
     }
 
     /* an initialize without a version in _meta belongs to a revision with
-     * sessions, but its MCP-Protocol-Version header names a revision without
-     * sessions: the header is wrong */
+     * sessions. It gets here only if its MCP-Protocol-Version header names a
+     * revision without sessions, so the header is wrong. */
 
     if (x->msg->row->id == MCP_METHOD_INITIALIZE
         && x->msg->meta_version.type == MCP_JSON_NONE
@@ -522,9 +524,9 @@ mcp_stateless_discover(const mcp_exchange_t *x, mcp_buf_t *out)
 }
 
 
-/* The error contains the revisions of the endpoint, because a client may get
- * them only from this error (2026-07-28, basic/versioning, "Backward
- * Compatibility"). */
+/* Rejects initialize with an error that contains the endpoint's revisions,
+ * because a client may get them only from this error (2026-07-28,
+ * basic/versioning, "Backward Compatibility"). */
 int
 mcp_stateless_initialize(mcp_exchange_t *x)
 {

@@ -13,9 +13,10 @@
 
 /*
  * Returns 1 if the MCP-Protocol-Version header names a revision without
- * sessions and the endpoint serves one, otherwise 0; stores the result in x.
- * For some bodies, only this header shows whether they belong to a revision
- * without sessions: messages without params, and bodies that are not a message.
+ * sessions and the endpoint serves such a revision, otherwise 0. Stores the
+ * result in x->head.stateless. For some bodies, only this header shows whether
+ * they belong to a revision without sessions: messages without params, and
+ * bodies that are not a message.
  */
 int mcp_stateless_read(mcp_exchange_t *x);
 
@@ -37,7 +38,8 @@ void mcp_stateless_begin(mcp_exchange_t *x);
  * repeat the body. Sets x->client.
  *
  * Returns MCP_AGAIN if the request may proceed, or
- *   MCP_OK  the request was rejected; or an error of mcp_answer_fault()
+ *   MCP_OK          the request was rejected
+ *   MCP_ERR_MEMORY
  */
 int mcp_stateless_enter(mcp_exchange_t *x);
 

@@ -23,8 +23,9 @@ _Static_assert(MCP_STORE_QUESTIONS <= 32, "one bit for each question");
 
 
 /* Reads question k of a task's event. Returns 1, or 0 at the end of the event
- * or after MCP_STORE_QUESTIONS questions. An event from Redis may have more,
- * for which a set of questions has no bits. */
+ * or after MCP_STORE_QUESTIONS questions. An event from Redis may have more
+ * questions. They are ignored, because the sets of answered questions have no
+ * bits for them. */
 static int
 mcp_task_next(mcp_json_iter_t *iter, unsigned k, mcp_str_t *key,
     mcp_json_value_t *value)
@@ -102,10 +103,10 @@ mcp_task_response_to(mcp_arena_t *arena, mcp_str_t key,
 
 
 /*
- * Appends the client's answers to open questions in the form for the call: an
- * object whose keys are the indexes of the questions. Sets the bits of the
- * answered questions in *bits, and the bits of all questions of the event in
- * *all. Returns MCP_OK or MCP_ERR_MEMORY.
+ * Appends the client's answers to open questions in the form in which the call
+ * reads them: an object whose keys are the indexes of the questions. Sets the
+ * bits of the answered questions in *bits, and the bits of all questions of the
+ * event in *all. Returns MCP_OK or MCP_ERR_MEMORY.
  */
 static int
 mcp_task_gather(mcp_arena_t *arena, mcp_str_t questions, uint32_t given,
@@ -143,8 +144,9 @@ mcp_task_gather(mcp_arena_t *arena, mcp_str_t questions, uint32_t given,
 }
 
 
-/* Makes one attempt to store the answers. Returns MCP_AGAIN if another process
- * has changed the task in the meantime. */
+/* Makes one attempt to store the client's answers to the questions of a task of
+ * this node. Returns MCP_AGAIN if another process has changed the task in the
+ * meantime. */
 static int
 mcp_task_update_once(mcp_exchange_t *x, const mcp_task_t *task,
     const mcp_json_value_t *responses)
@@ -161,7 +163,8 @@ mcp_task_update_once(mcp_exchange_t *x, const mcp_task_t *task,
 
     rc = mcp_store_lookup(x->worker->store, &task->ref, 1, &lookup, &event);
 
-    /* answers that were given at other nodes may not have arrived here */
+    /* adds the questions that were answered at other nodes, because these
+     * answers may not have arrived here yet */
 
     if (task->found && task->found->lookup.seq == lookup.seq) {
         lookup.given |= task->found->lookup.given;
@@ -318,8 +321,9 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
 
     case MCP_AGAIN:
 
-        /* in a cluster, this node may have a later event than other nodes: the
-         * answers are for earlier questions, and are ignored */
+        /* all attempts have failed. In a cluster, this node may have a later
+         * event than other nodes: the answers are then for earlier questions,
+         * and are ignored. */
 
         return x->worker->cluster ? MCP_FAULT_NONE : MCP_FAULT_INTERNAL;
 
@@ -345,9 +349,10 @@ mcp_task_is_of(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 
 
 /* Returns 1 if the cluster has a newer state of a task of this node than this
- * node itself: a later event; or the same last event, if its questions may have
- * been answered at other nodes, or if the task has ended, which takes effect
- * here a moment later. */
+ * node itself. This is the case if the cluster has a later event. If both have
+ * the same last event, it is the case if the task has ended in the cluster,
+ * which takes effect here a moment later. It is assumed as long as the task has
+ * open questions, because other nodes may have received answers. */
 static int
 mcp_task_is_newer(const mcp_found_t *found, const mcp_stream_info_t *info)
 {

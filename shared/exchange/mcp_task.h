@@ -82,14 +82,15 @@ int mcp_task_created(mcp_exchange_t *x, const mcp_task_id_t *id,
  */
 int mcp_task_write(mcp_exchange_t *x, const mcp_task_t *task, mcp_buf_t *out);
 
-/* Handles tasks/get, tasks/update or tasks/cancel, and appends the result. */
+/* Handles tasks/get, tasks/update or tasks/cancel, and appends the result to
+ * out. Returns MCP_FAULT_NONE or the fault. */
 mcp_fault_e mcp_task_request(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method, mcp_buf_t *out);
 
 
-/* questions is a task's event: a JSON object of questions. Returns 1 if one of
- * the first MCP_STORE_QUESTIONS questions has no answer yet. given has a bit
- * for each answered question. */
+/* Returns 1 if one of the first MCP_STORE_QUESTIONS questions of a task has no
+ * answer yet. "questions" is the task's event, a JSON object of questions.
+ * "given" has a bit for each answered question. */
 int mcp_task_asks(mcp_str_t questions, uint32_t given);
 
 /* Appends a JSON object of the first MCP_STORE_QUESTIONS questions, without the

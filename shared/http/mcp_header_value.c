@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Values of headers that repeat the body: syntax, encoding, comparison. */
+/* Checks, decodes, encodes and compares the values of headers that repeat parts
+ * of a request's body. */
 
 
 #include "base/mcp_base64.h"
@@ -16,15 +17,15 @@
 #define MCP_HEADER_NUMBER_DIGITS  (sizeof(MCP_HEADER_NUMBER_MAX) - 1)
 
 /*
- * Limit of the exponents that are evaluated. A number of a body with a larger
- * exponent equals no number in a header: headers have no exponents, so that
- * number would need as many digits.
+ * Larger exponents are replaced by this one. The replacement changes no
+ * comparison: headers have no exponents, and no header is long enough for a
+ * number of 2^48 digits.
  */
 #define MCP_HEADER_EXPONENT_MAX   ((int64_t) 1 << 48)
 
 
 /*
- * A decimal number: 0.DDD times ten to the power of point. DDD are the digits
+ * A decimal number: 0.DDD times ten to the power of "point". DDD are the digits
  * from "first" to "end", with a "." possibly between them; the first and the
  * last digit are not zero. The number zero has no digits.
  */
@@ -54,8 +55,11 @@ mcp_header_word_is_plain(const char *p)
 }
 
 
-/* Checks eight bytes at a time; the last eight bytes may overlap the previous
- * ones. */
+/*
+ * Returns 1 if raw has at least 8 bytes, and all are from 0x20 to 0x7e. Checks
+ * eight bytes at a time, and the last eight bytes together, even if some of
+ * them have already been checked.
+ */
 static int
 mcp_header_bytes_are_plain(mcp_str_t raw)
 {
@@ -238,8 +242,9 @@ mcp_header_digits(const char *p, const char *end)
 
 
 /*
- * Reads the exponent after "e". An exponent above the limit is replaced by the
- * limit.
+ * Reads the exponent after "e". Sets *exponent, which is limited to the range
+ * from -MCP_HEADER_EXPONENT_MAX to MCP_HEADER_EXPONENT_MAX. Returns MCP_OK or
+ * MCP_ERR_SYNTAX.
  */
 static int
 mcp_header_exponent(const char *p, const char *end, int64_t *exponent)
@@ -272,8 +277,9 @@ mcp_header_exponent(const char *p, const char *end, int64_t *exponent)
 
 
 /*
- * Removes the zeros at both ends of the digits from p to end; digits before
- * dot are before the decimal point.
+ * Sets the digits of the number to those from p to end, without zeros at either
+ * end, and adds the position of the decimal point to number->point. dot is the
+ * address of the point, or end if the number has none.
  */
 static void
 mcp_header_normalise(mcp_header_number_t *number, const char *p,
@@ -296,13 +302,15 @@ mcp_header_normalise(mcp_header_number_t *number, const char *p,
         return;
     }
 
-    /* zeros after the decimal point count negatively */
+    /* adds the number of digits before the decimal point. For 0.00D it is -2,
+     * because two zeros follow the point. */
 
     number->point += p < dot ? dot - p : dot + 1 - p;
 }
 
 
-/* Parses a number in the syntax of JSON. */
+/* Parses a number in the syntax of JSON. Returns MCP_OK, or MCP_ERR_SYNTAX if s
+ * is not such a number. */
 static int
 mcp_header_number(mcp_str_t s, mcp_header_number_t *number)
 {

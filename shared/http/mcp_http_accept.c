@@ -28,7 +28,8 @@ typedef struct {
 } mcp_http_param_t;
 
 
-/* The characters of a token (RFC 9110, 5.6.2), which include "*". */
+/* Returns 1 if c may occur in a token (RFC 9110, 5.6.2). "*" is such a
+ * character. */
 static int
 mcp_http_is_tchar(unsigned char c)
 {
@@ -98,7 +99,9 @@ mcp_http_token(mcp_http_reader_t *r)
 }
 
 
-/* Advances from the opening quote to the position after the closing one. */
+/* Sets *value to the text up to the closing quote, and advances r behind this
+ * quote. Returns MCP_ERR_SYNTAX if there is no closing quote, otherwise
+ * MCP_OK. */
 static int
 mcp_http_quoted(mcp_http_reader_t *r, mcp_str_t *value)
 {
@@ -222,7 +225,8 @@ mcp_http_param_next(mcp_http_reader_t *r, mcp_http_param_t *param)
 /*
  * Parses a qvalue: 0 to 1 with up to three digits after the point. More
  * digits, and none before the point (".2", a default in Java), are accepted as
- * well because clients send them.
+ * well because clients send them. Sets *accepted to 0 for a qvalue of 0,
+ * otherwise to 1. Returns MCP_OK or MCP_ERR_SYNTAX.
  */
 static int
 mcp_http_weight(mcp_str_t value, int *accepted)
@@ -261,8 +265,9 @@ mcp_http_weight(mcp_str_t value, int *accepted)
 
 
 /*
- * Reads the parameters of an element; the first "q" is its weight. Returns
- * MCP_OK at the end of the element.
+ * Reads the parameters of an element of Accept. Sets *accepted to 0 if its
+ * first "q" is 0, otherwise to 1. Returns MCP_OK if the element ends after the
+ * parameters, otherwise MCP_ERR_SYNTAX.
  */
 static int
 mcp_http_accept_params(mcp_http_reader_t *r, int *accepted)
@@ -318,10 +323,10 @@ mcp_http_specificity(const mcp_http_media_t *range,
 
 
 /*
- * Evaluates one line of Accept. The most specific range that covers the wanted
- * type decides. Parameters of ranges are ignored, so several ranges may be
- * equally specific: then the type is accepted if one of these ranges accepts
- * the type.
+ * Evaluates one line of Accept. The most specific media range that matches the
+ * wanted type decides whether *accepted is 1 or 0. Parameters of ranges are
+ * ignored, so several ranges may be equally specific. In this case, one that
+ * accepts the type is enough.
  */
 static void
 mcp_http_accept_line(mcp_str_t line, const mcp_http_media_t *wanted,

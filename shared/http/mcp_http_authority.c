@@ -95,8 +95,9 @@ mcp_http_take_scheme(mcp_str_t *text, mcp_str_t *scheme)
 
 
 /*
- * Reads ":port" after a host, or nothing. "host:" is equivalent to "host" (RFC
- * 3986, 3.2.3).
+ * Parses the text after a host: ":port", ":" or an empty text. *port is 0 for
+ * the last two, which are equivalent (RFC 3986, 3.2.3). Returns MCP_OK or
+ * MCP_ERR_SYNTAX.
  */
 static int
 mcp_http_port_parse(mcp_str_t text, uint64_t *port)
@@ -162,8 +163,9 @@ mcp_http_authority_parse(mcp_str_t text, mcp_http_authority_t *authority)
 
 
 /*
- * Returns 1 if the text is a decimal from 0 to 255. Other notations are names
- * to some programs.
+ * Returns 1 if the text is a decimal number from 0 to 255 without leading
+ * zeros. Other notations, such as "0127", are rejected: some programs treat
+ * them as host names.
  */
 static int
 mcp_http_is_octet(mcp_str_t s)
@@ -217,7 +219,7 @@ mcp_http_host_is_loopback(mcp_str_t host)
         return 1;
     }
 
-    /* RFC 6761, 6.3 */
+    /* all names below .localhost are loopback addresses (RFC 6761, 6.3) */
 
     if (host.len > sizeof(".localhost") - 1) {
         tail.len = sizeof(".localhost") - 1;

@@ -60,7 +60,8 @@ mcp_http_take_word(mcp_http_reader_t *r)
 }
 
 
-/* Reads the value of a parameter: a token or a quoted string. */
+/* Advances r past the value of a parameter: a token or a quoted string. Returns
+ * MCP_OK or MCP_ERR_SYNTAX. */
 static int
 mcp_http_take_value(mcp_http_reader_t *r)
 {
@@ -180,8 +181,10 @@ mcp_http_take_first(mcp_http_reader_t *r, mcp_http_challenge_t *c)
 
 
 /*
- * Reads one element of the list. *in is 1 while the reader is in the Bearer
- * challenge; *found is set to 1 at that challenge.
+ * Reads one element of the list: a challenge, or a further parameter of the
+ * previous challenge. *in is 1 while the previous challenge is the first Bearer
+ * challenge. Sets *found to 1 when that challenge begins. Returns MCP_OK or
+ * MCP_ERR_SYNTAX.
  */
 static int
 mcp_http_take_element(mcp_http_reader_t *r, mcp_http_challenge_t *c, int *in,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Protection against DNS rebinding (2025-11-25, basic/transports, Security
- * Warning).
+ * Decides whether a request with an Origin header is accepted. The check is the
+ * protection against DNS rebinding that MCP requires (2025-11-25,
+ * basic/transports, "Security Warning").
  */
 
 
@@ -50,8 +51,9 @@ mcp_http_origin_listed(const mcp_http_origin_t *o, int exact)
  * Returns 1 if Origin and Host are equal, and an attacker cannot have chosen
  * the address of this host. Equality alone does not suffice: the owner of a
  * foreign page can change the address of its name to this server's address
- * after the page was loaded. On a loopback connection, an IP address must be a
- * loopback address.
+ * after the page was loaded. So the host must be a loopback name or address, a
+ * server name, or, unless the connection is a loopback connection, any IP
+ * address.
  */
 static int
 mcp_http_origin_own(const mcp_http_origin_t *o, mcp_str_t scheme,

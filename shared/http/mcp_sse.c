@@ -12,8 +12,11 @@
 /* Space for "data: " and a byte order mark in addition to the longest data. */
 #define MCP_SSE_LINE_EXTRA  16
 
-/* Number of bytes that are searched for LF and then for CR. The limit keeps the
- * time linear if all lines end with CR. */
+/*
+ * mcp_sse_find_end() searches blocks of this number of bytes, first for LF and
+ * then for CR. If it searched the whole input for LF, the time would be
+ * quadratic for input whose lines all end with CR.
+ */
 #define MCP_SSE_BLOCK       256
 
 
@@ -135,8 +138,11 @@ mcp_sse_keep(mcp_sse_decoder_t *d)
 }
 
 
-/* Adds a line of data to the event. The only line of an event is not
- * copied. */
+/*
+ * Adds the value of a "data" line to the current event. The first value is not
+ * copied: d->only points to it until a second one follows, or until
+ * mcp_sse_keep().
+ */
 static void
 mcp_sse_data(mcp_sse_decoder_t *d, mcp_str_t line)
 {
@@ -169,7 +175,8 @@ mcp_sse_skip_bom(mcp_str_t *line)
 }
 
 
-/* Skips one character at the start of a line, if it is present. */
+/* Returns 1 if the line begins with c, and removes this c from the line.
+ * Otherwise returns 0. */
 static int
 mcp_sse_take(mcp_str_t *line, char c)
 {
@@ -233,8 +240,8 @@ mcp_sse_id(mcp_sse_decoder_t *d, mcp_str_t line)
 }
 
 
-/* Called when the current event is complete: its id becomes the last event
- * id. */
+/* Ends the current event: if it has an id, moves this id from d->next_id to
+ * d->id, the last event id. The buffer of the old id becomes d->next_id. */
 static void
 mcp_sse_end_id(mcp_sse_decoder_t *d)
 {
@@ -250,8 +257,9 @@ mcp_sse_end_id(mcp_sse_decoder_t *d)
 
 
 /*
- * Handles a line that is not blank. Other fields are ignored; so are comments,
- * which begin with the colon and thus have an empty field name.
+ * Handles a line that is not blank: the fields "data" and "event" and, if
+ * d->keeps_ids is set, "id" and "retry". Ignores all other lines, including
+ * comments, which are fields with an empty name.
  */
 static void
 mcp_sse_field(mcp_sse_decoder_t *d, mcp_str_t line)
@@ -308,16 +316,17 @@ mcp_sse_line(mcp_sse_decoder_t *d, const char *p, size_t len)
 
 
 /*
- * Adds [p, p + len) to the part of the line that is from earlier input, and
- * handles the complete line.
+ * Handles a complete line: its beginning from earlier input, in d->line, and
+ * its rest, [p, p + len). Returns 1 if the line completes an event, otherwise
+ * 0. Errors are in the "failed" fields of the decoder's buffers.
  */
 static int
 mcp_sse_line_end(mcp_sse_decoder_t *d, const char *p, size_t len)
 {
     int  event;
 
-    /* the maximum also applies to a line within one input, which needs no
-     * copy */
+    /* a line that is completely in the present input is not copied. If it is
+     * too long, mcp_buf_add() fails. */
 
     if (d->line.len == 0 && len <= d->line.max) {
         return mcp_sse_line(d, p, len);
@@ -405,7 +414,8 @@ mcp_sse_resume(mcp_sse_decoder_t *d, const char *in, size_t len)
 }
 
 
-/* Returns the end of the line that begins at p. */
+/* Returns the address of the first CR or LF from p on, or end if there is
+ * none. */
 static const char *
 mcp_sse_find_end(const char *p, const char *end)
 {
@@ -470,7 +480,8 @@ mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
 
     mcp_sse_keep(d);
 
-    /* after a failure nothing is added, so that the first error is reported */
+    /* if mcp_sse_keep() has failed, the rest of the input is not added, so that
+     * the function returns the error of mcp_sse_keep() */
 
     if (start < len && !mcp_sse_failed(d)) {
         mcp_buf_add(&d->line, in + start, len - start);
@@ -493,8 +504,8 @@ mcp_sse_decoder_end(mcp_sse_decoder_t *d, mcp_str_t *data)
         mcp_sse_clear(d);
     }
 
-    /* the end of the input replaces the end of the last line, and then the
-     * blank line after the event */
+    /* a last line without a line end counts as complete, and then an event
+     * without a blank line after it */
 
     if (d->line.len > 0) {
         (void) mcp_sse_line_end(d, NULL, 0);

@@ -70,7 +70,7 @@ typedef struct {
     unsigned    state;         /* MCP_SSE_... (mcp_sse.c) */
     unsigned    has_data:1;    /* 1: the event has a data line */
     unsigned    joined:1;      /* 1: the event has more than one data line */
-    unsigned    foreign:1;     /* 1: its type is not "message" */
+    unsigned    foreign:1;     /* 1: the event's type is not "message" */
     unsigned    skip_lf:1;     /* 1: the last input ended with CR, so an LF at
                                   the start of the next input is skipped */
     unsigned    started:1;     /* 1: the first line, which may begin with a byte
@@ -79,7 +79,8 @@ typedef struct {
     unsigned    has_id:1;      /* 1: the current event has an id */
 } mcp_sse_decoder_t;
 
-/* max is the maximum length of one event's data and of one line, in bytes. */
+/* Initializes a decoder. max is the maximum length of an event's data, in
+ * bytes. A line may be 16 bytes longer. */
 void mcp_sse_decoder_init(mcp_sse_decoder_t *d, const mcp_mem_t *mem,
     size_t max);
 void mcp_sse_decoder_free(mcp_sse_decoder_t *d);

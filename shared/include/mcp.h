@@ -36,8 +36,8 @@ typedef struct {
  * message of a client is not an error of this kind: see mcp_fault.h. */
 enum {
     MCP_OK = 0,
-    MCP_AGAIN = 1,              /* no result yet: the function's comment
-                                   describes when it follows */
+    MCP_AGAIN = 1,              /* there is no result yet; the function's
+                                   comment describes how the result arrives */
     MCP_DONE = 2,               /* no result, and none will come */
 
     MCP_ERR_SYNTAX = -1,        /* the input violates its grammar */
@@ -120,7 +120,7 @@ mcp_is_alnum(unsigned char c)
            || (c >= 'a' && c <= 'z');
 }
 
-/* Returns 1 if a and b, which are both len bytes long, are equal but for the
+/* Returns 1 if a and b, which are both len bytes long, are equal except for the
  * case of ASCII letters. */
 int mcp_case_eq(const char *a, const char *b, size_t len);
 
@@ -160,8 +160,8 @@ int mcp_str_uint(mcp_str_t s, uint64_t *out);
 /* Writes n in decimal to p (20 bytes at most) and returns the end. */
 char *mcp_uint_print(char *p, uint64_t n);
 
-/* Write or read an unsigned number in network byte order. It has the length
- * "bytes", at most 8. */
+/* Write or read an unsigned number in network byte order. "bytes" is its
+ * length, at most 8. */
 void mcp_be_put(unsigned char *p, uint64_t n, size_t bytes);
 uint64_t mcp_be_get(const unsigned char *p, size_t bytes);
 

@@ -21,7 +21,8 @@
 #define MCP_AUTH_WELL_KNOWN  "/.well-known/oauth-protected-resource"
 
 
-/* Constant after the configuration has been read. */
+/* The metadata of one OAuth resource. Constant after the configuration has been
+ * read. */
 typedef struct {
     mcp_str_t  resource;       /* canonical URI of the resource */
     mcp_str_t  path;           /* URL path of the document */

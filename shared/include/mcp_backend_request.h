@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A backend request: one request to a backend for one request of a call. A
- * call is detached from the client's connection and belongs to the process
- * that runs its backend requests. The glue keeps its data for backend requests
- * with the call.
+ * A backend request: one request to a backend for one request of a call. A call
+ * is detached from the client's connection and belongs to the process that runs
+ * its backend requests. The glue can store a pointer to data of its own in each
+ * call, see mcp_call_set_glue().
  */
 
 
@@ -22,18 +22,17 @@
 typedef enum {
     MCP_BACKEND_REQUEST_CALL = 0,      /* a request of the call, or a step of
                                           its session at an MCP server */
-    MCP_BACKEND_REQUEST_RESPONSE,      /* POSTs a JSON-RPC response to a
-                                          request that an MCP server has sent.
-                                          This POST takes little time, and the
-                                          server may continue another backend
-                                          request only after it, so the glue
-                                          starts it before others. The HTTP
+    MCP_BACKEND_REQUEST_RESPONSE,      /* POSTs a JSON-RPC response to a request
+                                          that an MCP server has sent. The glue
+                                          starts this POST before other backend
+                                          requests: it takes little time, and
+                                          the server may need it to continue
+                                          another backend request. The HTTP
                                           status is only logged. */
-    MCP_BACKEND_REQUEST_LISTEN         /* a stream of an MCP server, which
-                                          lasts as long as the calls that use
-                                          it. If the glue ends the stream at
-                                          once, these calls continue without
-                                          it. */
+    MCP_BACKEND_REQUEST_LISTEN         /* a GET stream of an MCP server. It
+                                          stays open while calls use it. The
+                                          glue may end it immediately, because
+                                          these calls continue without it. */
 } mcp_backend_request_kind_e;
 
 
@@ -48,8 +47,8 @@ typedef enum {
 } mcp_backend_request_method_e;
 
 
-/* The fields and the strings in them are valid until mcp_backend_request_end()
- * returns. */
+/* One request to a backend. All fields and their strings are valid until
+ * mcp_backend_request_end() returns. */
 struct mcp_backend_request_s {
     mcp_queued_action_t  queued;
     mcp_call_t          *call;
@@ -57,8 +56,9 @@ struct mcp_backend_request_s {
                                           this backend request is made */
     unsigned             target;       /* index of the target in the endpoint's
                                           targets */
-    mcp_str_t            body;         /* JSON-RPC request to POST to the
-                                          backend; otherwise empty */
+    mcp_str_t            body;         /* JSON-RPC message to POST to the
+                                          backend; empty for other HTTP
+                                          methods */
     mcp_variables_t      variables;
     const mcp_header_t  *headers;      /* headers that replace the client's
                                           headers with the same names, in any
@@ -81,8 +81,8 @@ struct mcp_backend_request_s {
 };
 
 
-/* The pointer that the glue keeps with a call. MCP_ACT_FORGET returns it when
- * the call is over. */
+/* Set and return the glue's own pointer in a call. The action MCP_ACT_FORGET
+ * passes the pointer to the glue when the call is over. */
 void  mcp_call_set_glue(mcp_call_t *call, void *glue);
 void *mcp_call_glue(const mcp_call_t *call);
 

@@ -61,7 +61,7 @@ void mcp_cluster_destroy(mcp_cluster_t *cluster);
  * connection. */
 const mcp_cluster_seed_t *mcp_link_target(const mcp_link_t *link);
 
-/* The pointer that the glue keeps with a link. */
+/* Set and return the glue's own pointer in a link. */
 void mcp_link_set_glue(mcp_link_t *link, void *glue);
 void *mcp_link_glue(const mcp_link_t *link);
 

@@ -36,8 +36,8 @@ typedef enum {
 typedef struct {
     mcp_cluster_seed_t  seeds[MCP_CLUSTER_SEEDS];
     size_t              n_seeds;       /* at least one */
-    mcp_str_t           sentinel;      /* name of the master; empty: no
-                                          Sentinel */
+    mcp_str_t           sentinel;      /* name of the master at the Sentinels;
+                                          empty: the seeds are not Sentinels */
     mcp_str_t           sentinel_user; /* empty: the user "default" */
     mcp_str_t           sentinel_password;     /* empty: no AUTH command */
     mcp_str_t           prefix;        /* prefix of all keys, including its hash
@@ -49,7 +49,8 @@ typedef struct {
     mcp_cluster_sync_e  sync;
     unsigned            replicas;      /* number of replicas that must
                                           acknowledge a write; 0: none */
-    uint64_t            timeout;       /* this and the next two: ms, see
+    uint64_t            timeout;       /* timeout, outage_timeout and
+                                          node_timeout are in ms, see
                                           MCP_CLUSTER_OPTIONS */
     uint64_t            outage_timeout;
     uint64_t            node_timeout;
@@ -60,7 +61,9 @@ typedef struct {
     mcp_str_t           tls_ca;
     mcp_str_t           tls_certificate;
     mcp_str_t           tls_certificate_key;
-    mcp_str_t           tls_server_name;       /* empty: the host of the seed */
+    mcp_str_t           tls_server_name;       /* host name for SNI and for the
+                                                  check of the certificate;
+                                                  empty: the host of the seed */
     unsigned            tls:1;         /* 1 if at least one seed uses TLS */
     unsigned            tls_verify;    /* 1: verify the server's certificate */
 } mcp_cluster_conf_t;
@@ -109,7 +112,7 @@ typedef struct mcp_cluster_setup_s  mcp_cluster_setup_t;
 
 
 /* Returns a setup in which no option is set, or NULL when out of memory. mem
- * must outlive it. */
+ * must outlive the setup. */
 mcp_cluster_setup_t *mcp_cluster_setup_create(const mcp_mem_t *mem);
 void mcp_cluster_setup_free(mcp_cluster_setup_t *setup);
 

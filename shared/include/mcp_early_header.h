@@ -19,7 +19,8 @@
 
 #define mcp_early_header_method  mcp_str("mcp_header_method")
 #define mcp_early_header_name    mcp_str("mcp_header_name")
-#define mcp_early_header_param   mcp_str("mcp_param_")  /* prefix of a name; the
+#define mcp_early_header_param   mcp_str("mcp_param_")  /* prefix of a
+                                                           variable's name; the
                                                            name of a parameter
                                                            follows */
 

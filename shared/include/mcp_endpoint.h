@@ -39,8 +39,8 @@ typedef enum {
                                           that works without sessions */
     MCP_UPSTREAM_SESSION,              /* an MCP server of an older revision
                                           that needs sessions */
-    MCP_UPSTREAM_AUTO                  /* an MCP server; this server finds out
-                                          whether it is MODERN, STATELESS or
+    MCP_UPSTREAM_AUTO                  /* an MCP server; the web server finds
+                                          out whether it is MODERN, STATELESS or
                                           SESSION */
 } mcp_upstream_e;
 
@@ -62,14 +62,14 @@ typedef enum {
     MCP_UPSTREAM_LISTS_OFF = 0,
     MCP_UPSTREAM_LISTS_PUBLIC,         /* lists that the server declares as
                                           public */
-    MCP_UPSTREAM_LISTS_SHARED          /* all lists that it does not declare as
-                                          private */
+    MCP_UPSTREAM_LISTS_SHARED          /* all lists that the server does not
+                                          declare as private */
 } mcp_upstream_lists_e;
 
 
 /* A backend that mcp_backend or mcp_route names. */
 typedef struct {
-    mcp_str_t     name;        /* by which the glue finds the backend */
+    mcp_str_t     name;        /* name by which the glue finds the backend */
     unsigned      upstream;    /* mcp_upstream_e */
     uint64_t      check;       /* mcp_upstream_check, ms */
     uint64_t      stale;       /* mcp_upstream_stale, ms */
@@ -134,14 +134,15 @@ typedef struct {
 
     const mcp_keys_t     *keys;
     const mcp_catalog_t  *catalog;             /* NULL: the backend answers
-                                                  lists */
+                                                  requests for lists */
     mcp_upstream_about_t *about;               /* description of the default
                                                   target if it is an MCP server;
                                                   not constant: each process
                                                   fills its own copy; NULL:
                                                   there is a catalog */
 
-    const mcp_route_t    *routes;              /* exact patterns first */
+    const mcp_route_t    *routes;              /* in the order of the search:
+                                                  exact patterns first */
     size_t                n_routes;
     unsigned              target;              /* index of the default target,
                                                   or MCP_NO_TARGET */
@@ -161,7 +162,8 @@ typedef struct {
     size_t                n_origins;
     unsigned              any_origin:1;        /* 1: mcp_allow_origin contains
                                                   "*" */
-    unsigned              link:1;              /* streams have a Link header */
+    unsigned              link:1;              /* 1: responses with a stream
+                                                  have a Link header */
     unsigned              resume_tokens:1;     /* 1: also clients that have not
                                                   declared resume tokens get
                                                   them */
@@ -203,9 +205,10 @@ typedef struct {
     uint64_t              retry;
     uint64_t              keepalive;           /* 0: no keepalive comments */
     uint64_t              max_wait;
-    uint64_t              min_wait;            /* how long clients are asked to
-                                                  wait before they resume or
-                                                  poll; 0: they are not asked */
+    uint64_t              min_wait;            /* time for which clients are
+                                                  asked to wait before they
+                                                  resume or poll; 0: they are
+                                                  not asked to wait */
     uint64_t              resume_after;        /* time after which a request
                                                   gets an interim response with
                                                   a resume token; 0: never */
@@ -231,12 +234,12 @@ typedef struct {
                                                   this section as a backend,
                                                   see
                                                   mcp_setup_set_upstream() */
-    uint64_t              upstream_check;      /* how long an MCP server's
-                                                  description of itself is used
+    uint64_t              upstream_check;      /* time for which the description
+                                                  of an MCP server is used
                                                   before a new one is
                                                   requested */
-    uint64_t              upstream_stale;      /* how much longer this
-                                                  description is used while
+    uint64_t              upstream_stale;      /* additional time for which an
+                                                  old description is used while
                                                   requests for a new one fail */
     unsigned              upstream_session;    /* mcp_upstream_of_e */
     unsigned              upstream_lists;      /* mcp_upstream_lists_e */
@@ -254,9 +257,10 @@ typedef struct {
                                                   client may resume only
                                                   because of
                                                   MCP_RESUME_STATELESS_ALL */
-    uint64_t              quota_streams;       /* maximum, MCP_QUOTA_SHARE or
-                                                  MCP_QUOTA_OFF, as in all
-                                                  quota_... fields */
+    uint64_t              quota_streams;       /* quota_streams to quota_bytes:
+                                                  the maximum of a tenant,
+                                                  MCP_QUOTA_SHARE or
+                                                  MCP_QUOTA_OFF */
     uint64_t              quota_listeners;
     uint64_t              quota_values;
     uint64_t              quota_bytes;
@@ -315,8 +319,8 @@ mcp_str_t mcp_endpoint_key(const mcp_endpoint_t *endpoint, int is_clustered);
 mcp_str_t mcp_endpoint_target(const mcp_endpoint_t *endpoint,
     unsigned target);
 
-/* Returns the name of a target without its prefix, by which all nodes of a
- * cluster know the target. The prefix differs between web servers: "@tools" and
+/* Returns the name of a target without its prefix. All nodes of a cluster use
+ * this name, because the prefix differs between web servers: "@tools" and
  * "/mcp-backend/tools" are both "tools". Returns the whole name if another
  * target of the endpoint would have the same name. */
 mcp_str_t mcp_endpoint_target_in_cluster(const mcp_endpoint_t *endpoint,

@@ -41,12 +41,13 @@ typedef struct {
                                           network order; empty: none, as for a
                                           Unix socket */
 
-    /* Evaluates an expression of the configuration for this request: for an i
-     * below the endpoint's number of rules the value of rule i
-     * (mcp_setup_allow()), for i equal to this number the scopes of the caller.
-     * Sets *text, which is valid as long as the exchange, and returns MCP_OK.
-     * Any other result denies access. Called while a head or body is processed,
-     * at most once for each i. glue is the value of mcp_exchange_glue(). */
+    /* Evaluates an expression of the configuration for this request. If i is
+     * below the endpoint's number of access rules, "value" is the expression of
+     * rule i, see mcp_setup_allow(). If i equals this number, "value" is the
+     * expression for the scopes of the caller. Sets *text, which is valid as
+     * long as the exchange, and returns MCP_OK. Any other result denies access.
+     * Called while a head or body is processed, at most once for each i. "glue"
+     * is the value of mcp_exchange_glue(). */
     int                (*evaluate)(void *glue, size_t i, const void *value,
                                    mcp_str_t *text);
 

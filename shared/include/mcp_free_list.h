@@ -22,7 +22,7 @@
 
 
 typedef struct {
-    mcp_mem_t   below;                         /* allocates the blocks */
+    mcp_mem_t   below;                         /* allocator of the blocks */
     void       *first[MCP_FREE_LIST_SIZES];    /* first cached block of each
                                                   size; index: size in steps */
     unsigned    n[MCP_FREE_LIST_SIZES];        /* number of cached blocks of

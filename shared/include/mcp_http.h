@@ -46,9 +46,9 @@ typedef struct {
     size_t                n_server_names;
     unsigned              loopback:1;  /* 1 if the request arrived at a loopback
                                           address */
-    mcp_match_t *const   *allowed;     /* mcp_allow_origin */
+    mcp_match_t *const   *allowed;     /* values of mcp_allow_origin */
     size_t                n_allowed;
-    unsigned              any:1;       /* mcp_allow_origin * */
+    unsigned              any:1;       /* 1: mcp_allow_origin contains "*" */
 } mcp_http_origin_t;
 
 
@@ -71,10 +71,10 @@ typedef struct {
 int mcp_http_origin_allowed(const mcp_http_origin_t *o);
 
 /*
- * Returns 1 if a Host header cannot be that of a page whose name an attacker
- * has bound to this server's address: it is empty (absent), localhost, below
- * .localhost, a loopback address, or one of the n server names, with any port.
- * Returns 0 if it is malformed.
+ * Returns 1 if a Host header is safe from DNS rebinding: it is empty (absent),
+ * localhost, below .localhost, a loopback address, or one of the n server
+ * names, with any port. Returns 0 for any other host, and for a malformed
+ * header.
  */
 int mcp_http_host_allowed(mcp_str_t host, const mcp_str_t *names, size_t n);
 

@@ -13,7 +13,8 @@
 
 #define MCP_LOCK_SIZE  128             /* bytes, a multiple of a cache line */
 
-/* Returns MCP_OK or MCP_ERR_INTERNAL. */
+/* Initializes a lock, which no process holds, in MCP_LOCK_SIZE bytes. Returns
+ * MCP_OK or MCP_ERR_INTERNAL. */
 int mcp_lock_init(void *lock);
 
 /*

@@ -47,7 +47,8 @@ void mcp_setup_free(mcp_setup_t *setup);
 int mcp_setup_option(mcp_setup_t *setup, mcp_option_e option, mcp_str_t text,
     char *error);
 
-/* The texts must be UTF-8 and not empty; title.data may be NULL. */
+/* Sets the name, the version and the title of the server. The texts must be
+ * UTF-8 and not empty. title.data may be NULL. */
 int mcp_setup_server(mcp_setup_t *setup, mcp_str_t name, mcp_str_t version,
     mcp_str_t title, char *error);
 
@@ -70,7 +71,8 @@ int mcp_setup_key_weak(mcp_str_t file, mcp_str_t contents, int readable,
 int mcp_setup_catalog(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
     char *error);
 
-/* target is the glue's name of a backend: a named location or a URI. */
+/* Sets the default backend. "target" is the name by which the glue finds the
+ * backend: a named location or a URI. */
 int mcp_setup_backend(mcp_setup_t *setup, mcp_str_t target, char *error);
 int mcp_setup_route(mcp_setup_t *setup, mcp_str_t pattern, mcp_str_t target,
     char *error);
@@ -83,7 +85,8 @@ int mcp_setup_allow(mcp_setup_t *setup, mcp_str_t pattern, const void *value,
 int mcp_setup_granted_scopes(mcp_setup_t *setup, const void *value,
     char *error);
 
-/* The origin is "scheme://host[:port]", "~regex", "null" or "*". */
+/* Adds an origin whose pages may use the endpoint: "scheme://host[:port]",
+ * "~regex", "null" or "*". */
 int mcp_setup_origin(mcp_setup_t *setup, mcp_str_t origin, char *error);
 
 /* Adds a revision to those that the endpoint serves. If no revision is added,

@@ -73,9 +73,10 @@ extern const mcp_str_t  mcp_variable_names[MCP_VARIABLE_COUNT];
 extern const mcp_str_t  mcp_variable_env[MCP_VARIABLE_COUNT];
 
 
-/* Sets one variable; the value is borrowed. A value with control characters
- * becomes "?", even if an earlier check should have rejected it: operators
- * write variables to headers of backend requests and to log lines. */
+/* Sets one variable. The value is borrowed. A value with control characters
+ * becomes "?", because operators write variables to headers of backend requests
+ * and to log lines. Earlier checks should have rejected such a value
+ * already. */
 void mcp_variable_set(mcp_variables_t *variables, mcp_variable_e variable,
     mcp_str_t value);
 

@@ -52,13 +52,13 @@ typedef enum {
 
 typedef struct {
     mcp_action_e            type;
-    mcp_exchange_t         *exchange; /* RESPOND, STREAM, PULL; also PREPARE
-                                         and INVOKE, but NULL if the client has
-                                         disconnected */
-    mcp_backend_request_t  *breq;  /* PREPARE, INVOKE, ABORT, RESUME */
-    void                   *glue;  /* FORGET: the pointer of
+    mcp_exchange_t         *exchange; /* for RESPOND, STREAM and PULL; also for
+                                         PREPARE and INVOKE, but NULL if the
+                                         client has disconnected */
+    mcp_backend_request_t  *breq;  /* for PREPARE, INVOKE, ABORT and RESUME */
+    void                   *glue;  /* for FORGET: the pointer of
                                       mcp_call_set_glue() */
-    mcp_link_t             *link;  /* CONNECT, WRITE, DISCONNECT */
+    mcp_link_t             *link;  /* for CONNECT, WRITE and DISCONNECT */
 } mcp_action_t;
 
 
@@ -94,12 +94,12 @@ mcp_worker_t *mcp_worker_create(const mcp_env_t *env, mcp_store_t *store,
 void mcp_worker_destroy(mcp_worker_t *worker);
 
 /*
- * Introduces a configuration when the process starts: mcp_worker_begin(), then
- * mcp_worker_offer() for each endpoint that has a catalog key
- * (mcp_setup_set_catalog_key()), then mcp_worker_begun(). If the lists of a
- * catalog key differ from the lists of the previous configuration, the first
- * process that detects the difference notifies the listeners, before
- * mcp_worker_begun() returns. number differs for each configuration that is
+ * Announce the configuration of a process that starts. The glue calls
+ * mcp_worker_begin(), then mcp_worker_offer() for each endpoint that has a
+ * catalog key (mcp_setup_set_catalog_key()), then mcp_worker_begun(). If the
+ * lists of a catalog key differ from the lists of the previous configuration,
+ * the first process that detects the difference notifies the listeners, before
+ * mcp_worker_begun() returns. "number" differs for each configuration that is
  * read.
  */
 void mcp_worker_begin(mcp_worker_t *worker, uint32_t number);
@@ -134,9 +134,10 @@ unsigned mcp_worker_calls(const mcp_worker_t *worker);
  */
 void mcp_worker_stop(mcp_worker_t *worker, int at_once);
 
-/* Ends the calls of dead processes, and of dead nodes whose streams this node
- * has taken over, with an error. The glue calls this function when its process
- * starts, mcp_worker_patrol() after reclaiming a slot. */
+/* Ends the calls of dead processes with an error, and also the calls of dead
+ * nodes whose streams this node has taken over. The glue calls this function
+ * when its process starts. The worker calls it at intervals, after a take-over,
+ * and after mcp_worker_patrol() has reclaimed a slot. */
 void mcp_worker_adopt(mcp_worker_t *worker);
 
 /*

@@ -18,7 +18,8 @@
 
 
 /*
- * Formats a new region. epoch is the value of mcp_zone_epoch(), not 0.
+ * Formats a new region. "epoch" must not be 0. Processes get it from the region
+ * by mcp_zone_epoch().
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG    size is out of range, or region is not 64-byte aligned

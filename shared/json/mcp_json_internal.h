@@ -66,8 +66,9 @@ typedef struct {
 
     /* used by mcp_json_yajl() only */
     unsigned                 want_key:1;
-    unsigned                 at_end:1;     /* 1: yajl reads the white space
-                                              that the scan appended */
+    unsigned                 at_end:1;     /* 1: yajl reads the space that
+                                              yajl_complete_parse() adds to the
+                                              text */
     void                    *handle;
     const char              *pos;          /* end of the last token that was
                                               handled */

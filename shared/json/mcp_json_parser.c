@@ -45,8 +45,8 @@ mcp_json_space_end(const char *p, const char *end)
 }
 
 
-/* Skips white space at *pp, if there is any (rare). Returns 1 if *pp is then at
- * c. */
+/* Advances *pp past white space, which is rare here. Returns 1 if the next
+ * character is c, otherwise 0. */
 static inline int
 mcp_json_comes(const char **pp, const char *end, char c)
 {
@@ -276,7 +276,9 @@ mcp_json_scalar_end(mcp_json_scan_t *scan, const char *p,
 }
 
 
-/* Allocates a stack for max_depth levels. */
+/* Replaces the stack by one in the arena that has room for max_depth levels, or
+ * for as many levels as the text has bytes if they are fewer. Returns MCP_OK or
+ * MCP_ERR_MEMORY. */
 static int
 mcp_json_grow(mcp_json_scan_t *scan)
 {

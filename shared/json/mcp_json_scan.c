@@ -225,8 +225,8 @@ mcp_json_key_escaped(mcp_json_scan_t *scan, mcp_str_t raw)
 }
 
 
-/* Most keys have no escapes, and can be compared with the names of fields byte
- * by byte. The names of most fields differ from a key already in the length. */
+/* Keys without escapes, which most keys are, have a faster comparison:
+ * mcp_json_find() compares their bytes with the names of fields. */
 void
 mcp_json_field_key(mcp_json_scan_t *scan, mcp_str_t raw, int escaped)
 {
@@ -271,9 +271,9 @@ mcp_json_field_open(mcp_json_scan_t *scan, const char *start)
     value = mcp_json_slot(scan, scan->field);
     value->raw.data = start;
 
-    /* scan->field is unchanged until the closing bracket of this value, with
-     * one exception: if members of the value can be fields, the value becomes
-     * the tracked object */
+    /* an array, or an object without fields: scan->field stays the same until
+     * mcp_json_field_close() sets the length of this value. An object that has
+     * fields becomes the tracked object instead. */
 
     if (*start == '[') {
         value->type = MCP_JSON_ARRAY;
@@ -368,8 +368,8 @@ mcp_json_report(const mcp_json_scan_t *scan, int rc, mcp_str_t text,
 }
 
 
-/* Clears the root and the values of a text that was rejected before its
- * end. */
+/* Sets the root and all values to the type MCP_JSON_NONE: before a scan, and
+ * after the parser has returned an error. */
 static void
 mcp_json_forget(mcp_json_scan_t *scan)
 {

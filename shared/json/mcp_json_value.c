@@ -264,8 +264,8 @@ mcp_json_cut_key(const char **p, const char *end, char *utf8)
 }
 
 
-/* Returns 1 if a key continues with U+0000, at which parsers that store names
- * as C strings truncate it. */
+/* Returns 1 if [p, end), the rest of a key, begins with an escaped U+0000.
+ * Parsers that store names as C strings truncate a key at this character. */
 static int
 mcp_json_is_cut_off(const char *p, const char *end)
 {

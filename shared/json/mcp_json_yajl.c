@@ -200,8 +200,9 @@ mcp_json_bad_line(const char *text, size_t len)
 }
 
 
-/* Rejects texts that yajl accepts although they are not JSON: with \v, \f or
- * invalid UTF-8. */
+/* Returns MCP_ERR_SYNTAX for texts that yajl accepts although they are not
+ * JSON, because they contain \v, \f or invalid UTF-8. Otherwise returns
+ * MCP_OK. */
 static int
 mcp_json_check_bytes(mcp_json_scan_t *scan)
 {
@@ -313,8 +314,9 @@ mcp_json_gap(mcp_json_scan_t *scan, const char *end)
 
 /*
  * Handles a token of len bytes, other than a string, that yajl has just read.
- * If the token's level can have fields, reads the gap before the token. Returns
- * the start of the token.
+ * If scan->depth is scan->tracked, so that fields are possible, reads the gap
+ * before the token (mcp_json_gap()). Sets scan->pos to the end of the token and
+ * returns its start.
  */
 static const char *
 mcp_json_token(mcp_json_scan_t *scan, size_t len)
@@ -453,7 +455,8 @@ mcp_json_finish(mcp_json_scan_t *scan)
     if (scan->root->type == MCP_JSON_NONE
         && (*scan->text == '-' || (*scan->text >= '0' && *scan->text <= '9')))
     {
-        /* yajl reports a number only when it reads the next character */
+        /* the text is only a number, which yajl reports when it reads the next
+         * character: yajl_complete_parse() adds a space */
 
         scan->at_end = 1;
 

@@ -101,9 +101,8 @@ mcp_resume_task_interim(mcp_exchange_t *x)
 }
 
 
-/* Ends the connection of a client that has read the stream until the call
- * became a task. The response with the task's id is the last message on this
- * connection. */
+/* Writes the last message on the connection of a client that has read the
+ * stream until the call became a task: the response with the id of the task. */
 static void
 mcp_resume_task_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
@@ -113,8 +112,8 @@ mcp_resume_task_tail(mcp_exchange_t *x, mcp_tail_e how)
         return;
     }
 
-    /* the connection ends after this response, and the call must not end with
-     * the connection */
+    /* clears x->reader.bound after the response: the connection ends now, and
+     * the call must not end with the connection */
 
     mcp_buf_lit(&x->answer.out, "data: ");
     mcp_resume_task_interim(x);

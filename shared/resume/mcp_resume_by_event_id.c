@@ -157,8 +157,8 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
         (void) mcp_store_acknowledge(x->worker->store, &info.ref, after);
     }
 
-    /* responds with 204, by which clients stop reconnecting (WHATWG HTML, 9.2):
-     * after an empty stream, they would reconnect again and again */
+    /* responds with 204, which makes clients stop reconnecting (WHATWG HTML,
+     * 9.2). After an empty stream, they would reconnect again and again. */
 
     if (mcp_resume_event_id_is_last(&info, after)) {
         x->answer.outcome = "finished";

@@ -8,14 +8,15 @@
  *
  * The token in the URL consists of the stream id (16 bytes), the number of the
  * event after which the URL's stream begins (8), the generation (4), and the
- * client's capabilities (2). A URL needs no session, but its stream has one.
+ * client's capabilities (2). A request for a URL may come without a session: it
+ * gets the session to which the stream belongs.
  *
  * A client that answers questions gets a URL of the next generation, but the
  * response with that URL may be lost. Therefore the URLs of a generation remain
  * valid until one of a later generation is used. The store has a number for the
  * stream: twice the lowest valid generation, plus 1 if the questions were
- * answered by a URL of that generation. In the last case the same answers may
- * be sent again.
+ * answered by a URL of that generation. If this 1, the bit for answers, is set,
+ * the client may send the same answers again.
  */
 
 
@@ -45,8 +46,9 @@ mcp_resume_link_fault(int rc)
 
 
 /* Raises the generation of the stream to "generation", in the store and in
- * *info. Both numbers are twice a generation of URLs, plus the bit for answers.
- * Does nothing if the stream has a higher number. */
+ * *info. Both numbers are twice a generation of URLs, plus 1 if the questions
+ * were answered by a URL of that generation. Does nothing if the stream has a
+ * higher number. */
 static void
 mcp_resume_link_set_generation(mcp_exchange_t *x, mcp_stream_info_t *info,
     uint32_t generation)
@@ -309,8 +311,9 @@ mcp_resume_link_head(mcp_exchange_t *x)
 
     x->reader.has_url = 1;
 
-    /* Does not close the connection of a client that has resumed by an event
-     * id: such a client answers questions at the endpoint, not at a URL. */
+    /* sets "closes" unless the client has resumed by an event id: such a client
+     * answers questions at the endpoint, not at a URL, so its connection can
+     * stay open */
 
     if (x->resumption == &mcp_resume_link || x->call) {
         link->closes = 1;
@@ -329,9 +332,9 @@ mcp_resume_link_waits_for_input(const mcp_stream_info_t *info)
 }
 
 
-/* The hook "idle". Returns 1 if the connection has to be closed: it has sent
- * all events, and the client has to answer the questions among them by a POST.
- * Returns 0 if there are events that were not sent yet. */
+/* The hook "idle". Returns 1 if the connection has to be closed, because it has
+ * sent all events and the client has to answer the questions among them by a
+ * POST. Otherwise returns 0. */
 static int
 mcp_resume_link_idle(mcp_exchange_t *x)
 {
@@ -519,9 +522,12 @@ mcp_resume_link_read(mcp_exchange_t *x, mcp_str_t text,
 /*
  * Passes the answers to the call, and starts the response: the stream after the
  * questions, with a URL of the next generation. If the client repeats answers,
- * the call ignores them, and may be over by then. Sets the generation, with the
- * bit for answers, before it posts the answers: otherwise repeated answers
- * might be rejected, because the call has already continued.
+ * the call ignores them, and may be over by then.
+ *
+ * If the stream is at this node, records in the store that a URL of this
+ * generation has answered the questions, before the answers are passed to the
+ * call. Otherwise repeated answers might be rejected, because the call has
+ * already continued.
  */
 static int
 mcp_resume_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,

@@ -26,8 +26,7 @@ typedef struct {
     mcp_str_t              token;      /* token in the URL of the request;
                                           .data NULL: none */
     uint32_t               generation; /* generation of the URL that the client
-                                          gets, without the bit for answers that
-                                          the store adds */
+                                          gets, not doubled as in the store */
     mcp_str_t              text;       /* body of the POST */
     unsigned               closes:1;   /* 1: the connection is closed when the
                                           client has got all questions, because
@@ -38,8 +37,8 @@ typedef struct {
 
 #define mcp_resume_link_of(x)  mcp_hook_state((x)->states, &mcp_resume_link)
 
-/* The lowest valid generation of a stream's URLs, and the bit for answers: the
- * store has both in one number. */
+/* The lowest valid generation of a stream's URLs, and 1 if the questions were
+ * answered by a URL of that generation. The store has both in one number. */
 #define mcp_resume_link_least_generation(info)  ((info)->generation / 2)
 #define mcp_resume_link_answered(info)          ((info)->generation % 2)
 

@@ -13,8 +13,8 @@
     (sizeof("https:///&" MCP_RESUME_LINK_URL_ARG) + MCP_HTTP_AUTHORITY_MAX)
 
 #define MCP_RESUME_LINK_URL_QUOTE_MAX   100
-#define MCP_RESUME_LINK_URL_WARN_AFTER  60000  /* minimum time between two log
-                                                  lines, ms */
+#define MCP_RESUME_LINK_URL_WARN_AFTER  60000  /* minimum time between two
+                                                  warnings, ms */
 
 
 /* Returns 1 for a visible ASCII character that may stand between "<" and ">"
@@ -28,7 +28,7 @@ mcp_resume_link_url_is_plain(unsigned char c)
 
 
 /* Returns 1 if s is a path, which may be empty, and an optional query, without
- * a fragment and not too long. */
+ * a fragment and with at most MCP_RESUME_LINK_URL_TARGET_MAX bytes. */
 static int
 mcp_resume_link_url_is_target(mcp_str_t s)
 {
@@ -39,8 +39,9 @@ mcp_resume_link_url_is_target(mcp_str_t s)
 }
 
 
-/* Appends s, and percent-encodes the characters that a Link header must not
- * contain. For the server, the URL remains the same (RFC 3986, 2.1). */
+/* Writes s to p, with the characters percent-encoded that a Link header must
+ * not contain, and returns the end. The encoded text names the same resource as
+ * s (RFC 3986, 2.1). */
 static char *
 mcp_resume_link_url_put(char *p, mcp_str_t s)
 {
@@ -90,8 +91,8 @@ mcp_resume_link_url_char(const char *s, size_t len, char *c)
 }
 
 
-/* Returns the length of "mcp-stream=" at s, whose characters may be
- * percent-encoded; 0 if s begins with something else. */
+/* Returns the number of bytes of "mcp-stream=" at the beginning of s, or 0 if s
+ * does not begin with it. The characters before "=" may be percent-encoded. */
 static size_t
 mcp_resume_link_url_name(const char *s, size_t len)
 {
@@ -137,8 +138,9 @@ mcp_resume_link_url_decode(mcp_str_t s, char *buf, size_t size)
 }
 
 
-/* Removes the next argument from the query *rest and sets *arg. Returns 0 if
- * there is none. If it is the argument with the token, sets *value. */
+/* Removes the next argument from the query *rest, and sets *arg to this
+ * argument. If it is "mcp-stream", sets *value to its value, the token. Returns
+ * 1, or 0 if *rest has no further argument. */
 static int
 mcp_resume_link_url_arg(mcp_str_t *rest, mcp_str_t *arg, mcp_str_t *value)
 {

@@ -134,8 +134,9 @@ mcp_resume_request_open(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
 
 /*
  * Finds the request to which the token of a message belongs, if the id of that
- * request is "id". If fetch is 1, makes its stream available for reading at
- * this node. Returns MCP_OK, or an error for mcp_resume_refuse_for().
+ * request is "id". If fetch is 1, also makes the stream of its call available
+ * for reading at this node. Returns MCP_OK, or an error for
+ * mcp_resume_refuse_for().
  *
  * After returning MCP_AGAIN, this function runs again when the cluster has
  * replied, see mcp_cluster_operation.h.
@@ -174,8 +175,8 @@ mcp_resume_request_find(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
 }
 
 
-/* Returns the state of the request itself, because other requests of its batch
- * may be active or have failed. */
+/* Returns the state of one request, not of its whole call, because other
+ * requests of the batch may be active or have failed. */
 static mcp_stream_state_e
 mcp_resume_request_state(const mcp_resume_request_t *request)
 {

@@ -5,9 +5,9 @@
  * stream, and notifications/stream/end ends it. Between them, the client may
  * send stream/poll, stream/poll/all and stream/resume.
  *
- * The stream id is that of the stream in the store, and not secret. The token
- * consists of the stream id (16 bytes) and the number of the event that
- * contains the token (4).
+ * The stream id that the client gets is the id of the stream in the store. It
+ * is not secret. The token consists of the stream id (16 bytes) and the number
+ * of the event that contains the token (4).
  */
 
 
@@ -38,8 +38,9 @@ mcp_resume_stream_add_id(mcp_buf_t *buf,
 }
 
 
-/* Returns the number that the next event of the stream will have. Other
- * resumption methods may have appended their first events before. */
+/* Returns the number that the next event of the call's stream will have. It may
+ * be greater than 1, because other resumption methods may have appended their
+ * first events already. */
 static uint64_t
 mcp_resume_stream_seq(mcp_call_t *call)
 {
@@ -154,7 +155,7 @@ mcp_resume_stream_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
                ? mcp_resume_lookup(x, data) : MCP_OK;
     }
 
-    /* stream/poll/all */
+    /* stream/poll/all needs the streams of the session at all other nodes */
 
     mcp_resume_describe(x, x->client.id, 0, &stream);
 
@@ -207,10 +208,10 @@ mcp_resume_stream_poll(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_buf_t *out)
 
 
 /*
- * Appends the status of one stream, if the client may resume the stream and got
- * its id. sent is 1 for a stream that is over and completely sent. For any
- * other stream of this node, restarts the time for which its call continues
- * without a consumer. start is the offset in out at which the list begins.
+ * Appends the status of one stream, if the client may resume the stream and has
+ * got its id. "sent" is 1 for a stream that is over and completely sent. For
+ * any other stream of this node, restarts the time for which its call continues
+ * without a consumer. "start" is the offset in out at which the list begins.
  */
 static void
 mcp_resume_stream_list(mcp_exchange_t *x, const mcp_stream_info_t *info,
@@ -362,9 +363,10 @@ mcp_resume_stream_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* Handles stream/resume. For a notification, the client gets an error only as
- * an HTTP status. After returning MCP_AGAIN, this function runs again when the
- * cluster has replied, see mcp_cluster_operation.h. */
+/* Handles stream/resume. If stream/resume was sent as a notification, the
+ * client gets an error only as an HTTP status. After returning MCP_AGAIN, this
+ * function runs again when the cluster has replied, see
+ * mcp_cluster_operation.h. */
 static int
 mcp_resume_stream_open(mcp_exchange_t *x)
 {

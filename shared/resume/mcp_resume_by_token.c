@@ -153,7 +153,8 @@ mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
     mcp_str_t      text;
     unsigned char  bind[MCP_DIGEST_LEN];
 
-    /* the tokens in _meta and beside it must be equal */
+    /* a request with a token in _meta and another one in its params must have
+     * the same token at both places */
 
     if (places[0].type != MCP_JSON_STRING
         || (n == 2 && !mcp_str_eq(places[0].raw, places[1].raw)))
@@ -348,8 +349,8 @@ mcp_resume_token_interim_again(mcp_exchange_t *x,
 
 
 /* Writes an event id in front of the interim response on a call's stream. The
- * id shows that the client has got a response: if it resumes by this id, it
- * gets no second one. */
+ * id shows that the client has got a response: if the client resumes the stream
+ * by this id, it gets no second response. */
 static void
 mcp_resume_token_interim_id(mcp_exchange_t *x)
 {

@@ -19,15 +19,16 @@
 /* The state of this resumption method in an exchange and its call. It exists if
  * the request has a token, or may get an interim response. */
 typedef struct {
-    uint64_t        due;       /* when the request gets an interim response, ms;
-                                  0: never */
+    uint64_t        due;       /* time at which the request gets an interim
+                                  response, ms; 0: never */
     mcp_str_t       text;      /* the token of the request, or empty */
-    unsigned char  *key;       /* digest of the client's token, by which the
-                                  store has the token's value, and after it the
-                                  token's expiry (8 bytes); NULL: the request
-                                  has used no backend's token */
-    uint64_t        until;     /* until when the request waits for the call of
-                                  another request with the same token, ms */
+    unsigned char  *key;       /* digest of the client's token, followed by the
+                                  token's expiry (8 bytes); the store has the
+                                  value of a used token under this digest; NULL:
+                                  the request has used no backend's token */
+    uint64_t        until;     /* time until which the request waits for the
+                                  call of another request with the same token,
+                                  ms */
     unsigned char   stream[MCP_STREAM_ID_LEN];
     unsigned        rest:1;    /* 1: the request reads the stream of another
                                   request's call */
@@ -78,11 +79,11 @@ mcp_json_value_t mcp_resume_token_next(const mcp_json_value_t *result,
     const mcp_json_value_t *meta);
 
 /*
- * Appends the result with "token", raw JSON, in place of its nextResumeToken;
- * with no token if "token" is empty. The token is written where the result had
- * one: in _meta, beside it, or at both places. If wanted is 1, because the
- * client has declared resumeTokens, it is always written at both places. Sets
- * out->failed on failure.
+ * Appends the result with its nextResumeToken replaced by "token", raw JSON, or
+ * removed if "token" is empty. The token is written where the result had one:
+ * in _meta, beside _meta, or at both places. If "wanted" is 1, because the
+ * client has declared resumeTokens, the token is always written at both places.
+ * Sets out->failed on failure.
  */
 void mcp_resume_token_write(mcp_buf_t *out, const mcp_json_value_t *result,
     const mcp_json_value_t *meta, mcp_str_t token, int wanted);

@@ -47,7 +47,7 @@
 
 /* RUNNING is the value in the store for a used token whose call has no stream
  * yet. Any other value consists of the first bytes of the id of the call's
- * stream; RANDOM is the number of these bytes. */
+ * stream. RANDOM is the number of these bytes, which are random. */
 #define MCP_RESUME_TOKEN_BACKEND_RUNNING  0
 #define MCP_RESUME_TOKEN_BACKEND_RANDOM   4
 
@@ -152,7 +152,8 @@ mcp_resume_token_backend_first(mcp_exchange_t *x,
     inner.data = data.data + MCP_RESUME_TOKEN_BACKEND_HEAD;
     inner.len = data.len - MCP_RESUME_TOKEN_BACKEND_HEAD;
 
-    /* a backend's token is JSON, which was checked before it was sealed */
+    /* mcp_rpc_replace() fails only when out of memory, because the backend's
+     * token was checked to be JSON before it was sealed */
 
     if (mcp_rpc_replace(&x->arena, places, n, inner, x->endpoint->max_depth,
                         &x->msg)
@@ -210,10 +211,11 @@ mcp_resume_token_backend_respond(mcp_exchange_t *x, int rc)
 
 
 /*
- * Handler of the timer of a waiting request. Responds with the events of the
- * call that has used the token when that call has a stream. If the call has
- * failed or the waiting time is over, responds with an interim response, so
- * that the client repeats the request.
+ * Handler of the timer of a waiting request. If the call that has used the
+ * token has a stream now, responds with the events of that call. If the call
+ * has failed, the waiting time is over or the process stops, responds with an
+ * interim response, so that the client repeats the request. Otherwise continues
+ * to wait.
  */
 static void
 mcp_resume_token_backend_poll(void *data)
@@ -410,9 +412,9 @@ mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *part,
 }
 
 
-/* Appends the data that are sealed in front of a backend's token: its expiry,
- * and the id of the call, or zeros if the call's request had no backend's
- * token. */
+/* Appends the data that are sealed in front of a backend's token: the expiry of
+ * the client's token, and the id of the call, or zeros if the call's request
+ * had no backend's token. */
 static void
 mcp_resume_token_backend_head(mcp_request_t *req, mcp_buf_t *out)
 {
@@ -435,8 +437,8 @@ mcp_resume_token_backend_head(mcp_request_t *req, mcp_buf_t *out)
 }
 
 
-/* Appends the client's token, in which the backend's token inner is sealed, as
- * a JSON string. */
+/* Seals the backend's token "inner" into a token for the client, and appends
+ * the client's token as a JSON string. Returns MCP_OK or an error. */
 static int
 mcp_resume_token_backend_seal(mcp_request_t *req, mcp_str_t inner,
     mcp_buf_t *out)
@@ -505,8 +507,8 @@ mcp_resume_token_backend_result(mcp_request_t *req,
     mcp_buf_init(&token, &call->worker->env->mem, SIZE_MAX / 2);
     rc = MCP_OK;
 
-    /* a result with isError has no token; a null nextResumeToken counts as
-     * none */
+    /* the token is removed from a result with isError; a null nextResumeToken
+     * counts as none */
 
     if (next.type != MCP_JSON_NULL
         && !mcp_str_eq(mcp_json_get(&result, mcp_str("isError")).raw,

@@ -234,8 +234,8 @@ mcp_resume_poll(mcp_exchange_t *x, const mcp_stream_info_t *info, uint64_t seq,
         return MCP_ERR_NOT_FOUND;
     }
 
-    /* for a mirror, the lookup has already restarted this time at the node of
-     * the owner */
+    /* restarts the time for which the call continues without a consumer. For a
+     * mirror, the lookup has already done this at the node of the owner. */
 
     if (!info->mirror
         && mcp_store_touch(x->worker->store, &info->ref,
@@ -256,8 +256,9 @@ mcp_resume_fault(mcp_exchange_t *x, mcp_fault_e fault)
 
     rc = mcp_answer_fault(x, fault, x->msg->id, mcp_null_str);
 
-    /* for a notification, clients read only the status of the HTTP response
-     * (basic/transports, "Sending Messages to the Server") */
+    /* a client reads only the HTTP status of the response to a notification
+     * (basic/transports, "Sending Messages to the Server"), so the status has
+     * to be an error */
 
     if (rc == MCP_OK && x->msg->kind == MCP_RPC_NOTIFICATION) {
         x->answer.response.status = 400;

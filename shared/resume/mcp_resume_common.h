@@ -69,9 +69,9 @@ int mcp_resume_find(mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info);
 
 /*
- * Sets *stream to the arguments of mcp_operation_stream(). The client has the
- * events up to the one in Last-Event-ID, or up to event number "least" if the
- * header is missing or names another stream.
+ * Sets *stream to the arguments of mcp_operation_stream(). stream->after is the
+ * last event that the client has: the one in Last-Event-ID, or event number
+ * "least" if this header is missing or names another stream.
  */
 void mcp_resume_describe(const mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t least,
@@ -84,8 +84,9 @@ void mcp_resume_describe(const mcp_exchange_t *x,
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND
- *   MCP_ERR_UNREACHABLE  the stream may be at a node that is unreachable, or a
- *                        client that came later reads it at another node
+ *   MCP_ERR_UNREACHABLE  the stream may be at a node that is unreachable, or
+ *                        another client, whose request came later, reads the
+ *                        stream at another node
  *   MCP_ERR_FULL         this node has no room for a mirror
  *   MCP_ERR_MEMORY
  */

@@ -49,18 +49,20 @@
     "{\"requiredCapabilities\":{\"extensions\":{\"" MCP_CLIENT_TASKS_NAME     \
     "\":{}}}}"
 
-/* The capabilities that permit requests for input to the client. */
+/* The capabilities that permit questions to the client: sampling, elicitation
+ * and roots, with their variants. */
 #define MCP_CLIENT_INPUT            0x041f
 
 
 typedef struct {
-    unsigned char   id[MCP_DIGEST_LEN];        /* random id of its session,
-                                                  the key in the store;
-                                                  zeros: none */
+    unsigned char   id[MCP_DIGEST_LEN];        /* random id of the client's
+                                                  session, its key in the
+                                                  store; zeros: no session */
     char            id_text[MCP_STREAM_TEXT_LEN];  /* text form of id, for a
                                                       client with a session */
-    unsigned char   principal[MCP_DIGEST_LEN]; /* digest; zeros: none */
-    uint64_t        expires;                   /* time when its session
+    unsigned char   principal[MCP_DIGEST_LEN]; /* digest of the principal's
+                                                  name; zeros: none */
+    uint64_t        expires;                   /* time when the session
                                                   expires, ms of
                                                   mcp_env_t.now */
     mcp_revision_e  revision;
@@ -70,9 +72,10 @@ typedef struct {
                                                   that a request without a
                                                   session asks for; -1: no
                                                   messages */
-    mcp_str_t       declared;                  /* declared capabilities,
-                                                  raw; empty for a session,
-                                                  which stores only the bits */
+    mcp_str_t       declared;                  /* declared capabilities, raw
+                                                  JSON; empty for a session,
+                                                  whose token has only their
+                                                  bits, "capabilities" */
 } mcp_client_t;
 
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Two different values never have the same hashed text:
+ * Computes the digest of a request's params (mcp_digest.h). The params are
+ * first converted to the following text, which is then hashed. Two different
+ * values never have the same text:
  *
  *   object   { members, sorted by folded name, each a string and a value }
  *            h and the digest of this text, if the text is long
@@ -14,9 +16,9 @@
  * The digits of a number neither begin nor end with a zero; zero itself has no
  * digits, no sign and no exponent.
  *
- * The text is written in one pass over the params. The members of an object
- * are moved when its end has been reached; a long object is replaced by its
- * digest, so that the enclosing objects do not move its bytes again.
+ * The text is written in one pass over the params. At the end of each object,
+ * its members are sorted. Then a long object is replaced by its digest, so that
+ * sorting the members of the enclosing objects moves few bytes.
  */
 
 
@@ -162,7 +164,8 @@ mcp_digest_string(mcp_digest_t *d, const char *p)
 }
 
 
-/* Writes a number to out, which has enough room. Returns the end. */
+/* Writes the text of a number to out, which has room for raw.len +
+ * MCP_DIGEST_NUMBER bytes. Returns the end of the text. */
 static char *
 mcp_digest_number_write(char *out, mcp_str_t raw)
 {
@@ -344,7 +347,8 @@ mcp_digest_move(const mcp_digest_member_t *members, size_t n,
 }
 
 
-/* Sorts by the bytes of the pieces, from the last to the first. */
+/* Sorts n members by their pieces with radix sort: by the last byte of the
+ * pieces first, by the first byte last. scratch has room for n members. */
 static void
 mcp_digest_radix(mcp_digest_member_t *members, mcp_digest_member_t *scratch,
     size_t n)
@@ -383,7 +387,8 @@ mcp_digest_radix(mcp_digest_member_t *members, mcp_digest_member_t *scratch,
 }
 
 
-/* Reads a piece of each name, and sorts by the pieces. */
+/* Reads the next piece of the name of each of the n members, and sorts the
+ * members by these pieces. */
 static void
 mcp_digest_round(const char *text, mcp_digest_member_t *members,
     mcp_digest_member_t *scratch, size_t n)
@@ -479,8 +484,9 @@ mcp_digest_is_left_out(mcp_str_t name)
 
 
 /*
- * Appends the name and the value at p. If top is 1, the object is params:
- * removes the text of an excluded member again.
+ * Appends the name at p and the value after it to d->text, and the member to
+ * d->members. If top is 1, the object is params: a member that the digest
+ * excludes (mcp_digest_without[]) is removed from d->text again.
  */
 static const char *
 mcp_digest_member(mcp_digest_t *d, const char *p, unsigned depth, int top)
@@ -526,7 +532,8 @@ mcp_digest_member(mcp_digest_t *d, const char *p, unsigned depth, int top)
 }
 
 
-/* Moves the n members, whose text begins at start, into sorted order. */
+/* Rewrites d->text from offset start on, so that the text has the n members of
+ * an object in the order of "members". Returns MCP_OK or d->rc. */
 static int
 mcp_digest_arrange(mcp_digest_t *d, const mcp_digest_member_t *members,
     size_t n, size_t start)
@@ -562,9 +569,10 @@ mcp_digest_arrange(mcp_digest_t *d, const mcp_digest_member_t *members,
 
 
 /*
- * Sorts the members of an object whose text begins at start. To be called at
- * the end of the object: d->members has its members from byte "first" on, and
- * is truncated to this length.
+ * Sorts the members of an object in d->text, where they begin at offset start.
+ * To be called at the end of the object, when d->members has the members of
+ * this object from offset "first" on. Removes them from d->members. Returns
+ * MCP_OK or an error.
  */
 static int
 mcp_digest_order(mcp_digest_t *d, size_t first, size_t start)
@@ -624,8 +632,9 @@ mcp_digest_shorten(mcp_digest_t *d, size_t start)
 }
 
 
-/* Appends the object or array at p, including the objects in it. top is 1 for
- * params. */
+/* Appends the object or array at p, with all values in it, to d->text. top is 1
+ * if p is the params object itself, some members of which are excluded. Returns
+ * the end of the value, or NULL with d->rc set. */
 static const char *
 mcp_digest_container(mcp_digest_t *d, const char *p, unsigned depth, int top)
 {
@@ -670,7 +679,9 @@ mcp_digest_container(mcp_digest_t *d, const char *p, unsigned depth, int top)
 }
 
 
-/* depth is the number of containers that may still be opened. */
+/* Appends the value at p to d->text. depth is the number of nested containers
+ * that the value may have. Returns the end of the value, or NULL with d->rc
+ * set. */
 static const char *
 mcp_digest_value(mcp_digest_t *d, const char *p, unsigned depth)
 {

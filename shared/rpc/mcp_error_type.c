@@ -3,8 +3,8 @@
 #include "rpc/mcp_error_type.h"
 
 
-/* The codes of JSON-RPC 2.0, of all revisions of MCP, and of this server. Each
- * entry's position is stored in the zone: new codes are appended. */
+/* The codes of JSON-RPC 2.0, of all revisions of MCP, and of this server. The
+ * zone contains positions in this table, so new codes are added at the end. */
 static const struct {
     int        code;
     mcp_str_t  name;

@@ -14,7 +14,7 @@
 #include "mcp.h"
 
 
-/* The numbers are stored in the zone. */
+/* The zone contains these numbers, so the number of a class never changes. */
 typedef enum {
     MCP_ERROR_TYPE_NONE = 0,           /* the request was successful */
     MCP_ERROR_TYPE_OTHER,              /* an error that has no other value */
@@ -27,7 +27,7 @@ typedef enum {
                                           the table of mcp_error_type.c; the
                                           other codes have the following
                                           numbers */
-    MCP_ERROR_TYPE_COUNT = 32          /* upper bound of the numbers */
+    MCP_ERROR_TYPE_COUNT = 32          /* all numbers are less than this one */
 } mcp_error_type_e;
 
 

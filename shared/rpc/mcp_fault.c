@@ -40,13 +40,13 @@
 
 
 /*
- * The texts contain no characters that JSON must escape. If an SDK has a text
- * for the error, the same text is used here, so that users find it with a
- * search.
+ * The table of faults. The texts contain no characters that JSON must escape.
+ * If an MCP SDK has a text for an error, the table has the same text, so that
+ * users find it with a search.
  *
- * mcp_fault_always() is a fault with the same status and code in all
- * revisions; mcp_fault_client() is one that the request has caused, and
- * mcp_fault_server() one of the server.
+ * mcp_fault_always() is a row with the same status and code in all revisions.
+ * mcp_fault_client() is a row for an error that the request has caused, and
+ * mcp_fault_server() is a row for an error of the server.
  */
 
 #define mcp_fault_always(status, code, text)                                  \

@@ -35,7 +35,7 @@ typedef enum {
     MCP_FAULT_SESSION_UNKNOWN,         /* 404 */
     MCP_FAULT_EVENT_ID_MALFORMED,      /* 400 */
     MCP_FAULT_EVENT_ID_UNKNOWN,        /* 404 */
-    MCP_FAULT_EVENT_PURGED,            /* 404, events after this id were
+    MCP_FAULT_EVENT_PURGED,            /* 404, events after Last-Event-ID were
                                           dropped */
     MCP_FAULT_LINK,                    /* 404, the stream URL is invalid, for
                                           any reason */
@@ -44,14 +44,18 @@ typedef enum {
     MCP_FAULT_LINK_ANSWERS,            /* 400, stream URL: more answers than
                                           open requests */
     MCP_FAULT_STORE_FULL,              /* 503 */
-    MCP_FAULT_CLUSTER_UNREACHABLE,     /* 503, the operation needs other
-                                          nodes */
+    MCP_FAULT_CLUSTER_UNREACHABLE,     /* 503, Redis or another node, which the
+                                          request needs, is unreachable or
+                                          cannot be used at present */
     MCP_FAULT_UPSTREAM_DOWN,           /* 503, the MCP server that is the
                                           backend has not described itself */
     MCP_FAULT_TOO_MANY_STREAMS,        /* 429 */
-    MCP_FAULT_TOO_MANY_VALUES,         /* 429, stored settings and used
-                                          tokens */
-    MCP_FAULT_FORBIDDEN,               /* 403, publish endpoint */
+    MCP_FAULT_TOO_MANY_VALUES,         /* 429, the tenant's quota of values
+                                          (stored settings, used tokens) is
+                                          exhausted */
+    MCP_FAULT_FORBIDDEN,               /* 403, publish endpoint: the request is
+                                          not authorized; other requests: the
+                                          principal has control characters */
     MCP_FAULT_SCOPE,                   /* 403, the caller's token lacks a
                                           scope */
     MCP_FAULT_CALL_UNKNOWN,            /* 404, publish endpoint: the call does
@@ -70,7 +74,7 @@ typedef enum {
     MCP_FAULT_ERA,                     /* 400, the endpoint has no revision
                                           with sessions */
 
-    /* JSON-RPC level */
+    /* invalid messages and requests: JSON-RPC errors with these codes */
     MCP_FAULT_PARSE,                   /* -32700 */
     MCP_FAULT_TOO_DEEP,                /* -32700 */
     MCP_FAULT_INVALID_REQUEST,         /* -32600 */
@@ -126,7 +130,8 @@ typedef enum {
 
 
 typedef struct {
-    int          status;       /* HTTP status, unless a stream has begun */
+    int          status;       /* HTTP status of the error response; without
+                                  effect in a stream that has begun */
     int          code;         /* JSON-RPC code */
 } mcp_fault_code_t;
 
@@ -140,7 +145,7 @@ typedef struct {
 } mcp_fault_t;
 
 
-/* Returns 1 for an error of an MCP server that is the backend. */
+/* Returns 1 if the fault is an error of an MCP server that is the backend. */
 #define mcp_fault_is_upstream(fault)                                          \
     ((fault) >= MCP_FAULT_UPSTREAM_STATUS                                     \
      && (fault) <= MCP_FAULT_UPSTREAM_SESSION)

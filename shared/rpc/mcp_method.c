@@ -7,8 +7,10 @@
 
 
 /*
- * The rows of the table: a method without a list, whose result is passed on;
- * a method that lists items; a method that calls an item; and a notification.
+ * Macros for the rows of the table: mcp_method_list() for a method that lists
+ * items, mcp_method_call() for a method that uses an item,
+ * mcp_method_notification() for a notification, and mcp_method_plain() for any
+ * other method.
  */
 
 #define mcp_method_row(number, text, ...)                                     \
@@ -107,8 +109,8 @@ static const mcp_str_t  mcp_log_levels[MCP_LOG_LEVELS] = {
 
 
 /*
- * The lengths of the names differ in most cases, so that a linear search
- * compares little more than lengths.
+ * Searches the table from the beginning. The search is fast, because most names
+ * already differ from "name" in their length.
  */
 const mcp_method_t *
 mcp_method_find(mcp_str_t name)

@@ -83,7 +83,8 @@ typedef enum {
 #define MCP_METHOD_NO_LIST  -1
 
 typedef struct {
-    mcp_str_t           name;          /* empty for UNKNOWN */
+    mcp_str_t           name;          /* name of the method; empty for
+                                          MCP_METHOD_UNKNOWN */
     mcp_method_e        id;
     unsigned            notification:1;
     int                 list_kind;     /* kind of items that the method lists,
@@ -97,15 +98,16 @@ typedef struct {
                                           extension. */
     mcp_subject_e       subject;       /* member of params that Mcp-Name
                                           repeats */
-    unsigned            opens:1;       /* 1: its response is the stream of an
-                                          existing call */
+    unsigned            opens:1;       /* 1: the response to the method is the
+                                          stream of an existing call */
     unsigned            session:1;     /* 1: the method exists in revisions
                                           with sessions */
     unsigned            stateless:1;   /* 1: the method exists in stateless
                                           revisions */
-    unsigned            caches:1;      /* 1: its result has a lifetime for
-                                          caches */
-    unsigned            takes_input:1; /* 1: its result may request input */
+    unsigned            caches:1;      /* 1: results of the method have
+                                          "ttlMs" and "cacheScope" */
+    unsigned            takes_input:1; /* 1: a result of the method may request
+                                          input from the client */
 } mcp_method_t;
 
 

@@ -13,7 +13,7 @@
 #include "rpc/mcp_fault.h"
 
 
-/* The numbers are stored in the zone. */
+/* The zone contains these numbers, so new reasons are added at the end. */
 typedef enum {
     MCP_REASON_NONE = 0,
     MCP_REASON_TOOL_ERROR,             /* the tool reported an error */

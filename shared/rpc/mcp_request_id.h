@@ -28,10 +28,14 @@ char *mcp_id_digits(char *out, mcp_str_t number, int64_t *exponent);
 
 /*
  * Sets *plain to the canonical form of a raw id, which is used only for
- * comparison: a quote and the unescaped text of a string, the digits and the
- * power of ten of a number ("12e2" for 1200 and 1.2E3), anything else, and a
- * number with an exponent of more than 15 digits, unchanged. *plain is in raw
- * or in the arena.
+ * comparison:
+ *
+ *   string         a quote and the unescaped text
+ *   number         its digits and its power of ten: "12e2" for 1200 and 1.2E3
+ *   anything else  raw itself, also for a number with an exponent of more than
+ *                  15 digits
+ *
+ * *plain is in raw or in the arena.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_MEMORY
@@ -65,11 +69,11 @@ typedef struct {
 
 
 /*
- * Appends the id.
+ * Appends the id of a task, a signed token, to out.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_INTERNAL  there is no key, or OpenSSL failed
- *   the error of out
+ *   out->failed       the buffer has failed
  */
 int mcp_task_id_write(const mcp_task_id_t *id, const mcp_keys_t *keys,
     mcp_buf_t *out);

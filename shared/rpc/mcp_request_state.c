@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The sealed data consist of the time of expiry in ms (8 bytes) and the
- * backend's state as JSON. They are bound to a digest of the request. Any
- * server with the key can open them, because nothing about them is stored.
+ * Seals and opens a backend's requestState. The sealed data consist of the time
+ * of expiry in ms (8 bytes) and the backend's state as JSON. They are bound to
+ * a digest of the request. Any server with the key can open them, because
+ * nothing about them is stored.
  */
 
 

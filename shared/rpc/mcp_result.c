@@ -11,7 +11,8 @@
 #define MCP_RESULT_META         ",\"_meta\":{" MCP_RESULT_SERVER_INFO
 
 
-/* Bits of the members that a result has, and of its kind. */
+/* Bits of the members that the result of a backend has, so that they need not
+ * be added. MCP_RESULT_IS_INTERIM is not a member but a kind of result. */
 enum {
     MCP_RESULT_HAS_TYPE = 0x01,
     MCP_RESULT_HAS_TTL = 0x02,
@@ -52,8 +53,8 @@ mcp_result_server_info(const mcp_result_t *add)
 }
 
 
-/* Appends the members that the result lacks. out ends with the members that the
- * result has. */
+/* Appends the members of add that the result lacks. "has" is the set of members
+ * that it has (MCP_RESULT_HAS_...), with which out ends. */
 static void
 mcp_result_add(mcp_buf_t *out, const mcp_result_t *add, unsigned has)
 {

@@ -67,8 +67,8 @@ typedef enum {
 #define MCP_REVISION_ENUM(number, id, name, ...)  MCP_REVISION_##id = number,
     MCP_REVISION_ROWS(MCP_REVISION_ENUM)
 #undef MCP_REVISION_ENUM
-    MCP_REVISION_LIMIT = 32    /* upper bound of the numbers: see
-                                  mcp_revision_bit() */
+    MCP_REVISION_LIMIT = 32    /* all numbers are less than this one, because a
+                                  set of revisions has 32 bits */
 } mcp_revision_e;
 
 

@@ -164,8 +164,8 @@ mcp_rpc_response_kind(const mcp_rpc_t *msg)
 }
 
 
-/* Sets the message's detail to the name of the member that is present twice,
- * or whose name is similar to a field's. */
+/* Sets msg->detail to a text about the member that is present twice, or whose
+ * name is only similar to that of a field. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_rpc_ambiguous(mcp_rpc_t *msg, mcp_arena_t *arena,
     const mcp_json_error_t *error)

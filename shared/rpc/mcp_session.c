@@ -43,8 +43,8 @@ mcp_session_good(const mcp_client_t *client, uint64_t now,
 
 
 /*
- * Rounds the time of expiry up to seconds, so that a session does not expire
- * earlier than configured.
+ * Converts a time of expiry from ms to seconds. Rounds up, so that a session
+ * does not expire earlier than configured.
  */
 static uint32_t
 mcp_session_seconds(uint64_t ms)

@@ -52,9 +52,8 @@ mcp_subscription_form(mcp_buf_t *buf, mcp_str_t method, mcp_str_t message)
 
 
 /*
- * Appends the member of _meta with the id, which is inserted after the third
- * brace of a message. Appends a comma after the member unless alone is 1, which
- * means that _meta has no other members.
+ * Appends the subscription id as the first member of _meta. If alone is 0,
+ * other members of _meta follow, so a comma is appended as well.
  */
 static void
 mcp_subscription_id(mcp_str_t id, int alone, mcp_buf_t *buf)
@@ -83,8 +82,10 @@ mcp_subscription_splice(mcp_subscription_splice_t *splice, mcp_str_t id,
         }
 
         /*
-         * a message contains no line feed and, up to the third brace, no
-         * string with a brace
+         * copies up to the next "{" or, after the third "{" of a message, up to
+         * the line feed that ends the message. Both searches ignore JSON
+         * syntax, because mcp_subscription_form() writes no string with a brace
+         * before the third "{", and no line feed.
          */
 
         p = memchr(text.data,

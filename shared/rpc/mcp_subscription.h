@@ -5,11 +5,12 @@
  * the _meta of each message has the raw id of the request that opened the
  * subscription, exactly as the client sent it.
  *
- * Topics: the subjects of subscriptions, in the form of the store's keys. A
- * session's listener and a subscription receive different texts about the same
- * change, so they have different topics. A change of a list concerns the whole
- * zone if it was published, or one catalog if the configuration was reloaded:
- * see catalog_key in mcp_endpoint_t.
+ * Topics: the subjects of subscriptions, as digests that are keys in the store.
+ * A session's listener and a subscription receive different texts about the
+ * same change, so they have different topics. A change of a list that was
+ * published has a topic for the whole zone. A change of a list by a reload of
+ * the configuration has a topic for one catalog (catalog_key in
+ * mcp_endpoint_t).
  */
 
 

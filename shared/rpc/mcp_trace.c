@@ -66,7 +66,8 @@ mcp_trace_is_blank(char c)
 }
 
 
-/* Removes the next member of a list from s, without spaces around it. */
+/* Removes the next member of the list s, up to a comma, and returns it without
+ * the spaces around it. */
 static mcp_str_t
 mcp_trace_member(mcp_str_t *s)
 {

@@ -31,8 +31,10 @@ struct mcp_upstream_about_s {
     uint64_t               failed;     /* when the latest request failed; 0: it
                                           has not failed */
     mcp_str_t              version;    /* name of the revision in a result of
-                                          initialize, a static text; or empty,
-                                          see mcp_upstream_about_version() */
+                                          initialize, a static text; empty if
+                                          the result is of server/discover, or
+                                          the revision is unknown or has no
+                                          sessions */
     mcp_str_t              server_info;        /* the server's Implementation
                                                   object, part of "text"; or
                                                   empty */
@@ -68,8 +70,8 @@ mcp_str_t mcp_upstream_about_info(const mcp_json_value_t *result);
  * empty if this revision is unknown or has no sessions. */
 mcp_str_t mcp_upstream_about_version(const mcp_json_value_t *result);
 
-/* Returns the name of the revision in which a server of 2026-07-28 is
- * called. */
+/* Returns the name of the latest stateless revision, in which this server calls
+ * an upstream of revision 2026-07-28. */
 mcp_str_t mcp_upstream_latest(void);
 
 /* Returns 1 if a result of server/discover names revision 2026-07-28 among the

@@ -28,8 +28,9 @@ const mcp_str_t  mcp_upstream_initialized = mcp_str(
 typedef int (*mcp_upstream_keep_pt)(mcp_buf_t *out, mcp_str_t key);
 
 
-/* Returns 0 for a raw key that begins with the reserved prefix after
- * unescaping. Case is ignored, because some programs ignore it in keys. */
+/* Returns 0 if a raw key, after unescaping, begins with MCP_UPSTREAM_RESERVED
+ * in any case, because some programs ignore the case of keys. Otherwise
+ * returns 1. */
 static int
 mcp_upstream_is_free(mcp_buf_t *out, mcp_str_t key)
 {
@@ -100,7 +101,8 @@ mcp_upstream_copy(mcp_buf_t *out, const mcp_json_value_t *object,
 }
 
 
-/* Copies the bytes of body before or after "value", a slice of body. */
+/* mcp_upstream_copy_before() copies the bytes of body before "value", a slice
+ * of body. mcp_upstream_copy_after() copies the bytes after it. */
 static void
 mcp_upstream_copy_before(mcp_buf_t *out, mcp_str_t body, mcp_str_t value)
 {
@@ -143,7 +145,8 @@ mcp_upstream_params(mcp_str_t body)
 }
 
 
-/* Returns the place of the brace that ends a request. */
+/* Returns an empty slice of body, directly before the brace that ends the
+ * request. */
 static mcp_str_t
 mcp_upstream_end(mcp_str_t body)
 {

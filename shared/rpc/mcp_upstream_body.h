@@ -20,7 +20,8 @@
  * support this revision. */
 #define MCP_UPSTREAM_STATELESS_VERSION  "2025-06-18"
 
-/* this server as the client of an upstream */
+/* clientInfo of this server as the client of an upstream: in its own requests,
+ * and in requests of clients that mcp_upstream_add_meta() translates */
 #define MCP_UPSTREAM_CLIENT_INFO                                              \
     "{\"name\":\"mcp_module\",\"version\":\"" MCP_VERSION "\"}"
 

@@ -77,8 +77,9 @@ mcp_variable_word_has_control(const char *p)
 
 
 /*
- * Checks eight bytes at a time, because each call has a dozen variables. The
- * last eight bytes may overlap the previous ones.
+ * Checks eight bytes at a time, because this function runs a dozen times for
+ * each call. The last eight bytes of a text are checked together, even if some
+ * of them have already been checked.
  */
 int
 mcp_variable_has_control(mcp_str_t s)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A robust mutex that processes share. No other file of the core uses threads;
- * the store gets its lock from the glue. */
+/* The lock of a zone's store: a robust, process-shared pthread mutex.
+ * mcp_zone_attach() passes mcp_lock() and mcp_unlock() to the store. No other
+ * file of the core uses pthreads. */
 
 
 #include <errno.h>

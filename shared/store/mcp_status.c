@@ -11,9 +11,10 @@ typedef struct {
     mcp_str_t    name;
     mcp_str_t    content_type;
     void       (*render)(const mcp_status_t *status, mcp_buf_t *buf);
-    int        (*head)(mcp_status_head_t *head);       /* adds headers to
-                                                          the response;
-                                                          NULL: none */
+    int        (*head)(mcp_status_head_t *head);       /* sets the additional
+                                                          response headers;
+                                                          NULL: the format has
+                                                          none */
 } mcp_status_format_t;
 
 
@@ -38,8 +39,9 @@ typedef struct {
                    name, "mcp_cluster_" name "_total", help)
 
 
-/* All numbers of the status except those of the revisions and of the call
- * statistics, in the order of the output. */
+/* The numbers of the status, in the order of the output. The numbers of
+ * revisions, call statistics, durations and MCP servers are not in this
+ * table. */
 static const mcp_status_row_t  mcp_status_rows[] = {
 
     mcp_status_counter(MCP_COUNT_REQUESTS, "requests", "HTTP requests"),
@@ -123,8 +125,9 @@ static const mcp_status_row_t  mcp_status_rows[] = {
                    "", "mcp_cluster_members",
                    "Nodes in the cluster"),
 
-    /* one number is enough for an alert: a metric for each node would need the
-     * node's id as a label, which changes with every start */
+    /* the maximum over all members is enough for an alert; a metric for each
+     * member would need a label with the node id, which changes with every
+     * start */
 
     mcp_status_row(MCP_STATUS_NODE, MCP_STATUS_MS, silence,
                    "", "mcp_cluster_member_silence_seconds",
@@ -341,8 +344,8 @@ mcp_status_seconds(mcp_buf_t *buf, int64_t ms)
 }
 
 
-/* Renders the gauges of the store on one line, for the status page of the web
- * server. */
+/* Renders the gauges of the store on one line. The module for Apache adds the
+ * line to the page of mod_status. */
 static void
 mcp_status_summary(const mcp_status_t *status, mcp_buf_t *buf)
 {
@@ -389,9 +392,9 @@ static const mcp_status_format_t  mcp_status_formats[] = {
     (sizeof(mcp_status_formats) / sizeof(mcp_status_formats[0]))
 
 
-/* Reads the numbers of the store. Subscriptions to changes of lists are not
- * counted: a listener has two for each list, one for the whole zone and one
- * for its catalog. */
+/* Sets *stats to the counters and gauges of the store, but subtracts the
+ * subscriptions to changes of lists from stats->subscriptions. A listener has
+ * two of them for each list, one for the whole zone and one for its catalog. */
 static void
 mcp_status_stats(mcp_store_t *store, mcp_store_stats_t *stats)
 {
@@ -414,7 +417,8 @@ mcp_status_stats(mcp_store_t *store, mcp_store_stats_t *stats)
 }
 
 
-/* Reads the state of the cluster, if there is one. */
+/* Sets the fields of *status from "clustered" on. If the zone is not a node of
+ * a cluster, "clustered" is 0, and the other fields are not set. */
 static void
 mcp_status_read_node(mcp_status_t *status)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The status page in HTML. Its script, if the browser runs it, shows the JSON
- * of the same URL; until then the browser shows the tables that this file
- * makes. */
+/* The status page in HTML. In a browser with JavaScript, the page's script
+ * loads the status as JSON from the same URL and displays it. Before that, and
+ * without JavaScript, the browser displays the tables that this file inserts
+ * into the page. */
 
 
 #include <stdio.h>
@@ -19,12 +20,13 @@
 #define MCP_STATUS_LOW   75
 #define MCP_STATUS_HIGH  90
 
-/* Bytes of a hash in base64, with a NUL. */
+/* Size of a buffer for a SHA-256 hash in base64 with a NUL. */
 #define MCP_STATUS_HASH  48
 
 
-/* Returns the part of "text" before the first "mark", and removes this part
- * and the mark from "text". */
+/* Returns the part of "text" before the first "mark", and removes this part and
+ * the mark from "text". Without a mark, returns the whole text, and "text"
+ * becomes empty. */
 static mcp_str_t
 mcp_status_cut(mcp_str_t *text, mcp_str_t mark)
 {

@@ -21,8 +21,8 @@
 #include "store/mcp_store_upstream_stats.h"
 
 
-/* The input of a response with the status: the request's query, the store, and
- * its numbers at that time. */
+/* The data from which a response with the status is rendered: the query, the
+ * store, and the values that mcp_status_read() has read from the store. */
 typedef struct {
     const mcp_status_query_t  *query;
     mcp_store_t               *store;
@@ -57,13 +57,13 @@ typedef struct {
 typedef enum {
     MCP_STATUS_COUNTER = 0,
     MCP_STATUS_GAUGE,
-    MCP_STATUS_MS,             /* a gauge of milliseconds; a metric has seconds
-                                  instead */
+    MCP_STATUS_MS,             /* a gauge in milliseconds; in Prometheus, in
+                                  seconds */
     MCP_STATUS_REFUSAL         /* a counter that is part of the metric
                                   mcp_requests_refused_total */
 } mcp_status_type_e;
 
-/* The sections of the table of numbers, as bits. */
+/* The sections of the table mcp_status_rows, as bits. */
 #define MCP_STATUS_STORE   1
 #define MCP_STATUS_NODE    2           /* the node and its links to Redis */
 #define MCP_STATUS_LAG     4           /* the replication lag */
@@ -72,7 +72,8 @@ typedef enum {
 #define MCP_STATUS_CLUSTER                                                    \
     (MCP_STATUS_NODE | MCP_STATUS_LAG | MCP_STATUS_EVENTS)
 
-/* A number of the status. */
+/* A row of the table mcp_status_rows: it describes one number, which is a field
+ * of mcp_status_t. */
 typedef struct {
     unsigned            section;
     mcp_status_type_e   type;
@@ -81,20 +82,24 @@ typedef struct {
                                           value of its label "reason"; empty:
                                           no metric */
     const char         *help;
-    size_t              offset;        /* offset and size in mcp_status_t */
+    size_t              offset;        /* offset and size of the field in
+                                          mcp_status_t */
     size_t              size;
 } mcp_status_row_t;
 
-/* Writes one number in a format. */
+/* Appends one number, described by "row", to buf. JSON, HTML and Prometheus
+ * have their own functions of this type. */
 typedef void (*mcp_status_number_pt)(const mcp_status_t *status,
     const mcp_status_row_t *row, mcp_buf_t *buf);
 
-/* Writes one row of the call statistics in a format; "active" is the number of
- * its active requests. */
+/* Appends one row of the call statistics to buf; "active" is the number of its
+ * active requests. JSON, HTML and Prometheus have their own functions of this
+ * type. */
 typedef void (*mcp_status_calls_pt)(const mcp_status_t *status,
     const mcp_call_stats_t *stats, uint64_t active, mcp_buf_t *buf);
 
-/* Writes the row of one MCP server in a format. */
+/* Appends the data of one MCP server to buf. JSON, HTML and Prometheus have
+ * their own functions of this type. */
 typedef void (*mcp_status_upstream_pt)(const mcp_status_t *status,
     const mcp_store_upstream_t *server, mcp_buf_t *buf);
 
@@ -102,16 +107,17 @@ typedef void (*mcp_status_upstream_pt)(const mcp_status_t *status,
 void mcp_status_read(mcp_status_t *status, mcp_store_t *store,
     const mcp_status_query_t *query);
 
-/* Calls "write" for each number of the sections. A store without a cluster has
- * the section MCP_STATUS_STORE only. */
+/* Calls "write" for each number in the given sections, MCP_STATUS_... as bits.
+ * If the zone is not a node of a cluster, ignores all sections except
+ * MCP_STATUS_STORE. */
 void mcp_status_numbers(const mcp_status_t *status, unsigned sections,
     mcp_status_number_pt write, mcp_buf_t *buf);
 
-/* Returns the value of a number of the status. */
+/* Returns the number that "row" describes. */
 int64_t mcp_status_value(const mcp_status_t *status,
     const mcp_status_row_t *row);
 
-/* Returns the number of requests of a revision. */
+/* Returns the number of requests that clients of a revision have sent. */
 static inline int64_t
 mcp_status_requests(const mcp_status_t *status, mcp_revision_e revision)
 {
@@ -126,11 +132,12 @@ void mcp_status_calls(const mcp_status_t *status, mcp_status_calls_pt write,
 void mcp_status_upstreams(const mcp_status_t *status,
     mcp_status_upstream_pt write, mcp_buf_t *buf);
 
-/* Returns the name of a form of MCP servers, mcp_upstream_e. "auto" means that
- * no request has shown the form of the server yet. */
+/* Returns the name of a value of mcp_upstream_e: the form of the protocol that
+ * an MCP server needs. "auto" means that no request has shown the form yet. */
 mcp_str_t mcp_status_form(unsigned form);
 
-/* Returns the name of a kind of rows, such as "tool". */
+/* Returns the name of a kind of rows of the call statistics, such as "tool" or
+ * "other". */
 mcp_str_t mcp_status_kind(mcp_call_stats_kind_e kind);
 
 /* Returns the number of finished calls of a row of the call statistics. */
@@ -140,7 +147,8 @@ uint64_t mcp_status_ended(const mcp_call_stats_t *stats);
  * "unreachable", "member" or "joining". */
 mcp_str_t mcp_status_node_state(const mcp_status_t *status);
 
-/* Returns the time since "since", in ms; 0 if that is in the future. */
+/* Returns the time from "since" until the query, in ms; 0 if "since" is later
+ * than the query. */
 uint64_t mcp_status_age(const mcp_status_t *status, uint64_t since);
 
 /* Appends milliseconds as seconds, such as "0.05". */

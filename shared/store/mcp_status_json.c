@@ -160,9 +160,9 @@ mcp_status_json_tool(const mcp_status_t *status, const mcp_call_stats_t *stats,
 }
 
 
-/* Appends an endpoint with the sums of all its rows. Does nothing unless
- * "stats" is the row of the kind OTHER, so that each endpoint is appended
- * once. */
+/* Appends an endpoint with the sums of all its rows of the call statistics.
+ * Does nothing unless "stats" is the row of the kind OTHER, so that each
+ * endpoint is appended once. */
 static void
 mcp_status_json_endpoint(const mcp_status_t *status,
     const mcp_call_stats_t *stats, uint64_t active, mcp_buf_t *buf)
@@ -331,9 +331,9 @@ mcp_status_json_running(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* Appends a failure. Its "detail" is the reason in the words of the log. Unless
- * the query requests details, the text ends before the first quotation mark,
- * because the words of the backend follow that mark. */
+/* Appends a failure. Its "detail" is the reason as in the log. In that text,
+ * words of the backend follow a quotation mark. Therefore "detail" ends before
+ * the first quotation mark unless the query requests details. */
 static void
 mcp_status_json_failure(const mcp_status_t *status,
     const mcp_call_stats_failure_t *failure, mcp_buf_t *buf)

@@ -7,7 +7,7 @@
 #include "store/mcp_status_internal.h"
 
 
-/* Appends the lines before the samples of a metric. */
+/* Appends the HELP line and the TYPE line of a metric. */
 static void
 mcp_status_metric(mcp_buf_t *buf, const char *name, const char *help,
     const char *type)
@@ -24,9 +24,9 @@ mcp_status_metric(mcp_buf_t *buf, const char *name, const char *help,
 }
 
 
-/* Appends the name of a metric, or of a part of a histogram, and the first
- * label. mcp_status_label() appends further labels, and mcp_status_sample() the
- * value. */
+/* Appends the name of a metric, or of a part of a histogram, and its first
+ * label, "zone". mcp_status_label() appends further labels, and
+ * mcp_status_sample() the value. */
 static void
 mcp_status_labels(const mcp_status_t *status, mcp_buf_t *buf, const char *name)
 {
@@ -36,8 +36,9 @@ mcp_status_labels(const mcp_status_t *status, mcp_buf_t *buf, const char *name)
 }
 
 
-/* Appends a label as a JSON string. Its value contains no character that
- * Prometheus escapes in another way than JSON, see mcp_call_stats_t. */
+/* Appends a label and its value. The value is escaped as in JSON, which is
+ * correct for Prometheus as well, because the texts have no control characters
+ * (see mcp_call_stats_t). */
 static void
 mcp_status_label(mcp_buf_t *buf, const char *name, mcp_str_t value)
 {
@@ -57,7 +58,8 @@ mcp_status_sample(mcp_buf_t *buf, uint64_t n)
 }
 
 
-/* Appends a sample in seconds. */
+/* Appends the end of a sample: the brace after its labels, and the time "ms" in
+ * seconds. */
 static void
 mcp_status_sample_ms(mcp_buf_t *buf, int64_t ms)
 {
@@ -125,7 +127,7 @@ mcp_status_prometheus_revisions(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* Appends the label with the upper bound of a bucket. */
+/* Appends the label "le", the upper bound of a bucket of a histogram. */
 static void
 mcp_status_bound(mcp_buf_t *buf, unsigned bucket)
 {
@@ -155,9 +157,9 @@ mcp_status_tool(const mcp_status_t *status, const mcp_call_stats_t *stats,
 }
 
 
-/* Appends the number of finished calls of a row by outcome. A row has a sample
- * for "ok" from the start, and one for each other outcome that has
- * occurred. */
+/* Appends a sample of mcp_tool_calls_total for each outcome of the finished
+ * calls of a row of the call statistics. The sample for "ok" is always
+ * appended, a sample for another outcome only if its number is not 0. */
 static void
 mcp_status_prometheus_results(const mcp_status_t *status,
     const mcp_call_stats_t *stats, uint64_t active, mcp_buf_t *buf)
@@ -218,8 +220,8 @@ mcp_status_prometheus_durations(const mcp_status_t *status,
 }
 
 
-/* Appends a label. Omits a label with an empty value, which means the same in
- * Prometheus. */
+/* Appends a label unless its value is empty: Prometheus does not distinguish an
+ * empty label from a missing one. */
 static void
 mcp_status_attribute(mcp_buf_t *buf, const char *name, mcp_str_t value)
 {
@@ -323,7 +325,8 @@ mcp_status_server(const mcp_status_t *status,
 }
 
 
-/* A server to which no request was sent has no sample. */
+/* Appends the sample of mcp_upstream_up for an MCP server, unless no request
+ * was sent to the server yet. */
 static void
 mcp_status_prometheus_up(const mcp_status_t *status,
     const mcp_store_upstream_t *server, mcp_buf_t *buf)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The region as a whole: its format, its lock, sweeps and counters. */
+/* Formats and checks regions, takes and releases the lock of a region, frees
+ * expired streams and values, and counts. */
 
 
 #include "store/mcp_store_layout.h"
@@ -9,30 +10,32 @@
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics between processes");
 
 
-/* Maximum number of streams that a sweep collects for report() each time it
- * takes the lock. */
+/* Maximum number of freed streams for which mcp_store_sweep() calls report()
+ * after each release of the lock. */
 #define MCP_SWEEP_REPORTS  4
 
-/* Maximum number of owners blocked on space that are checked each time the lock
- * is released. */
+/* Maximum number of owners blocked on space that mcp_store_feed() checks each
+ * time the lock is released. */
 #define MCP_STORE_FEED     64
 
-/* The numbers of rows of the call statistics, and of records of active
- * requests: one for this many bytes of chunks, within the given limits. */
+/* The call statistics have one row for each MCP_STORE_CALL_STATS_PER bytes of
+ * chunks, and one record of an active request for each MCP_STORE_ACTIVE_PER
+ * bytes, within the given limits. */
 #define MCP_STORE_CALL_STATS_PER      16384
 #define MCP_STORE_CALL_STATS_ALL_MIN  16
 #define MCP_STORE_ACTIVE_PER          4096
 #define MCP_STORE_LIVES_MIN           64
 #define MCP_STORE_LIVES_MAX           16384
 
-/* The number of rows of MCP servers: one for this many bytes of chunks, within
- * the given limits. */
+/* There is one row of an MCP server for each MCP_STORE_UPSTREAMS_PER bytes of
+ * chunks, but at least MCP_STORE_UPSTREAMS_MIN and at most MCP_STORE_UPSTREAMS
+ * rows. */
 #define MCP_STORE_UPSTREAMS_PER       65536
 #define MCP_STORE_UPSTREAMS_MIN       4
 
-/* The number of histograms of durations, in addition to
- * MCP_STORE_DURATIONS_REST: one for this many bytes of chunks, within the given
- * limits. */
+/* There is one histogram of durations for each MCP_STORE_DURATIONS_PER bytes of
+ * chunks, within the given limits, in addition to the MCP_STORE_DURATIONS_REST
+ * histograms that each region has. */
 #define MCP_STORE_DURATIONS_PER       16384
 #define MCP_STORE_DURATIONS_MIN       32
 #define MCP_STORE_DURATIONS_MAX       512
@@ -79,8 +82,9 @@ mcp_store_clamp(uint64_t n, uint32_t min, uint32_t max)
 
 
 /* Sets the sizes and offsets of all tables, and the offset of the chunks, for a
- * region with n chunks. The tables of call statistics take a twentieth of a
- * small region. Returns the size of the region. */
+ * region with n chunks. Below 16 MB, the rows of the call statistics and the
+ * records of active requests take about a twentieth of the region. Returns the
+ * size of the region. */
 static uint64_t
 mcp_store_place(mcp_store_head_t *head, uint32_t n)
 {
@@ -334,8 +338,9 @@ mcp_store_leave(mcp_store_op_t *op)
 
 /* --- time --- */
 
-/* Frees the expired values in a chunk, or the stream in the chunk if it is
- * due. Returns 1, with *info set, if a stream with unsent events was freed. */
+/* Frees the expired values in the chunk "index", or the stream in it if
+ * mcp_store_stream_due() returns 1. Returns 1 and sets *info if it has freed a
+ * stream with unsent events, otherwise 0. */
 static int
 mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
     mcp_stream_info_t *info, size_t *freed)
@@ -357,8 +362,9 @@ mcp_store_sweep_chunk(mcp_store_op_t *op, uint32_t index, uint64_t now,
         return 0;
     }
 
-    /* no unsent event is lost with a task, because clients poll its last event,
-     * nor with a mirror, because the owner's stream has the same events */
+    /* reports neither a task, whose last event clients poll instead of
+     * receiving it, nor a mirror, because the owner's stream has the same
+     * events */
     mirror = mcp_store_is_mirror(op->head, st);
     unsent = st->sent_seq < st->events.last && !mcp_store_is_task(st)
              && !mirror;
@@ -400,8 +406,8 @@ mcp_store_sweep(mcp_store_t *store, uint64_t now, unsigned budget,
             head->hand++;
 
             if (head->hand >= head->fresh) {
-                /* the chunks from head->fresh on were never used, so there is
-                 * nothing to free */
+                /* chunks from head->fresh on were never used: counts them as
+                 * visited, and continues with the first chunk */
                 rest = head->chunks + 1 - head->fresh;
                 budget -= rest < budget ? rest : budget;
                 head->hand = 0;
@@ -476,8 +482,8 @@ mcp_store_refused(mcp_store_t *store, uint64_t now, uint64_t interval)
 
     at = atomic_load(&head->refused_at);
 
-    /* if several processes get here at the same time, only one succeeds and
-     * reports the number */
+    /* if several processes get here at the same time, the exchange of
+     * refused_at succeeds in only one of them, which returns the number */
 
     if ((at != 0 && now < at + interval)
         || !atomic_compare_exchange_strong(&head->refused_at, &at, now))

@@ -40,13 +40,17 @@
 
 
 #define MCP_STORE_MIN_SIZE   (256 * 1024)
-#define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* chunks have 32-bit
-                                                              indices */
-#define MCP_STORE_SLOTS      1024      /* maximum number of processes */
+#define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* maximum size of a
+                                                              region, bytes:
+                                                              32-bit refs count
+                                                              units of 8
+                                                              bytes */
+#define MCP_STORE_SLOTS      1024      /* maximum number of processes that use a
+                                          store at the same time */
 #define MCP_STORE_CHUNK      512       /* bytes */
-#define MCP_STORE_NAME_MAX   128       /* maximum length of a method or name;
-                                          longer ones are truncated for
-                                          display */
+#define MCP_STORE_NAME_MAX   128       /* bytes for the method or the name of a
+                                          stream, with the NUL; longer texts are
+                                          truncated */
 #define MCP_STORE_NO_SLOT    0xffffffffu
 #define MCP_STORE_READ_MIN   64        /* smallest "cap" that mcp_store_read()
                                           accepts */
@@ -85,19 +89,24 @@ typedef struct {
 } mcp_store_glue_t;
 
 
-/* The handle of one process. */
+/* A handle, by which one process uses a store. */
 typedef struct mcp_store_s {
     struct mcp_store_head_s  *head;    /* start of the region */
     mcp_store_glue_t          glue;
     unsigned                  slot;
-    uint64_t                  pid;     /* distinguishes successive processes in
-                                          the slot */
-    uint32_t                  active;  /* where mcp_store_active_begin() begins
-                                          to search for a free record */
+    uint64_t                  pid;     /* process id; the slot has the same id
+                                          until this process detaches or is
+                                          declared dead */
+    uint32_t                  active;  /* index of the record at which
+                                          mcp_store_active_begin() begins to
+                                          search for a free record */
 
-    /* Notes that a consumer of this process has to be woken for an event;
-     * called with the lock. If the function returns 0 or is NULL,
-     * mcp_store_drain() reports the consumer. */
+    /* Called with the lock when this process has appended an event to the
+     * stream of its own consumer "handle", or waits for room in that stream,
+     * unless the stream can be joined. Returns 1 if it has noted the handle,
+     * and the process will wake the consumer without mcp_store_drain(). If it
+     * returns 0, or is NULL, and for all other wake-ups, mcp_store_drain()
+     * reports the consumer. */
     int                     (*note)(void *noter, uint64_t handle);
     void                     *noter;
 } mcp_store_t;
@@ -106,7 +115,8 @@ typedef struct mcp_store_s {
 typedef enum {
     MCP_STREAM_CALL = 0,       /* a call: has an owner and ends with a
                                   response */
-    MCP_STREAM_LISTEN          /* a listener of a session: has no owner */
+    MCP_STREAM_LISTEN          /* a listener: gets notifications, has no
+                                  owner */
 } mcp_stream_kind_e;
 
 
@@ -143,8 +153,8 @@ typedef struct {
                                           batch; any length; copied */
     mcp_str_t           method;
     mcp_str_t           name;
-    uint64_t            expires;       /* LISTEN: when the session expires; 0:
-                                          never */
+    uint64_t            expires;       /* of a listener: when its session
+                                          expires; 0: never */
     uint64_t            max_wait;      /* time for which the stream is kept
                                           without a reader, ms */
     uint64_t            linger;        /* time for which the stream is kept
@@ -154,9 +164,10 @@ typedef struct {
                                           no limit */
     uint64_t            max_bytes;     /* maximum number of bytes of unsent
                                           events; 0: no limit */
-    uint32_t            session_limit; /* maximum number of streams of the
-                                          session that do not linger; 0, or if
-                                          "session" is all zeros: no limit */
+    uint32_t            session_limit; /* maximum number of the session's
+                                          streams that do not linger; 0: no
+                                          limit. Without a session (all zeros)
+                                          there is no limit either */
     mcp_tenant_t        tenant;        /* tenant whose quotas the stream counts
                                           towards */
     uint64_t            handle;        /* handle of the owner for
@@ -164,8 +175,8 @@ typedef struct {
     unsigned            left;          /* 1: the client has disconnected, so
                                           the stream may be evicted */
     uint64_t            consumer;      /* handle of a consumer in this process,
-                                          which the stream has from the
-                                          beginning; the caller has to call
+                                          which is attached when the stream is
+                                          created; then the caller has to call
                                           mcp_store_watch() for it; 0: none */
     const unsigned char  *join;        /* digest by which other requests find
                                           the stream to join it; NULL: they
@@ -199,32 +210,33 @@ typedef struct {
     uint64_t            expires;       /* when the task expires; 0: the stream
                                           is not a task */
     uint64_t            kept;          /* time when the stream became a task */
-    uint64_t            changed;       /* time of the last event or the last
-                                          change of state */
-    uint64_t            first_seq;     /* oldest stored event; last_seq + 1: no
-                                          event is stored */
-    uint64_t            last_seq;      /* last event that readers may see; 0:
-                                          there is none */
-    uint64_t            own_seq;       /* last event that the owner has
-                                          appended. In a replicated stream, the
-                                          events after last_seq are not
-                                          acknowledged yet, and "state",
-                                          "answered" and "failed" do not
-                                          include them */
+    uint64_t            changed;       /* time of the last event or of the last
+                                          change of state, whichever is later */
+    uint64_t            first_seq;     /* number of the oldest stored event;
+                                          last_seq + 1: no event is stored */
+    uint64_t            last_seq;      /* number of the last event that readers
+                                          may see; 0: there is none */
+    uint64_t            own_seq;       /* number of the last event in this zone.
+                                          In a stream that is replicated with
+                                          "sync", Redis has not acknowledged the
+                                          events after last_seq yet, and
+                                          "state", "answered" and "failed" do
+                                          not include them */
     uint64_t            own_answered;  /* like "answered" and "failed", but
                                           including all events up to own_seq */
     uint64_t            own_failed;
     unsigned            mirror;        /* 1: the stream is a mirror: its call
                                           runs at another node */
     unsigned            shared;        /* 1: the stream is replicated */
-    unsigned            ahead;         /* 1: the owner of a replicated stream or
-                                          of a mirror's stream has appended an
-                                          event after last_seq, or has changed
-                                          the state since */
+    unsigned            ahead;         /* 1: readers here do not see the owner's
+                                          latest event or state yet, because
+                                          Redis has not acknowledged it
+                                          ("sync"), or because the mirror lacks
+                                          it */
     unsigned            held;          /* 1: the stream cannot be joined yet */
-    unsigned            attended;      /* 1: a consumer at any node reads the
-                                          stream, as far as this node has been
-                                          notified */
+    unsigned            attended;      /* 1: the stream has a consumer, either
+                                          here or, according to the latest
+                                          notification, at another node */
     unsigned            replicated;    /* 0: the stream is replicated with
                                           "sync", and Redis has not acknowledged
                                           it yet, so no client may get its id;
@@ -239,14 +251,16 @@ typedef struct {
                                           an error */
     uint64_t            failed_seq;    /* last event that is an error response;
                                           0: none */
-    uint64_t            unattended;    /* since when the stream has no
-                                          reader; 0: it has one, or the time
-                                          is unknown */
+    uint64_t            unattended;    /* time since which the stream has had no
+                                          reader; 0: it has a reader, or the
+                                          time is unknown */
     uint64_t            bytes;         /* bytes of the stored events */
-    uint32_t            alias;         /* see mcp_store_set_alias() */
-    uint32_t            generation;    /* see mcp_store_set_generation() */
-    uint32_t            result;        /* largest MCP_STORE_RESULT() of the
-                                          responses */
+    uint32_t            alias;         /* second name of the stream, see
+                                          mcp_store_set_alias() */
+    uint32_t            generation;    /* a number, 0 at first, see
+                                          mcp_store_set_generation() */
+    uint32_t            result;        /* largest n of MCP_STORE_RESULT(n) among
+                                          the responses */
     unsigned            posted;        /* 1: posts or cancellations wait for the
                                           owner or are being processed */
     uint64_t            cancelled;     /* bits of cancelled requests, see
@@ -263,9 +277,10 @@ typedef struct {
 } mcp_stream_info_t;
 
 
-/* The position of a consumer. */
+/* A cursor: the position of a reader in a stream. */
 typedef struct {
-    uint64_t  seq;             /* last event that was read completely */
+    uint64_t  seq;             /* number of the last event that was read
+                                  completely */
     uint32_t  chunk;           /* cached chunk of the next byte to read; 0: it
                                   has to be looked up */
     uint32_t  offset;
@@ -278,15 +293,15 @@ typedef struct {
     uint32_t  only;            /* set by the reader: number + 1 of the only
                                   request whose events are read; 0: all events
                                   are read */
-    uint64_t  skipped;         /* first event of another request that was
-                                  skipped; 0: none */
+    uint64_t  skipped;         /* number of the first event that was skipped
+                                  because of "only"; 0: none */
     uint64_t  total;           /* bytes of all events up to seq; 0: unknown */
     unsigned  resumed:1;       /* 1: the client has resumed the stream */
     unsigned  plain:1;         /* set by the reader: 1: events are written
                                   without ids */
     unsigned  all:1;           /* set by mcp_store_read(): 1: the reader may
                                   wait until its next wake-up before it reports
-                                  that the events were written */
+                                  the events as written */
     char      id[MCP_STREAM_TEXT_LEN];     /* id of the stream, set with the
                                               first event that is read */
 } mcp_cursor_t;
@@ -313,8 +328,9 @@ int mcp_store_format(void *region, size_t size);
 int mcp_store_check(const void *region, size_t size);
 
 /*
- * Binds a handle to a slot and marks the slot as used by pid. Calls of the
- * slot's previous process become orphans.
+ * Initializes the handle *store for the process "pid", and marks the slot as
+ * used by this process. If the slot had another process, the calls of that
+ * process become orphans, see mcp_store_adopt().
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG    the slot does not exist, or pid is 0
@@ -323,12 +339,12 @@ int mcp_store_check(const void *region, size_t size);
 int mcp_store_attach(mcp_store_t *store, void *region,
     const mcp_store_glue_t *glue, unsigned slot, uint64_t pid);
 
-/* Frees the slot of a process that ends normally. Streams that it still owns
- * become orphans. */
+/* Frees the slot of this process, which ends normally. The streams that it
+ * still owns become orphans, see mcp_store_adopt(). */
 void mcp_store_detach(mcp_store_t *store);
 
-/* Returns the pid of a slot's process, or 0, so that the glue can check
- * whether the process lives. */
+/* Returns the pid of the process in a slot, or 0 if the slot is free or does
+ * not exist. The glue uses the pid to check whether the process lives. */
 uint64_t mcp_store_slot_pid(mcp_store_t *store, unsigned slot);
 
 /* Declares the process "pid" of a slot dead. Does nothing if another process
@@ -336,11 +352,13 @@ uint64_t mcp_store_slot_pid(mcp_store_t *store, unsigned slot);
 void mcp_store_reclaim(mcp_store_t *store, unsigned slot, uint64_t pid);
 
 /*
- * Makes this process the owner of one orphaned stream, with the handle 0, sets
- * *info, and appends the stored request id or ids to request. Takes no lock if
- * there is no orphan. The orphans include finished replicated streams and
- * listeners whose replicator has died: for them this process becomes only the
- * replicator.
+ * Adopts one orphan: a call whose owner's process has ended. Makes this process
+ * the owner, with the handle 0, sets *info, and appends the stored request id
+ * or ids to request. Takes no lock if there is no orphan.
+ *
+ * Replicated streams that are over, and replicated listeners, are orphans if
+ * their replicator's process has ended. This process becomes only their
+ * replicator, because such streams have no owner.
  *
  * Returns MCP_OK, or
  *   MCP_DONE  there is no orphan
@@ -364,14 +382,17 @@ typedef struct {
 } mcp_store_wake_t;
 
 /*
- * Reports the streams for which this process was woken: streams that it owns,
- * if there is a post, room, or another consumer; streams that its clients
- * read, if there are events, if the stream is over, or if another consumer has
- * displaced one of this process; streams that it replicates, if they have
- * changed or were freed.
+ * Reports the streams for which this process was woken, and the reason,
+ * out[i].kind:
  *
- * Returns the number of entries in out, at most n. To be called until it
- * returns 0.
+ *   MCP_WAKE_OWNER       the stream has a post, a cancellation or room, its
+ *                        readers have changed, or it was freed
+ *   MCP_WAKE_CONSUMER    the stream has a new event or state, or was freed, or
+ *                        another consumer has displaced one of this process
+ *   MCP_WAKE_REPLICATOR  the stream has changed or was freed
+ *
+ * Returns the number of entries in out, at most n. The caller calls the
+ * function until it returns 0.
  */
 size_t mcp_store_drain(mcp_store_t *store, mcp_store_wake_t *out, size_t n);
 
@@ -394,9 +415,9 @@ int mcp_store_create(mcp_store_t *store, const mcp_stream_spec_t *spec,
 /*
  * Checks, before a backend is called, whether the session and the tenant of a
  * call have reached their limits. If the region is full because of other
- * tenants, a tenant that uses less than its share may begin a call, and gets an
- * error only if the call needs a stream. Usually takes no lock. Returns MCP_OK
- * or MCP_ERR_LIMIT.
+ * tenants, accepts the call of a tenant that uses little of the region: the
+ * call may need no stream, and if it does, mcp_store_create() may return an
+ * error. Usually takes no lock. Returns MCP_OK or MCP_ERR_LIMIT.
  */
 int mcp_store_admits(mcp_store_t *store,
     const unsigned char session[MCP_DIGEST_LEN], uint32_t session_limit,
@@ -482,8 +503,9 @@ int mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
 int mcp_store_set_generation(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint32_t from, uint32_t to);
 
-/* Restarts the time for which a stream without a reader is kept. Has no effect
- * if the stream has a reader, or if it is over and its last event was sent. */
+/* Restarts the time max_wait, for which a stream without a reader is kept. Has
+ * no effect if the stream has a reader, or if it is over and its last event was
+ * sent. */
 int mcp_store_touch(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t now);
 
@@ -503,18 +525,18 @@ int mcp_store_acknowledge(mcp_store_t *store, const mcp_stream_ref_t *ref,
 /* Frees a stream at once. Its consumer is woken and gets MCP_ERR_NOT_FOUND. */
 void mcp_store_free(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
-/* Frees a stream whose owner has to abandon its call. In contrast to
- * mcp_store_free(), the owner is woken even in this process; it gets
- * MCP_ERR_NOT_FOUND. */
+/* Frees a stream whose owner has to abandon its call. Wakes the owner even if
+ * it is this process, in contrast to mcp_store_free(). The owner finds the
+ * stream gone, MCP_ERR_NOT_FOUND. */
 void mcp_store_revoke(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
 /*
- * Frees a stream that has had no reader at least since the time *since.
+ * Frees a stream that has had no reader since the time *since or longer.
  *
  * Returns MCP_OK, or
- *   MCP_AGAIN  the stream is kept; *since is the later time since which it has
- *              no reader, or 0 if it has one, or if the time is unknown and a
- *              wake-up follows
+ *   MCP_AGAIN  the stream is kept, and *since is set to the time since which
+ *              it has had no reader. 0: it has a reader, or the time is
+ *              unknown until the next sweep, which then wakes the owner
  */
 int mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t *since);
@@ -545,12 +567,13 @@ void mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
 /*
  * Copies the events after the cursor to buf as SSE text (mcp_sse.h), and
  * advances the cursor. An event larger than "cap" takes several calls. "sent"
- * is the last event known to be written to the socket: it counts as sent,
- * which makes room for the owner.
+ * is the last event known to be written to the socket: it counts as sent, which
+ * makes room for the owner.
  *
- * Sets cursor->all to 1 if there are no more events now and the owner does not
- * wait for room: the caller need not report that these events were written
- * before its next wake-up.
+ * Sets cursor->all to 1 if the caller need not report before its next wake-up
+ * that these events were written: there are no more events now, the call is not
+ * over, its owner does not wait for room and is far from the stream's limits,
+ * and no other reader or node depends on the report.
  *
  * With cursor->only, the events of that request and those that concern no
  * request are read, without ids, until the request has its response.
@@ -564,7 +587,7 @@ void mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
  *   MCP_ERR_PURGED     the next event was removed, because the reader of a
  *                      listener is too slow for its limit: end the connection,
  *                      possibly within an event; or the cursor was modified
- *   MCP_ERR_NOT_FOUND  the stream does not exist
+ *   MCP_ERR_NOT_FOUND  the stream does not exist, or has no event cursor->seq
  */
 int mcp_store_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, mcp_cursor_t *cursor, uint64_t sent, char *buf,
@@ -597,14 +620,14 @@ int mcp_store_join_find(mcp_store_t *store, const mcp_stream_spec_t *spec,
 void mcp_store_join_release(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
 /*
- * Makes (this slot, handle) a joined reader, which reads a stream after the
- * event "after" by mcp_store_read(), in addition to the consumer. A joined
+ * Makes (this slot, handle) a joined reader of a stream: in addition to the
+ * consumer, it reads the events after "after" by mcp_store_read(). A joined
  * reader is woken for events as the consumer is, and also when the consumer
- * leaves. As long as there is one, the stream does not count as having no
- * reader. Events are not kept for it: it may get MCP_ERR_PURGED and continue
- * with the stored events. If the stream has no consumer, the events that were
- * sent to the fastest joined reader count as sent. mcp_store_unwatch() detaches
- * the reader.
+ * leaves. A stream with a joined reader does not count as having no reader. But
+ * events are not kept for joined readers: mcp_store_read() may return
+ * MCP_ERR_PURGED, and the reader continues with the events that are still
+ * stored. If the stream has no consumer, the events that were sent to the
+ * fastest joined reader count as sent. mcp_store_unwatch() detaches the reader.
  *
  * Returns MCP_OK and the cursor, or
  *   MCP_ERR_NOT_FOUND  the stream does not exist or cannot be joined
@@ -653,9 +676,10 @@ typedef struct {
  * Reads the state of a task, and appends its last event to buf.
  *
  * With "ahead", reads the state as the owner has it, including events that
- * Redis has not acknowledged yet: another node may have sent the task's
- * question to a client before this node gets Redis's reply. The caller must
- * not send that state to clients, because it may still be lost.
+ * Redis has not acknowledged yet. This is for a client's answers, because
+ * another node may have sent the task's question to the client before this node
+ * gets Redis's reply. The caller must not send that state to clients, because
+ * it may still be lost.
  *
  * Returns MCP_OK, or
  *   MCP_AGAIN       the task changes faster than it can be read
@@ -695,15 +719,16 @@ int mcp_store_answer(mcp_store_t *store, const mcp_stream_ref_t *ref,
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the stream does not exist, is over, or is a listener
- *   MCP_ERR_LIMIT      the inbox would exceed the stream's max_bytes
+ *   MCP_ERR_LIMIT      the inbox is not empty, and would exceed the stream's
+ *                      max_bytes
  *   MCP_ERR_FULL       the region has no room, even after eviction
  */
 int mcp_store_inbox_put(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_inbox_item_e type, uint64_t tag, mcp_str_t data);
 
 /*
- * Removes the oldest post of a stream's inbox and appends its data to the
- * buffer.
+ * Removes the oldest post of a stream's inbox, appends its data to the buffer,
+ * and sets *type and *tag.
  *
  * Returns MCP_OK, or
  *   MCP_AGAIN       the inbox is empty: the removed posts count as processed,
@@ -743,8 +768,9 @@ uint64_t mcp_store_take_cancelled(mcp_store_t *store,
 /* --- small values: purpose, 16-byte key, 32-bit value, expiry (0: never)
  * --- */
 
-/* The purpose of a value, and its writer. The numbers are part of the zone's
- * layout. */
+/* The purposes of values. The comment at each purpose says what a value of this
+ * purpose represents, "by" which key it is found, and who writes it. The
+ * numbers are part of the zone's layout. */
 typedef enum {
     /* An ended session, by its id; value 1. Written by the exchange that
      * serves DELETE; expires with the session's token. */
@@ -834,11 +860,11 @@ int mcp_store_value_swap(mcp_store_t *store, mcp_value_e purpose,
     const mcp_tenant_t *tenant, uint32_t *old);
 
 /*
- * Reads a value by its purpose and key. Takes no lock if there is no value
- * with this purpose at all.
+ * Reads a value by its purpose and key. Takes no lock if the store has no value
+ * with this purpose.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  there is none, or it has expired
+ *   MCP_ERR_NOT_FOUND  the value does not exist, or has expired
  */
 int mcp_store_value_get(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint32_t *value);
@@ -859,32 +885,33 @@ void mcp_store_value_delete(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN]);
 
 
-/* --- values with text ---
+/*
+ * --- values with text ---
  *
  * A value of the purpose UPSTREAM_SESSION has a text in place of a number. Of
  * the functions above, only mcp_store_value_delete() accepts this purpose. All
- * values with text are pushed values, also those without a tenant, and have
- * quotas and limits of their own: a tenant may have as many of them as other
- * values, and only a text is removed to make room for a text.
+ * values with text are pushed values, even those without a tenant. They are
+ * counted separately: a tenant may have as many values with text as other
+ * values, and only a value with text is removed to make room for another.
  */
 
-#define MCP_STORE_TEXT_MAX   480       /* maximum bytes of a text */
+#define MCP_STORE_TEXT_MAX   480       /* maximum length of a text, bytes */
 
 /*
- * Adds a text that expires at the time "expires" (ms; 0: never), if there is
- * none with this purpose and key that has not expired at the time "now" (ms),
- * atomically: if several processes add a text, that of the first one stays.
+ * Adds a text that expires at the time "expires" (ms; 0: never). If there is a
+ * text with this purpose and key already, replaces it only if it has expired at
+ * the time "now" (ms). This is atomic: if several processes add a text, that of
+ * the first one stays.
  *
  * If this is a new value and there is no room, removes a value as
  * mcp_store_value_push() does: the tenant's text that was not used for the
- * longest time, or a text of a tenant that has many. An expired text is
- * replaced: the new text needs no room, and belongs to the tenant of the
- * expired one. If the process dies while it replaces a text, the value may be
- * removed.
+ * longest time, or a text of a tenant that has many. A text that replaces an
+ * expired one needs no room, and belongs to the tenant of the expired one. If
+ * the process dies while it replaces a text, the value may be removed.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_EXISTS  there is a text that has not expired; it is not changed,
- *                   and its place in the order of use stays
+ *                   and does not count as used
  *   MCP_ERR_LIMIT   the text is longer than MCP_STORE_TEXT_MAX; an older text
  *                   is kept
  *   MCP_ERR_FULL    there was no value, and the region has no room
@@ -895,16 +922,15 @@ int mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
 
 /*
  * Copies the text of a value to "text", and sets *len to its length. Counts as
- * a use of the text. Takes no lock if there is no value with this purpose at
- * all.
+ * a use of the text. Takes no lock if the store has no value with this purpose.
  *
- * The text then expires at the time "expires" (ms), so that it is kept while
- * it is used. Its time of expiry does not change if it never expires, or if
+ * The text then expires at the time "expires" (ms), so that it is kept while it
+ * is used. Its time of expiry does not change if it never expires, or if
  * "expires" is 0 or not later. *extended is set to 1 if this time has changed,
  * otherwise to 0; extended may be NULL.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  there is none, or it has expired
+ *   MCP_ERR_NOT_FOUND  the value does not exist, or has expired
  */
 int mcp_store_text_get(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint64_t expires,
@@ -951,22 +977,23 @@ typedef enum {
 
 typedef struct {
     mcp_publish_e  which;
-    uint64_t       ms;         /* position of the message among the broadcasts,
-                                  which is stored in replicated streams; ms 0:
-                                  the message is not a broadcast */
+    uint64_t       ms;         /* ms and n: position of the broadcast that
+                                  contained the message, which each replicated
+                                  stream stores as its last received broadcast.
+                                  ms 0: the message was not in a broadcast */
     uint64_t       n;
 } mcp_publish_to_t;
 
 /*
- * Appends a message to the streams that are subscribed to a topic and that
- * "to" selects, at most "budget" streams in one call, and adds their number to
- * *n. For the first call, *position is 0, which also resets *n, or the value of
+ * Appends a message to the streams that are subscribed to a topic and that "to"
+ * selects, at most "budget" streams in one call, and adds their number to *n.
+ * For the first call, *position is 0, which also resets *n, or the value of
  * mcp_store_publish_start(). A listener that has reached its limits loses its
- * oldest events, and its client gets MCP_ERR_PURGED when it resumes before
- * them.
+ * oldest events. If its client has not received them and resumes,
+ * mcp_store_watch() returns MCP_ERR_PURGED.
  *
  * Returns MCP_OK, or
- *   MCP_AGAIN  there are more streams: call again
+ *   MCP_AGAIN  there may be more streams: call again
  */
 int mcp_store_publish(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
@@ -985,16 +1012,21 @@ void mcp_store_publish_one(mcp_store_t *store, const mcp_stream_ref_t *ref,
 /* --- time --- */
 
 /*
- * Visits the next "budget" chunks in a cycle and frees everything that is due:
- * streams that are over and had no reader for "linger" ms (if all events were
- * sent, and confirmed where that was promised) or max_wait ms (otherwise);
- * tasks that have expired; listeners whose session has expired, or that had no
- * consumer for max_wait ms, with their subscriptions; mirrors without a
- * reader; and expired values.
+ * Visits the next "budget" chunks in a cycle, and frees
  *
- * "report", which may be NULL, is called without the lock for each freed
- * stream that had unsent events, except tasks and mirrors. Returns the number
- * of freed streams and values.
+ *   - streams that are over and have had no reader for "linger" ms, if all
+ *     events were sent (with MCP_PROMISE_TIME: confirmed), or for max_wait ms
+ *     otherwise. If requests can join the stream, or all its events were sent,
+ *     it is kept for at least "linger" ms
+ *   - tasks that have expired
+ *   - listeners whose session has expired, or that had no consumer for
+ *     max_wait ms, with their subscriptions
+ *   - mirrors without a reader, after at most 30 seconds
+ *   - expired values
+ *
+ * "report", which may be NULL, is called without the lock for each freed stream
+ * that had unsent events, except tasks and mirrors. Returns the number of freed
+ * streams and values.
  */
 size_t mcp_store_sweep(mcp_store_t *store, uint64_t now, unsigned budget,
     void (*report)(void *ctx, const mcp_stream_info_t *info), void *ctx);
@@ -1014,7 +1046,8 @@ typedef enum {
     MCP_COUNT_CALLS_FAILED,    /* calls that ended with an error response */
     MCP_COUNT_CALLS_TOOL_ERRORS,
     MCP_COUNT_CALLS_CANCELLED,
-    MCP_COUNT_CALLS_EXPIRED,   /* no client resumed the call within max_wait */
+    MCP_COUNT_CALLS_EXPIRED,   /* calls that no client resumed within
+                                  max_wait */
     MCP_COUNT_CALLS_LOST,      /* calls whose owner's process died */
     MCP_COUNT_CONSUMERS_ACTIVE, /* gauge: SSE connections */
     MCP_COUNT_EVENTS,          /* events appended to streams */
@@ -1036,12 +1069,12 @@ typedef enum {
                                   not serve */
     MCP_COUNT_STATES,          /* rejected request states */
     MCP_COUNT_JOINED,          /* requests that joined a call */
-    MCP_COUNT_REVISION,        /* the first counter of requests by revision,
+    MCP_COUNT_REVISION,        /* first of the counters of requests by revision,
                                   see mcp_store_count_revision() */
     MCP_COUNT_MAX = MCP_COUNT_REVISION + MCP_REVISION_LIMIT
 } mcp_counter_e;
 
-/* Returns the counter of the requests of a revision. */
+/* Returns the number of the counter that counts the requests of a revision. */
 static inline mcp_counter_e
 mcp_store_count_revision(mcp_revision_e revision)
 {
@@ -1053,9 +1086,9 @@ mcp_store_count_revision(mcp_revision_e revision)
  * each slot, so that the part of a dead process can be removed. */
 void mcp_store_count(mcp_store_t *store, mcp_counter_e counter, int64_t delta);
 
-/* Returns by how much the counter MCP_COUNT_REFUSED_FULL has grown since this
- * function, in any process, last returned a number other than 0. Returns 0 if
- * that was less than "interval" ms ago. */
+/* Returns the growth of the counter MCP_COUNT_REFUSED_FULL since this function
+ * last returned a number other than 0, in any process. Returns 0 if that was
+ * less than "interval" ms ago. */
 uint64_t mcp_store_refused(mcp_store_t *store, uint64_t now, uint64_t interval);
 
 typedef struct {
@@ -1064,8 +1097,8 @@ typedef struct {
     uint64_t  used;            /* bytes of chunks in use */
     uint64_t  streams;         /* number of streams */
     uint64_t  listeners;
-    uint64_t  values;          /* number of values, also with text, whose
-                                  purpose is neither LIST nor
+    uint64_t  values;          /* number of values, with or without text, except
+                                  those of the purposes LIST and
                                   CONFIGURATION */
     uint64_t  subscriptions;
 } mcp_store_stats_t;

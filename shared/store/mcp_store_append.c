@@ -3,9 +3,9 @@
 /*
  * Appends events to streams, and makes room for them in the stream and in the
  * region. A stream keeps unsent events up to its limits, and in addition sent
- * events up to the same limits, but no event that a client has confirmed. An
- * owner that finds no room waits to be woken. The log numbers events:
- * mcp_store_log.c.
+ * events up to the same limits, except those that mcp_store_confirm() has
+ * removed. An owner that finds no room waits until it is woken. The log, which
+ * numbers the events, is in mcp_store_log.c.
  */
 
 
@@ -49,7 +49,7 @@ mcp_store_over(const mcp_store_stream_t *st, size_t len)
 }
 
 
-/* Removes the oldest event. */
+/* Removes the oldest event of a stream. */
 static void
 mcp_store_drop(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -89,9 +89,9 @@ mcp_store_stream_drop_event(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Wakes the consumer, so that it reports the events that it has sent, because
- * the owner waits for room. Does nothing for a replicated stream, because its
- * consumer reports at once. */
+/* Wakes the consumer of a stream whose owner waits for room, so that the
+ * consumer's next mcp_store_read() reports how much it has sent. Does nothing
+ * for a replicated stream, because its consumer reports at once. */
 static void
 mcp_store_query_sent(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -125,8 +125,8 @@ mcp_store_may_go_on(const mcp_store_stream_t *st)
 
 
 /*
- * Makes room for a message of len bytes within the stream's limits. A response
- * needs no room.
+ * Makes room for a message of len bytes within the stream's limits, by removing
+ * old events. Accepts a response even if it exceeds the limits.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_LIMIT  there is no room; the owner is woken when there is
@@ -135,9 +135,9 @@ static int
 mcp_store_stream_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     int answers)
 {
-    /* the limits apply to sent and unsent events separately; sent events are
-     * kept because they may not have arrived: the client may request them
-     * again */
+    /* the limits apply to sent events and to unsent events separately; sent
+     * events are kept, because the client may not have received them and may
+     * request them again */
     while (mcp_store_sent(st) > 0
            && ((st->max_events != 0 && mcp_store_sent(st) > st->max_events)
                || (st->max_bytes != 0 && st->sent_bytes > st->max_bytes)))
@@ -184,7 +184,8 @@ mcp_store_stream_sent(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t sent)
     if (sent >= st->events.last) {
         sent = st->events.last;
 
-        /* usually all events were sent: the log need not be searched */
+        /* in the usual case all events were sent: the number of their bytes is
+         * available without searching the log */
 
         bytes = st->events.bytes;
 
@@ -297,8 +298,9 @@ mcp_store_append_need(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/* Schedules the wake-up of the owner for when the region has room for the
- * message. */
+/* Adds a call's stream to the list of those blocked on space: the owner is
+ * woken when the region has room for a message of len bytes. Does nothing for a
+ * listener, which has no owner. */
 static void
 mcp_store_block_on_space(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
 {
@@ -320,10 +322,11 @@ mcp_store_block_on_space(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
  * Makes room for a message of len bytes in the region and within the tenant's
  * quota: evicts other streams, then removes events of the stream itself that
  * need not be kept. With "all", the message is a response, and may use the
- * reserve.
+ * reserve of free chunks.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_FULL   there is no room even so; the owner is woken when there is
+ *   MCP_ERR_FULL   there is not enough room even after that; the owner is
+ *                  woken when there is
  *   MCP_ERR_LARGE  the message exceeds an empty region, or the whole quota
  */
 static int
@@ -422,7 +425,9 @@ mcp_store_append_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Appends a message that the stream's limits allow. */
+/* Appends a message to a stream's log. If "chain" contains the message,
+ * attaches the chain to the log, otherwise makes room in the region and copies
+ * the message. The caller has checked the stream's limits. */
 static int
 mcp_store_append_event(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_record_t *rec, mcp_str_t message, int all,
@@ -492,8 +497,9 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
-/* Appends a message. A long message is in the private chain "chain", which is
- * empty for a short one. Inline, because owners append all the time. */
+/* Appends a message. A long message was copied to the private chain "chain"
+ * before; the chain of a short one is empty. If the message is not appended,
+ * frees the chain. Inline, because owners append all the time. */
 static inline int
 mcp_store_append_claimed(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
@@ -569,8 +575,9 @@ mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Skips the number of a message that has no room even after all events of the
- * listener were removed, so that the client notices the gap. */
+/* There is no room for a message to a listener in the region or in the tenant's
+ * quota: removes all events of the listener and skips the message's number, so
+ * that the client notices the gap. */
 static void
 mcp_store_stream_burn(mcp_store_op_t *op, mcp_store_stream_t *st)
 {

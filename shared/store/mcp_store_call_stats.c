@@ -158,7 +158,7 @@ mcp_store_call_stats_format(mcp_store_head_t *head)
 }
 
 
-/* Initializes a row, which becomes valid with the last statement. */
+/* Initializes row n, and makes it valid by setting n_call_stats to n + 1. */
 static void
 mcp_call_stats_make(mcp_store_head_t *head, uint32_t n,
     const unsigned char *key, const mcp_call_stats_item_t *item)
@@ -210,7 +210,8 @@ mcp_store_call_stats_is_tool(mcp_store_t *store, uint32_t row, mcp_str_t name)
 }
 
 
-/* Returns 1 if an item that is not configured may take another row. */
+/* Returns 1 if the limits of mcp_store_call_stats_listed() allow a new row for
+ * an item. n is the number of rows that are taken. */
 static int
 mcp_call_stats_may_list(mcp_store_head_t *head, uint32_t n,
     const mcp_call_stats_item_t *item)
@@ -235,8 +236,9 @@ mcp_call_stats_may_list(mcp_store_head_t *head, uint32_t n,
 }
 
 
-/* Finds the row of an item, or takes one; listed is 1 for an item that is not
- * configured. */
+/* Finds the row of an item, or takes one, and sets *row. With "listed", applies
+ * the limits of mcp_store_call_stats_listed(). Returns the values of
+ * mcp_store_call_stats_row(). */
 static int
 mcp_call_stats_take(mcp_store_t *store, const mcp_call_stats_item_t *item,
     int listed, uint32_t *row)
@@ -333,7 +335,9 @@ mcp_store_call_stats_count(mcp_store_t *store, uint32_t row,
 }
 
 
-/* Adds a failure; called with the lock. */
+/* Adds a failure to the latest failures, in place of the oldest one. Also
+ * stores it in its row unless it has rejected a request before the call. Called
+ * with the lock. */
 static void
 mcp_store_call_stats_note(mcp_store_head_t *head,
     const mcp_call_stats_failure_t *failure)
@@ -454,8 +458,8 @@ _Static_assert(offsetof(mcp_active_t, slot) % sizeof(uint64_t) == 0, "words");
 #define mcp_active_slot(owner)  ((uint32_t) ((owner) >> 1 & 0x7fffffff))
 
 
-/* Takes a free record. Returns NULL if there is none among the next
- * MCP_ACTIVE_PROBES records. */
+/* Takes a free record. Returns NULL if none of the MCP_ACTIVE_PROBES records
+ * from store->active on is free. */
 static mcp_store_active_t *
 mcp_active_find(mcp_store_t *store)
 {
@@ -582,7 +586,8 @@ mcp_store_active_count(mcp_store_t *store, uint64_t *counts, size_t n)
 }
 
 
-/* Adds the pid of the request's process and the data of the call's stream. */
+/* Sets the fields of *active that no record contains: the pid of the request's
+ * process, and the data of the call's stream. */
 static void
 mcp_active_check(mcp_store_op_t *op, mcp_active_t *active)
 {
@@ -603,7 +608,8 @@ mcp_active_check(mcp_store_op_t *op, mcp_active_t *active)
     active->state = (int) st->state;
     active->events = st->events.last;
 
-    /* a consumer at another node has no process in this zone */
+    /* MCP_STORE_REMOTE_CONSUMER is not a slot: the consumer is at another node,
+     * and no process of this zone has it */
 
     active->elsewhere = st->consumer_slot == MCP_STORE_REMOTE_CONSUMER;
 

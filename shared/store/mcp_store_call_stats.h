@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The outcomes of requests: their names in logs and maps, their counters, and
- * the outcome of a finished stream.
+ * The outcomes of requests: their names (values of $mcp_result), their
+ * counters, and the outcome of a finished stream.
  *
- * Call statistics: each item of each catalog has a row with counters. The zone
- * contains these rows, the active calls and the latest failures, in tables
- * whose sizes follow from the size of the zone and never change.
+ * Call statistics: each item of each catalog has a row with counters, as long
+ * as rows are free. The zone contains these rows, the active requests and the
+ * latest failures. The sizes of these tables are determined when the zone is
+ * created, and never change.
  *
  * Counting takes no lock. A process may be killed at any time: its counts
- * remain, and its calls are no longer active as soon as its slot is free.
+ * remain, and its requests are no longer active as soon as its slot is free.
  */
 
 
@@ -20,8 +21,8 @@
 #include "store/mcp_store.h"
 
 
-/* How a request of a call ended; worse outcomes have larger numbers. Those up
- * to LOST are stored in the zone, see MCP_STORE_RESULT(). */
+/* How a request of a call ended; worse outcomes have larger numbers. Outcomes
+ * up to LOST are stored in the stream, see MCP_STORE_RESULT(). */
 typedef enum {
     MCP_OUTCOME_NONE = 0,      /* the request has not ended, or there is no
                                   call */
@@ -50,12 +51,13 @@ void mcp_outcome_count(mcp_store_t *store, mcp_outcome_e outcome);
 mcp_outcome_e mcp_outcome_of(const mcp_stream_info_t *info);
 
 
-/* The row for all calls that have no row of their own. */
+/* The index of the row for all calls that have no row of their own. */
 #define MCP_CALL_STATS_OTHER  0
 
 #define MCP_CALL_STATS_ROWS_MAX   1024
-#define MCP_CALL_STATS_LISTED     128  /* maximum number of tools of an endpoint
-                                          without a catalog that have rows */
+#define MCP_CALL_STATS_LISTED     128  /* an item that is not in a catalog gets
+                                          a row only if its endpoint has fewer
+                                          rows of this kind than this number */
 #define MCP_CALL_STATS_BUCKETS    15   /* number of buckets of a histogram of
                                           durations; the last bucket is for
                                           durations above all bounds */
@@ -74,8 +76,8 @@ mcp_outcome_e mcp_outcome_of(const mcp_stream_info_t *info);
 
 
 typedef enum {
-    MCP_CALL_STATS_KIND_TOOL = 0,  /* the kinds of items, numbered as in
-                                      mcp_list_e */
+    MCP_CALL_STATS_KIND_TOOL = 0,  /* the kinds up to TEMPLATE have the numbers
+                                      of mcp_list_e */
     MCP_CALL_STATS_KIND_PROMPT,
     MCP_CALL_STATS_KIND_RESOURCE,
     MCP_CALL_STATS_KIND_TEMPLATE,
@@ -84,7 +86,8 @@ typedef enum {
 } mcp_call_stats_kind_e;
 
 
-/* The name of a row. */
+/* The item that a row of the call statistics counts. Rows are found by
+ * catalog_key, kind and name. */
 typedef struct {
     const unsigned char   *catalog_key; /* key of the catalog, or of an
                                            endpoint without a catalog;
@@ -97,7 +100,7 @@ typedef struct {
 } mcp_call_stats_item_t;
 
 
-/* A copy of a row. */
+/* A copy of a row of the call statistics. */
 typedef struct {
     /* endpoint and name are UTF-8 without control characters, end with a NUL,
      * and are unique even if truncated */
@@ -105,8 +108,8 @@ typedef struct {
     char                   name[MCP_CALL_STATS_NAME];
     mcp_call_stats_kind_e  kind;
     uint64_t               results[MCP_OUTCOME_COUNT];
-    /* the numbers are read one by one without a lock, so they may be of
-     * different moments */
+    /* the numbers are read one by one without a lock, so they may not be from
+     * the same moment */
     uint64_t               buckets[MCP_CALL_STATS_BUCKETS];
     uint64_t               sum;        /* sum of all durations, ms */
     uint64_t               failed_at;  /* time of the last failure, ms; 0:
@@ -116,7 +119,7 @@ typedef struct {
 } mcp_call_stats_t;
 
 
-/* A request on which a backend works. */
+/* An active request: a request on which a backend works. */
 typedef struct {
     uint32_t       row;
     unsigned       request;            /* index of the request in its call */
@@ -140,9 +143,11 @@ typedef struct {
 } mcp_active_t;
 
 
-/* A failure. */
+/* A failure: a request of a call whose outcome is worse than OK, or a rejected
+ * request. */
 typedef struct {
-    uint64_t       at;                 /* time of the failure, ms */
+    uint64_t       at;                 /* time of the failure, ms, see
+                                          mcp_env_t.now */
     uint32_t       row;
     uint16_t       result;             /* mcp_outcome_e, or
                                           MCP_CALL_STATS_REFUSED */
@@ -184,8 +189,9 @@ int mcp_call_stats_text(char *out, size_t size, mcp_str_t text);
 void mcp_call_stats_label(char *out, size_t size, mcp_str_t text,
     const unsigned char *key);
 
-/* Sets "principal" or "detail" of mcp_active_t or mcp_call_stats_failure_t: the
- * name of a principal, or the reason of a failure as the log has it. */
+/* Copies the name of a principal, or the reason of a failure as in the log, to
+ * the field "principal" or "detail" of mcp_active_t or
+ * mcp_call_stats_failure_t. Truncates the text if necessary. */
 #define mcp_call_stats_copy(field, text)                                      \
     (void) mcp_call_stats_text(field, sizeof(field), text)
 
@@ -208,7 +214,7 @@ int mcp_store_call_stats_row(mcp_store_t *store,
 int mcp_store_call_stats_listed(mcp_store_t *store,
     const mcp_call_stats_item_t *item, uint32_t *row);
 
-/* Returns 1 if a row belongs to the tool with this name. */
+/* Returns 1 if a row counts the calls of the tool "name". */
 int mcp_store_call_stats_is_tool(mcp_store_t *store, uint32_t row,
     mcp_str_t name);
 
@@ -249,9 +255,10 @@ void mcp_store_active_end(mcp_store_t *store, uint32_t handle);
  * row's element of "counts". */
 void mcp_store_active_count(mcp_store_t *store, uint64_t *counts, size_t n);
 
-/* Copies at most MCP_CALL_STATS_PAGE active requests from *position on, which
- * is 0 for the first call, and 0 again when there are no more. Returns their
- * number. */
+/* Copies at most MCP_CALL_STATS_PAGE active requests to "out", beginning with
+ * record *position, and sets *position to the next record. *position is 0 for
+ * the first call, and 0 again when there are no more. Returns the number of
+ * copied requests. */
 size_t mcp_store_active_page(mcp_store_t *store, uint32_t *position,
     mcp_active_t out[MCP_CALL_STATS_PAGE]);
 

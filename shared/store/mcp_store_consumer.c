@@ -22,10 +22,11 @@ mcp_store_is_consumer(mcp_store_op_t *op, const mcp_store_stream_t *st,
 
 
 /*
- * The tombstone takes a chunk until the process of the displaced consumer has
- * drained it. If there is no room for a tombstone, that process is notified
- * when it next reads for this consumer, at the latest when the connection
- * times out.
+ * The tombstone of a displaced consumer takes a chunk until the consumer's
+ * process calls mcp_store_drain(). If there is no room for a tombstone, the
+ * process notices the displacement only by MCP_ERR_DENIED from its next
+ * mcp_store_read() for the consumer, at the latest when the connection times
+ * out.
  */
 void
 mcp_store_consumer_displace(mcp_store_op_t *op, mcp_store_stream_t *st)
@@ -189,7 +190,8 @@ mcp_store_cursor_check(const mcp_store_stream_t *st, const mcp_cursor_t *cursor)
 {
     uint64_t  words[2];
 
-    /* the sum detects errors, not attacks: clients cannot choose a cursor */
+    /* a weak checksum is enough: it detects errors, and clients cannot forge a
+     * cursor, because they do not get it */
 
     memcpy(words, st->id, sizeof(words));
 
@@ -248,11 +250,11 @@ mcp_store_event_head(const mcp_store_stream_t *st, mcp_cursor_t *cursor,
 
 
 /*
- * Starts the event after the cursor: writes its head to *p.
+ * Begins to copy the event after the cursor: writes its head to *p.
  *
  * Returns MCP_OK, or
- *   MCP_AGAIN         the event is for another reader: continue with the next
- *                     one
+ *   MCP_AGAIN         the event concerns another request than cursor->only, and
+ *                     was skipped
  *   MCP_DONE          there is no event, or no room for its head
  *   MCP_ERR_INTERNAL  the log contradicts the cursor
  */
@@ -275,7 +277,8 @@ mcp_store_fill_begin(mcp_store_head_t *head, const mcp_store_stream_t *st,
         return MCP_ERR_INTERNAL;
     }
 
-    /* an event that concerns no single request is for all readers */
+    /* an event that concerns no single request has the number 0, and all
+     * readers get it */
     number = rec->answers % MCP_STORE_RESULT(1);
 
     if (cursor->only && number && number != cursor->only) {
@@ -301,7 +304,7 @@ mcp_store_fill_begin(mcp_store_head_t *head, const mcp_store_stream_t *st,
 /*
  * Copies as much of the message of event cursor->seq + 1 to *p as fits.
  *
- * Returns MCP_OK at the event's end, or
+ * Returns MCP_OK if the message is complete, or
  *   MCP_DONE          there is no more room
  *   MCP_ERR_INTERNAL  the log contradicts the cursor
  */
@@ -340,11 +343,11 @@ mcp_store_fill_message(mcp_store_head_t *head, mcp_cursor_t *cursor,
 
 
 /*
- * Copies events to p until there is no more room. Makes the SSE text here,
- * while the lock is held, because chunks may be freed as soon as it is
- * released: to frame the messages elsewhere, each would have to be copied
- * again. Returns the end of the text, or NULL if the log contradicts the
- * cursor.
+ * Copies events to p as SSE text, until there are no more or there is no more
+ * room. The text is made here, while the lock is held, because the chunks may
+ * be freed as soon as the lock is released. To make it later, each message
+ * would have to be copied twice. Returns the end of the text, or NULL if the
+ * log contradicts the cursor.
  */
 static char *
 mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
@@ -399,9 +402,9 @@ mcp_store_through(mcp_store_head_t *head, const mcp_store_stream_t *st,
 }
 
 
-/* Counts the events up to "sent" as sent, but none after the cursor. If all
- * events up to the cursor were sent, as usual, the unsent bytes are those that
- * follow the cursor in the log, and the log need not be searched. */
+/* Counts the events up to "sent" as sent, but at most those up to the cursor.
+ * In the usual case, all events up to the cursor were sent. Then cursor->total
+ * gives the number of unsent bytes, and the log need not be searched. */
 static void
 mcp_store_read_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_cursor_t *cursor, uint64_t sent)
@@ -451,7 +454,7 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_NOT_FOUND;
     }
 
-    /* readers are the consumer and the joined readers */
+    /* only the consumer and the joined readers may read */
     if (!mcp_store_is_consumer(op, st, handle)
         && (st->join == 0
             || mcp_store_reader_find(op, st->id, handle) == NULL))
@@ -469,7 +472,8 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return MCP_ERR_PURGED;
     }
 
-    /* if there is a consumer, the positions of joined readers do not count */
+    /* if there is a consumer, events that were sent only to joined readers do
+     * not count as sent */
 
     if (st->consumer_slot == MCP_STORE_NO_SLOT
         || mcp_store_is_consumer(op, st, handle))
@@ -485,8 +489,8 @@ mcp_store_read_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
     *len = (size_t) (p - buf);
 
-    /* there is no event, or all events concern other requests than
-     * cursor->only */
+    /* nothing was copied: there is no event after the cursor, or all such
+     * events concern other requests than cursor->only */
 
     if (*len == 0) {
         return mcp_store_through(op->head, st, cursor) ? MCP_DONE : MCP_AGAIN;

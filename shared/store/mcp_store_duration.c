@@ -16,7 +16,8 @@
  * histogram. */
 #define MCP_DURATION_PROBES  32
 
-/* The attributes as one word, which is never 0. */
+/* The attributes of a histogram as one word. The word is never 0, because 0
+ * means that a place is free. */
 #define MCP_DURATION_TAKEN            ((uint64_t) 1 << 63)
 #define mcp_duration_word(key)                                                \
     (MCP_DURATION_TAKEN | (uint64_t) (key)->row << 32                         \
@@ -28,7 +29,8 @@ _Static_assert(MCP_METHOD_COUNT <= 256 && MCP_REVISION_LIMIT <= 256
                "attributes of a duration");
 
 
-/* Returns 1 if these are the attributes of one of the first two histograms. */
+/* Returns 1 if *key has the attributes of one of the first two histograms,
+ * which do not contain them as a word. */
 static int
 mcp_duration_is_rest(const mcp_duration_key_t *key)
 {
@@ -38,8 +40,9 @@ mcp_duration_is_rest(const mcp_duration_key_t *key)
 }
 
 
-/* Returns the histogram with these attributes. Takes a place for a new
- * histogram. */
+/* Returns the histogram with the attributes *key. If there is none, takes a
+ * free place for it. If no place is free, returns one of the first two
+ * histograms of the table. */
 static mcp_store_duration_t *
 mcp_duration_find(mcp_store_head_t *head, const mcp_duration_key_t *key)
 {
@@ -66,8 +69,8 @@ mcp_duration_find(mcp_store_head_t *head, const mcp_duration_key_t *key)
     for (probes = 0; probes < MCP_DURATION_PROBES && probes < n; probes++) {
         old = atomic_load_explicit(&table[i].word, memory_order_relaxed);
 
-        /* if another process has just taken the free place, the exchange sets
-         * "old" to the attributes there */
+        /* if another process has taken the free place just now, the exchange
+         * fails and sets "old" to the attributes of the new histogram */
 
         if (old == word
             || (old == 0

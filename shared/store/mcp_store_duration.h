@@ -38,15 +38,17 @@ typedef struct {
 } mcp_duration_t;
 
 
-/* Counts a request or a notification that was received and ended at these
- * times, ms; its duration is 0 if the clock was set back meanwhile. If the
- * table has no room for a new combination of attributes, counts the request in
- * the histogram with the row MCP_CALL_STATS_OTHER, the method UNKNOWN, no
- * revision, and the error NONE (if key->error is NONE) or OTHER. */
+/* Counts a request or a notification that was received at the time "received"
+ * and ended at the time "ended", both in ms. The duration counts as 0 if the
+ * clock was set back in between. If the table has no room for a new combination
+ * of attributes, uses the histogram with the row MCP_CALL_STATS_OTHER, the
+ * method UNKNOWN, no revision, and the error NONE (if key->error is NONE) or
+ * OTHER. */
 void mcp_store_duration_count(mcp_store_t *store, const mcp_duration_key_t *key,
     uint64_t received, uint64_t ended);
 
-/* Returns the number of histograms for which the table has a place. */
+/* Returns the number of places in the table of histograms, including free
+ * places. */
 uint32_t mcp_store_durations(mcp_store_t *store);
 
 /* Copies the histogram at a place of the table. Returns 0 if the place is free,

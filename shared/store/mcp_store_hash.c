@@ -192,7 +192,7 @@ mcp_store_entry_take(mcp_store_op_t *op, int all)
     }
 
     /* the eviction in mcp_store_ensure() may have freed an entry in a full
-     * chunk */
+     * chunk, which is in the list "partial" now */
     if (head->partial.first == 0) {
         index = mcp_store_root_take(op, MCP_CHUNK_ENTRY);
         mcp_store_list_append(head, &head->partial,

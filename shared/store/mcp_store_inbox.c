@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* A call's inbox: messages of other processes for its owner. The inbox is a
- * log, like the events; each of its records begins with a tag. */
+ * log, like the events. Each of its records contains a tag of 8 bytes (see
+ * mcp_inbox_item_e), followed by the data of a post. */
 
 
 #include "store/mcp_store_layout.h"
@@ -38,7 +39,9 @@ mcp_store_inbox_admit(const mcp_store_stream_t *st, size_t len)
 }
 
 
-/* The questions that a post answers, see mcp_store_answer(). */
+/* The arguments "bits", "all" and "now" of mcp_store_answer(): bits of the
+ * questions that a post answers, bits of all questions of the event, and the
+ * time. */
 typedef struct {
     uint32_t  bits;
     uint32_t  all;
@@ -46,9 +49,9 @@ typedef struct {
 } mcp_store_answers_t;
 
 
-/* Appends a post, and sets the bits of its answers under the same lock, so that
- * other processes see either both or neither. "answers" is NULL for other
- * posts. */
+/* Appends a post. If "answers" is not NULL, the post answers questions of a
+ * task: marks them as answered in the same critical section, so that other
+ * processes see either both changes or neither. */
 static int
 mcp_store_inbox_put_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_inbox_item_e type, uint64_t tag, const mcp_str_t parts[2],
@@ -104,8 +107,8 @@ mcp_store_inbox_put_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
 
 /* Copies a long post to a private chain without the lock. First checks whether
- * the stream will accept the post, because other streams may be evicted for
- * its chain. */
+ * the stream would accept the post, so that no other stream is evicted for a
+ * post that is rejected. */
 static int
 mcp_store_inbox_copy(mcp_store_t *store, const mcp_stream_ref_t *ref,
     const mcp_str_t parts[2], mcp_store_chain_t *chain)

@@ -25,9 +25,10 @@ mcp_store_join_stream(mcp_store_op_t *op, const mcp_store_entry_t *e)
 }
 
 
-/* Returns the last event sent to the consumer of a stream. For a mirror
- * without a local consumer, returns the last event that was sent to the
- * consumer of the owner's stream, if there is one. */
+/* Returns the number of the last event sent to the consumer of a stream. If the
+ * stream is a mirror without a local consumer, and the owner's stream has a
+ * consumer, returns the number that this node has received from the owner's
+ * node. */
 static uint64_t
 mcp_store_join_sent(mcp_store_op_t *op, const mcp_store_stream_t *st)
 {
@@ -57,8 +58,8 @@ mcp_store_join_ended(const mcp_store_stream_t *st)
 }
 
 
-/* Returns 1 if a request with this spec can join st. It cannot if the call was
- * cancelled: there will be no response. */
+/* Returns 1 if a request with this spec can join st. A cancelled call cannot be
+ * joined, because it will get no response. */
 static int
 mcp_store_join_open(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_stream_spec_t *spec, uint64_t now)
@@ -125,7 +126,8 @@ mcp_store_join_find(mcp_store_t *store, const mcp_stream_spec_t *spec,
         mcp_store_stream_info(&op, st, info);
         joined = &mcp_store_replication_of(op.head, st->repl)->joined;
 
-        /* only the owner's stream has the times of a task, not its mirror */
+        /* a mirror's stream has no times of the task: takes those that the
+         * owner's node has sent */
         if (info->mirror && joined->expires) {
             info->expires = joined->expires;
             info->kept = joined->kept;
@@ -160,9 +162,9 @@ mcp_store_join_release(mcp_store_t *store, const mcp_stream_ref_t *ref)
 }
 
 
-/* Makes requests that join by "key" no longer find the stream that they found
- * before. The stream is kept for its joined readers: its entry gets the
- * stream's id as the key. */
+/* Hides the stream that requests find when they join by "key", if there is one:
+ * its JOIN entry gets the stream's id as the key. The joined readers of the
+ * stream still use the entry. */
 static void
 mcp_store_join_hide(mcp_store_op_t *op, const unsigned char key[MCP_DIGEST_LEN])
 {

@@ -33,11 +33,11 @@
  *   mcp_store_node.c            the zone as a node of a cluster
  *   mcp_store_repair.c          repair
  *
- * docs/internals/store.md explains how it works.
+ * docs/internals/store.md explains how the store works.
  *
  * There are two kinds of references: the index of a chunk, and a "ref", the
  * distance from the region's start in units of 8 bytes, for entries and list
- * links. 0 is none in both cases.
+ * links. In both cases, 0 means that there is no chunk, entry or link.
  */
 
 
@@ -92,7 +92,7 @@
 
 /* For quotas that are MCP_QUOTA_SHARE: the last eighth of each maximum (chunks,
  * calls, listeners, values) is for tenants that use at most 1/128 of this
- * maximum. */
+ * maximum, or at most 2 * MCP_STORE_LEAST. */
 #define MCP_STORE_LAST         8
 #define MCP_STORE_LITTLE       128
 
@@ -117,9 +117,9 @@
 #define mcp_store_align8(n)  (((n) + 7) & ~(uint32_t) 7)
 
 
-/* A process may be killed between any two instructions, and its earlier stores
- * remain. So only the compiler must be kept from moving stores across the
- * points on which a repair relies. */
+/* Keeps the compiler from moving stores across a point on which a repair
+ * relies. A CPU barrier is not needed: if a process is killed, the stores of
+ * all instructions that it has executed remain. */
 #define mcp_store_barrier()  atomic_signal_fence(memory_order_seq_cst)
 
 
@@ -139,9 +139,10 @@ typedef struct {
 
 /* --- chunks --- */
 
-/* The type of a chunk. Only the chunks from which others are found have a
- * type. Whether a chunk of the type NONE is free or has data follows from the
- * references to it. */
+/* The type of a chunk. Chunks with a stream, entries or replication data have
+ * a type, so that a scan of the region finds them. Every other chunk has the
+ * type NONE, whether it is free or has data. It has data if a chunk with a type
+ * or a slot refers to it, directly or through a chain. */
 enum {
     MCP_CHUNK_NONE = 0,
     MCP_CHUNK_STREAM,
@@ -161,16 +162,17 @@ enum {
 typedef struct {
     uint32_t  next;                    /* index of the next chunk in the chain;
                                           0: none */
-    uint32_t  skip;                    /* of a mark of a log: index of the next
-                                          mark; of the first chunk of a private
-                                          chain: index of the first chunk of
-                                          the slot's next private chain */
+    uint32_t  skip;                    /* in a mark of a log: index of the next
+                                          mark; in the first chunk of a private
+                                          chain: index of the first chunk of the
+                                          slot's next private chain */
     uint16_t  used;                    /* offset of the end of the data */
     uint16_t  first;                   /* offset of the first record that starts
                                           in this chunk; 0: none */
-    uint32_t  count;                   /* of the first chunk of a private
-                                          chain: number of its chunks; of the
+    uint32_t  count;                   /* in the first chunk of a private chain:
+                                          number of chunks of this chain; in a
                                           chunk with a session at an MCP server:
+                                          the server's row, a
                                           mcp_store_upstream_row_t */
     uint64_t  seq;                     /* number of the record at "first" */
     uint64_t  total;                   /* bytes of payload of all records of
@@ -193,15 +195,16 @@ typedef struct {
 /* A position in a chain. */
 typedef struct {
     uint32_t  chunk;                   /* index of a chunk */
-    uint32_t  offset;                  /* offset from the start of the chunk,
-                                          whose head counts as well */
+    uint32_t  offset;                  /* offset from the start of the chunk's
+                                          head, bytes */
 } mcp_store_pos_t;
 
 
 /* --- logs --- */
 
-/* The head of a record is aligned to 8 bytes and never crosses chunks; the
- * payload after it may. */
+/* The head of a record in a log; the payload follows. The head is aligned to 8
+ * bytes and is always in one chunk. The payload may continue in the next
+ * chunks. */
 typedef struct {
     uint32_t  len;
     uint16_t  answers;                 /* of an event: 1 + number of the request
@@ -217,8 +220,8 @@ typedef struct {
 #define MCP_RECORD_HEAD  ((uint32_t) sizeof(mcp_store_record_t))
 
 
-/* An empty log has head 0 and first == last + 1. Storing "last" commits an
- * append. */
+/* A log: records in a chain of chunks. An empty log has head 0, and "first"
+ * is last + 1. An append is committed by the write to "last". */
 typedef struct {
     uint32_t  head;                    /* indexes of the first and the last
                                           chunk */
@@ -245,8 +248,9 @@ typedef struct {
 /* The links of a stream: the indexes of mcp_store_stream_t.link. The dirty list
  * of a slot contains the streams for which its process was woken. */
 enum {
-    MCP_LINK_OWNER = 0,                /* in the dirty list of the owner's
-                                          slot, or in the list of orphans */
+    MCP_LINK_OWNER = 0,                /* in the dirty list of the owner's slot,
+                                          or, after the owner's death, in the
+                                          list of orphans */
     MCP_LINK_CONSUMER,                 /* in the dirty list of the consumer's
                                           slot */
     MCP_LINK_SESSION,                  /* in one of the two lists of the
@@ -307,9 +311,9 @@ typedef struct {
 
     uint8_t            kind;
     uint8_t            state;
-    uint8_t            want_room;      /* 1: the owner waits for room within
-                                          the stream's limits, after
-                                          MCP_ERR_LIMIT */
+    uint8_t            want_room;      /* 1: an append returned MCP_ERR_LIMIT,
+                                          and the owner waits for room within
+                                          the stream's limits */
     uint8_t            taken;          /* 1: the owner has taken a post or a
                                           cancellation, and has not found its
                                           inbox empty since */
@@ -345,12 +349,13 @@ typedef struct {
     uint64_t           max_bytes;
     uint32_t           alias;
     uint32_t           generation;
-    uint8_t            promised;       /* MCP_PROMISE_... */
+    uint8_t            promised;       /* bits MCP_PROMISE_...: promises to the
+                                          client */
     uint8_t            seen;           /* 1: the stream had a reader, or has
                                           waited long enough for one, so it may
                                           be evicted */
-    uint8_t            result;         /* largest MCP_STORE_RESULT() of the
-                                          responses */
+    uint8_t            result;         /* largest n of MCP_STORE_RESULT(n) among
+                                          the responses */
     uint8_t            held;           /* 0: requests may join the stream; 1:
                                           they may not yet; 2: they may not yet,
                                           and the stream was created with
@@ -480,9 +485,9 @@ enum {
 enum {
     MCP_EVICT_IDLE = 0,                /* listeners without a consumer and
                                           without unsent events */
-    MCP_EVICT_LINGER,                  /* streams that are over, sent and
-                                          without a reader; mirrors without a
-                                          reader */
+    MCP_EVICT_LINGER,                  /* streams that are over, whose events
+                                          were all sent, and that have no
+                                          reader; mirrors without a reader */
 
     /* streams in the rings OVER and LEFT count towards the tenant's quota, and
      * are evicted only if a stream, an event or a value of a tenant would be
@@ -503,21 +508,22 @@ typedef struct {
                                           0: none */
     uint8_t        kind;               /* MCP_ENTRY_...; written last, so that
                                           only complete entries are valid */
-    uint8_t        purpose;            /* of a value: mcp_value_e; of a tenant:
-                                          1 if the group counts the values with
-                                          text, otherwise 0 */
-    uint8_t        pushed;             /* of a value, 1: it may be removed to
+    uint8_t        purpose;            /* in a value: mcp_value_e; in the group
+                                          of a tenant: 1 if the group counts the
+                                          values with text, otherwise 0 */
+    uint8_t        pushed;             /* 1 for a value that may be removed to
                                           make room for a newer one */
-    uint8_t        rank;               /* of a tenant: its class by number of
-                                          chunks, see MCP_STORE_RANKS */
+    uint8_t        rank;               /* in the group of a tenant: its class by
+                                          number of chunks, see
+                                          MCP_STORE_RANKS */
     unsigned char  key[MCP_DIGEST_LEN];
 
     union {
         struct {
             uint64_t          expires;
-            uint32_t          value;   /* if the purpose has text: index of the
-                                          chunk that contains the text; 0: a
-                                          process is changing the text */
+            uint32_t          value;   /* the number; if the purpose has text:
+                                          index of the chunk with the text, or 0
+                                          while a process changes the text */
             uint32_t          group;   /* ref of the tenant's group; 0: none */
             unsigned char     tenant[MCP_DIGEST_LEN];
             mcp_store_link_t  ring;    /* in the ring of the tenant's pushed
@@ -561,10 +567,10 @@ typedef struct {
         } group;
 
         struct {
-            uint32_t          ring[MCP_EVICT_MAX]; /* ref of the link of the
-                                                      newest stream in each
-                                                      ring, whose "next" is the
-                                                      oldest stream; 0: the
+            uint32_t          ring[MCP_EVICT_MAX]; /* for each ring, the ref of
+                                                      the newest stream's link.
+                                                      The link of the oldest
+                                                      stream follows it. 0: the
                                                       ring is empty */
             uint32_t          streams; /* number of calls that do not linger */
             uint32_t          listeners;
@@ -575,8 +581,8 @@ typedef struct {
                                           streams that are neither in the ring
                                           IDLE nor in LINGER */
             uint32_t          pushed;  /* ref of the ring link of the newest
-                                          pushed value, whose "next" is the
-                                          oldest one; 0: there is none */
+                                          pushed value. The link of the oldest
+                                          one follows it. 0: there is none */
         } tenant;
     } u;
 } mcp_store_entry_t;
@@ -614,15 +620,15 @@ typedef struct {
 
 /* A histogram of durations. */
 typedef struct {
-    _Atomic uint64_t   word;           /* attributes of the histogram, see
-                                          mcp_store_duration.c; 0: the place is
-                                          free */
+    _Atomic uint64_t   word;           /* attributes of the requests in the
+                                          histogram, see mcp_duration_word(); 0:
+                                          the place is free */
     _Atomic uint64_t   sum;            /* sum of all durations, ms */
     _Atomic uint64_t   buckets[MCP_CALL_STATS_BUCKETS];
 } mcp_store_duration_t;
 
-/* Number of histograms at the beginning of the table that count all requests
- * for whose attributes the rest of the table has no room: one for successful
+/* Number of histograms at the beginning of the table for the requests whose
+ * attributes find no place in the rest of the table: one for successful
  * requests, and one for errors. */
 #define MCP_STORE_DURATIONS_REST  2
 
@@ -729,7 +735,8 @@ typedef struct {
                                           was last logged */
     char                 error[MCP_NODE_REASON_MAX + 1];
     char                 standalone[MCP_NODE_REASON_MAX + 1];
-    char                 run[MCP_NODE_RUN_MAX + 1]; /* see
+    char                 run[MCP_NODE_RUN_MAX + 1]; /* run id of
+                                                Redis, see
                                                 mcp_store_node_set_run() */
     mcp_node_position_t  positions[MCP_NODE_POSITIONS];
     _Atomic uint64_t     counts[MCP_NODE_COUNTS];
@@ -802,7 +809,9 @@ typedef struct mcp_store_head_s {
                                           was last released */
     _Atomic uint32_t   hint_calls;
 
-    mcp_store_list_t   ownerless;      /* the list of orphans */
+    mcp_store_list_t   ownerless;      /* the list of orphans: streams whose
+                                          owner or replicator died, until a
+                                          process adopts them */
     mcp_store_list_t   rank[MCP_EVICT_MAX][MCP_STORE_RANKS]; /* see
                                           MCP_LINK_RANK */
     mcp_store_list_t   blocked;        /* streams whose owners are blocked on
@@ -842,13 +851,14 @@ typedef struct {
     mcp_store_t       *store;
     mcp_store_head_t  *head;
     const unsigned char  *tenant;      /* tenant for which room is made; NULL:
-                                          room for the store itself or for a
+                                          room for the store itself or for a new
                                           mirror */
     mcp_store_stream_t   *keep;        /* the stream that must not be evicted
                                           in this operation; NULL: none */
-    mcp_store_dropped_t  *dropped;     /* if not NULL, gets a copy of the first
-                                          session at the server dropped->row
-                                          that is removed */
+    mcp_store_dropped_t  *dropped;     /* if not NULL: receives the first
+                                          session that the operation removes
+                                          among those at the MCP server with the
+                                          row dropped->row */
     unsigned           creates;        /* 1: room is made for a new stream */
     unsigned           wakes;          /* number of scheduled wake-ups; 0:
                                           "wake" is not set */
@@ -1014,12 +1024,14 @@ mcp_store_is_mirror(mcp_store_head_t *head, const mcp_store_stream_t *st)
 }
 
 
-/* Returns the last event of a replicated stream that readers may see. */
+/* Returns the number of the last event that readers of a replicated stream or
+ * a mirror may see. */
 uint64_t mcp_store_replication_gate(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
 
-/* Returns the last event that readers may see. */
+/* Returns the number of the last event that readers of a stream may see: the
+ * last one, or with "sync" the last one that Redis has acknowledged. */
 static inline uint64_t
 mcp_store_visible(mcp_store_head_t *head, const mcp_store_stream_t *st)
 {
@@ -1028,7 +1040,7 @@ mcp_store_visible(mcp_store_head_t *head, const mcp_store_stream_t *st)
 }
 
 
-/* Returns the number of chunks for len bytes. */
+/* Returns the number of chunks that len bytes need. */
 static inline uint32_t
 mcp_store_chunks(size_t len)
 {
@@ -1128,18 +1140,18 @@ int mcp_store_ensure(mcp_store_op_t *op, uint32_t n, int all);
 void mcp_store_chain_take(mcp_store_op_t *op, uint32_t n,
     mcp_store_chain_t *chain);
 
-/* Frees a chain with this first chunk, this last chunk and this number of
- * chunks, in constant time. Does nothing if "first" is 0. */
+/* Frees the chain from the chunk "first" to the chunk "last", which has
+ * "count" chunks, in constant time. Does nothing if "first" is 0. */
 void mcp_store_chain_free(mcp_store_op_t *op, uint32_t first, uint32_t last,
     uint32_t count);
 
-/* Frees a chain with this first chunk, and searches for the last chunk. Does
- * nothing if "first" is 0. */
+/* Frees the chain that begins with the chunk "first", after a search for its
+ * last chunk. Does nothing if "first" is 0. */
 void mcp_store_chain_drop(mcp_store_op_t *op, uint32_t first);
 
-/* mcp_store_root_take() takes one chunk that has a type, and sets it to zero;
- * mcp_store_root_free() frees it. mcp_store_next_chunk() returns the first
- * chunk of a type after "index", or 0. */
+/* mcp_store_root_take() takes a chunk, sets its bytes to 0, and gives it the
+ * type "type". mcp_store_root_free() frees such a chunk. mcp_store_next_chunk()
+ * returns the index of the first chunk of this type after "index", or 0. */
 uint32_t mcp_store_root_take(mcp_store_op_t *op, unsigned char type);
 void mcp_store_root_free(mcp_store_op_t *op, uint32_t index);
 uint32_t mcp_store_next_chunk(mcp_store_head_t *head, uint32_t index,
@@ -1305,8 +1317,8 @@ int mcp_store_create_end(mcp_store_op_t *op, mcp_store_making_t *making,
 void mcp_store_session_enter(mcp_store_head_t *head,
     mcp_store_entry_t *session, mcp_store_stream_t *st);
 
-/* Returns 1 if a session has reached its limit of streams. A limit of 0, or a
- * session of zeros, is no limit. */
+/* Returns 1 if a session has at least "limit" streams that do not linger.
+ * Returns 0 if "limit" is 0, or if "session" is all zeros. */
 int mcp_store_session_crowded(mcp_store_head_t *head,
     const unsigned char session[MCP_DIGEST_LEN], uint32_t limit);
 
@@ -1316,8 +1328,8 @@ int mcp_store_session_crowded(mcp_store_head_t *head,
 void mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st,
     int revoked);
 
-/* Handles the consequences of a final state: the stream loses its owner, its
- * inbox and its cancellations. */
+/* Ends a stream that has reached a final state at the time "now": removes its
+ * owner, its inbox and its cancellations. */
 void mcp_store_stream_finish(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
 
@@ -1329,7 +1341,9 @@ uint64_t mcp_store_answer_bit(const mcp_store_record_t *rec);
 void mcp_store_stream_answer(mcp_store_stream_t *st,
     const mcp_store_record_t *rec);
 
-/* Applies all effects of a committed event. */
+/* Updates a stream after the commit of an event: its state, its time of change,
+ * and the requests that are answered. If the state is final, ends the stream
+ * like mcp_store_stream_finish(). */
 void mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_record_t *rec, uint64_t now);
 
@@ -1471,8 +1485,8 @@ mcp_store_in_ring(const mcp_store_stream_t *st, unsigned k)
     return st->evict == k + 1;
 }
 
-/* Returns 1 if an id, of a tenant or a principal, is all zeros: there is
- * none. */
+/* Returns 1 if the id of a tenant or a principal is all zeros, so that there is
+ * no tenant or no principal. */
 int mcp_store_tenant_is_nobody(const unsigned char id[MCP_DIGEST_LEN]);
 
 /* Returns the group of the network that contains a tenant's address (see
@@ -1614,14 +1628,15 @@ void mcp_store_consumer_gone(mcp_store_op_t *op, mcp_store_stream_t *st,
 int mcp_store_join_lookup(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     uint64_t now, mcp_store_stream_t **out);
 
-/* Makes requests that join by "key" find a new stream, and no longer the one
- * that they found before. e is an entry from mcp_store_entry_take(). */
+/* Makes e, which is from mcp_store_entry_take(), the JOIN entry of a new
+ * stream: requests that join by "key" find this stream from now on. If they
+ * found another stream before, they no longer find it. */
 void mcp_store_join_enter(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_entry_t *e, const unsigned char key[MCP_DIGEST_LEN]);
 
-/* Makes requests that join by "key" find an existing mirror, and no longer the
- * stream that they found before. Does nothing for a mirror that cannot be
- * joined. */
+/* Sets the key of a mirror's JOIN entry: requests that join by "key" find this
+ * mirror from now on. If they found another stream before, they no longer find
+ * it. Does nothing if the mirror has no JOIN entry. */
 void mcp_store_join_name(mcp_store_op_t *op, mcp_store_stream_t *st,
     const unsigned char key[MCP_DIGEST_LEN]);
 
@@ -1867,7 +1882,7 @@ void mcp_store_upstream_enter(mcp_store_head_t *head, uint32_t chunk);
 typedef struct {
     mcp_value_e           purpose;
     const unsigned char  *key;
-    uint32_t              value;       /* not for a purpose with text */
+    uint32_t              value;       /* number; for a purpose without text */
     mcp_str_t             text;        /* only for a purpose with text */
     uint64_t              expires;
     const mcp_tenant_t   *tenant;      /* NULL: the value counts for no
@@ -1882,7 +1897,8 @@ mcp_store_value_has_text(unsigned purpose)
     return purpose == MCP_VALUE_UPSTREAM_SESSION;
 }
 
-/* Returns the number of values with text (1) or without text (0). */
+/* Returns the number of values with text if "text" is 1, or of values without
+ * text if it is 0. */
 static inline uint32_t
 mcp_store_values(const mcp_store_head_t *head, unsigned text)
 {
@@ -1893,9 +1909,10 @@ mcp_store_values(const mcp_store_head_t *head, unsigned text)
     return text ? n : head->n_values - n;
 }
 
-/* Returns the maximum number of values with text (1) or without text (0): they
- * get an eighth of the chunks, because clients create values, and streams need
- * the rest. A value with text takes a chunk and an entry. */
+/* Returns the maximum number of values with text if "text" is 1, or of values
+ * without text if it is 0. Each of the two kinds may take an eighth of the
+ * chunks, because clients create values, and streams need the other chunks. A
+ * value with text takes a chunk and an entry. */
 static inline uint32_t
 mcp_store_values_max(const mcp_store_head_t *head, unsigned text)
 {

@@ -140,7 +140,7 @@ mcp_store_log_append(mcp_store_op_t *op, mcp_store_log_t *log,
 
     mcp_store_chain_take(op, need, &chain);
 
-    rec->seq = log->last + 1;          /* valid from the commit on */
+    rec->seq = log->last + 1;          /* the commit makes the record valid */
 
     if (mcp_store_log_tail_room(op->head, log) < 0) {
         start = (mcp_store_pos_t) { chain.first, MCP_CHUNK_HEAD };
@@ -173,7 +173,7 @@ mcp_store_log_attach(mcp_store_op_t *op, mcp_store_log_t *log,
 {
     mcp_store_pos_t  start;
 
-    rec->seq = log->last + 1;          /* valid from the commit on */
+    rec->seq = log->last + 1;          /* the commit makes the record valid */
 
     start = (mcp_store_pos_t) { chain->first, MCP_CHUNK_HEAD };
 

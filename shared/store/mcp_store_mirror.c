@@ -222,8 +222,9 @@ mcp_store_mirror_known(mcp_store_t *store,
     if (checkpoint->state >= MCP_STATE_COMPLETED
         && checkpoint->seq < st->events.last && !mcp_store_final(st))
     {
-        /* the later events are lost: the client is notified when it resumes
-         * after one of them */
+        /* the mirror has events that the node that ended the stream never had:
+         * the mirror is freed, and a client is notified when it resumes after
+         * one of these events */
         mcp_store_stream_free(&op, st, 0);
         rc = MCP_ERR_NOT_FOUND;
     } else {
@@ -502,16 +503,18 @@ mcp_store_mirror_lookup(mcp_store_op_t *op, const mcp_store_making_t *making,
         return MCP_ERR_DENIED;
     }
 
-    /* a mirror that has a reader is kept up to date: a joined reader begins
-     * with the events that the mirror has, whatever begin->after is */
+    /* A consumer cannot use a mirror whose kept events begin after
+     * begin->after + 1 or end before begin->after. A joined reader can, if the
+     * mirror has a reader and is thus kept up to date: the joined reader begins
+     * with the events that the mirror has. */
     if ((begin->number || !mcp_store_attended(op->head, st))
         && (st->events.first > begin->after + 1
             || st->events.last < begin->after))
     {
-        /* if the mirror were freed, its joined requests would get the error
-         * that the call does not exist any more; so the new reader is rejected,
-         * and its client has to resume again after the joined requests have
-         * their response */
+        /* If the mirror were freed, its joined requests would get the error
+         * that the call does not exist any more. So the new consumer is
+         * rejected, and its client has to resume again when the joined requests
+         * have got their responses. */
         if (begin->number
             && mcp_store_readers_slot(op, st, MCP_STORE_NO_SLOT)
                != MCP_STORE_NO_SLOT)
@@ -577,7 +580,8 @@ mcp_store_mirror(mcp_store_t *store, const mcp_stream_spec_t *spec,
     if (!found) {
         rc = mcp_store_create_end(&op, &making, ref);
 
-        /* the new mirror has no reader yet: it may be evicted from now on */
+        /* the new mirror has no reader yet: adds it to the streams that may be
+         * evicted */
         if (rc == MCP_OK) {
             mcp_store_stream_settle(&op, mcp_store_stream(op.head, ref->index));
         }
@@ -629,10 +633,9 @@ mcp_store_promote(mcp_store_t *store,
     mcp_store_node_add(op.head, MCP_NODE_PROMOTED, 1);
 
     if (st->kind == MCP_STREAM_LISTEN) {
-        /* if the listener has a reader at another node,
-         * mcp_store_remote_consumer() with the number of this reader must make
-         * the reader the consumer, so the number must be higher than
-         * repl->reader */
+        /* If a reader at another node reads the listener, its number is
+         * repl->reader. Without "again", mcp_store_remote_consumer() makes it
+         * the consumer only if its number is higher than repl->reader. */
         if (st->consumer_slot == MCP_STORE_NO_SLOT && repl->reader > 0) {
             repl->reader--;
         }

@@ -51,8 +51,9 @@ mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id)
 /* --- the leader --- */
 
 
-/* Returns 1 if there is a leader that was not declared dead, and that Redis
- * has answered within "silence" ms. */
+/* Returns 1 if the node has a leader whose slot was not reclaimed, and which
+ * has received a reply from Redis, or has become the leader, in the last
+ * "silence" ms. */
 static int
 mcp_store_node_has_leader(mcp_store_head_t *head, uint64_t now,
                           uint64_t silence)
@@ -234,8 +235,9 @@ mcp_store_node_count(mcp_store_t *store, mcp_node_count_e which)
 }
 
 
-/* Copies a text for the status. It may contain any bytes of other nodes, so
- * all but printable ASCII become "?". */
+/* Copies a text that the status shows, at most MCP_NODE_REASON_MAX bytes. It
+ * may contain any bytes that other nodes have sent, so each byte that is not
+ * printable ASCII becomes "?". */
 static void
 mcp_store_node_text(char to[MCP_NODE_REASON_MAX + 1], const char *from)
 {
@@ -446,8 +448,8 @@ mcp_store_node_links(mcp_store_head_t *head, mcp_node_info_t *info)
 }
 
 
-/* Makes a list of members valid, because a process may have died while it
- * wrote the list. */
+/* Limits the length of a list of members and of its texts, because a process
+ * may have died while it wrote the list. */
 static void
 mcp_store_node_trim(mcp_node_view_t *view)
 {

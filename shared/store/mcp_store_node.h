@@ -61,7 +61,8 @@ typedef struct {
 /* Counters since the zone was created. */
 typedef enum {
     MCP_NODE_REPLICATED = 0,        /* events that Redis has acknowledged */
-    MCP_NODE_REFILLED,          /* streams of which Redis had lost a part */
+    MCP_NODE_REFILLED,          /* times that a stream was written again,
+                                   because Redis had lost a part of it */
     MCP_NODE_LINKS_LOST,
     MCP_NODE_UNREACHABLE,       /* requests rejected because Redis was
                                    unreachable */
@@ -88,8 +89,8 @@ typedef enum {
 typedef struct {
     uint64_t           events;
     uint64_t           bytes;
-    uint64_t           since;  /* since when the oldest event is not replicated,
-                                  ms; 0: none */
+    uint64_t           since;  /* since when Redis has lacked the oldest of the
+                                  events, ms; 0: there is none */
 } mcp_node_lag_t;
 
 
@@ -120,7 +121,8 @@ typedef struct {
 /* Returns the node's id, which is never 0; a new zone has a random one. */
 uint64_t mcp_store_node_id(mcp_store_t *store);
 
-/* Gives the node another id if its present id is "old". */
+/* Replaces the node's id "old" by "id", and resets the position in the node
+ * queue. Does nothing if the node's id is not "old". */
 void mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id);
 
 /*

@@ -2,7 +2,7 @@
 
 /* Processes: each has a slot, with a list of the streams for which the process
  * was woken. When a process has ended, the streams that it owns become
- * orphans. */
+ * orphans, and other processes adopt them. */
 
 
 #include "store/mcp_store_layout.h"

@@ -128,7 +128,7 @@ mcp_store_victim(mcp_store_op_t *op)
 
     own = mcp_store_victim_own(op);
 
-    /* an idle listener has no unsent event, so its client would miss
+    /* idle listeners first: they have no unsent event, so their clients miss
      * nothing */
     st = own ? mcp_store_victim_of(op, own, MCP_EVICT_IDLE) : NULL;
 
@@ -224,7 +224,8 @@ mcp_store_quota_allows(uint64_t quota, unsigned times, uint64_t own,
 }
 
 
-/* Returns the worse one of two results of mcp_store_quota_allows(). */
+/* Returns the worse of two results of mcp_store_quota_allows(): MCP_AGAIN is
+ * worse than MCP_OK, and MCP_ERR_LIMIT is worse than both. */
 static int
 mcp_store_quota_worse(int a, int b)
 {
@@ -266,7 +267,8 @@ mcp_store_tenant_quota(const mcp_tenant_t *tenant)
 
 /* Checks whether a tenant, or a group of tenants, may use n more chunks.
  * "group" is NULL if it uses nothing yet. The chunks of streams that can be
- * evicted at once count as free. */
+ * evicted at once count as free. Returns the values of
+ * mcp_store_quota_allows(). */
 static int
 mcp_store_tenant_demand(const mcp_store_head_t *head,
     const mcp_store_entry_t *group, uint64_t quota, uint32_t n, unsigned times)
@@ -501,9 +503,9 @@ mcp_store_tenant_may_value(mcp_store_op_t *op, const mcp_tenant_t *tenant,
 }
 
 
-/* Returns 1 if a call is allowed in the worst case: its session and its tenant
- * have all calls of the region and use all chunks in use. The numbers are read
- * without the lock. */
+/* Returns 1 if a call would be allowed even if all calls and all used chunks of
+ * the region belonged to its session and its tenant. Reads the numbers of calls
+ * and chunks without the lock. */
 static int
 mcp_store_admits_at_once(const mcp_store_head_t *head, uint32_t session_limit,
     const mcp_tenant_t *tenant)

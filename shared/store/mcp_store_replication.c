@@ -94,9 +94,10 @@ mcp_store_replication_mark(mcp_store_op_t *op, mcp_store_stream_t *st)
         return;
     }
 
-    /* the process that adopts a call also replicates it; a stream without an
-     * owner is never in the list of orphans, so its replication data are added
-     * to the list instead */
+    /* The replicator died. A running call is in the list of orphans itself, and
+     * the process that adopts it also replicates it. Finished calls and
+     * listeners have no owner, so their replication data are added to the list
+     * instead. */
 
     if ((mcp_store_final(st) || st->kind == MCP_STREAM_LISTEN)
         && !mcp_store_linked(&repl->link))
@@ -477,8 +478,8 @@ mcp_store_replication_got(mcp_store_t *store,
         if (number > repl->got) {
             repl->got = number;
 
-            /* the post counts as arrived even if there was no room for it, or
-             * if it came too late */
+            /* "got" has changed, even if the stream did not accept the input:
+             * wakes the readers and the replicator, which use "got" */
 
             mcp_store_mark_consumer(&op, st);
             mcp_store_mark_replication(&op, st);

@@ -281,10 +281,9 @@ void mcp_store_replication_sent(mcp_store_t *store,
 /*
  * Makes a reader at another node the consumer of a replicated stream; it reads
  * the events after "after". A local consumer is woken and gets MCP_ERR_DENIED.
- * Further calls with the same number have no effect, except with "again": then
- * the reader with the latest number becomes the consumer again if it was
- * recorded as detached meanwhile, because the other node has reported that
- * this reader still reads.
+ * Further calls with the same number have no effect, except with "again", which
+ * means that the other node has reported that this reader still reads. The
+ * reader then becomes the consumer again if it was recorded as detached.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_DENIED     the stream is not replicated, or is a mirror; or there

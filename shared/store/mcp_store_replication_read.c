@@ -160,8 +160,9 @@ mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     repl_state->max_wait = st->max_wait;
     repl_state->state_requests = repl->state_requests;
 
-    /* the owner may apply posts only after it has taken the last one, so no
-     * post counts as processed before the inbox is empty */
+    /* the owner may delay the processing of all posts until it has found its
+     * inbox empty (st->taken is 0), so no post counts as processed before
+     * that */
 
     repl->taken = st->inbox.head == 0 && !st->taken ? repl->got : repl->taken;
 
@@ -569,8 +570,9 @@ mcp_store_remote_consumer_over(mcp_store_t *store, const mcp_stream_ref_t *ref,
     } else {
         op.keep = st;
 
-        /* the remote consumer does not read any more, and the local reader may
-         * never attach: until it does, the stream has no consumer */
+        /* The reader at the other node does not read any more. The stream has
+         * no consumer until the local reader attaches, which it may never
+         * do. */
 
         if (st->consumer_slot == MCP_STORE_REMOTE_CONSUMER
             && st->consumer_handle < number)

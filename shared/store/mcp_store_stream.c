@@ -250,8 +250,8 @@ mcp_store_find(mcp_store_t *store, const unsigned char id[MCP_STREAM_ID_LEN],
     st = mcp_store_stream_find(&op, id);
 
     if (st != NULL && now != 0 && mcp_store_stream_due(&op, st, now)) {
-        st = NULL;                     /* the next sweep will free the stream
-                                          and report it */
+        st = NULL;                     /* the stream has expired, and counts as
+                                          missing until a sweep frees it */
     } else if (st != NULL) {
         mcp_store_stream_info(&op, st, info);
     }
@@ -322,7 +322,8 @@ mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st)
     int                 lingering;
     mcp_store_entry_t  *session;
 
-    if (st->session_group == 0) {      /* during a repair */
+    if (st->session_group == 0) {      /* during a repair: the stream has not
+                                          been added to its session yet */
         return;
     }
 
@@ -354,7 +355,8 @@ mcp_store_session_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
     int                 lingering;
     mcp_store_entry_t  *session;
 
-    if (st->session_group == 0) {      /* during a repair */
+    if (st->session_group == 0) {      /* during a repair: the stream has not
+                                          been added to its session yet */
         return;
     }
 
@@ -839,7 +841,8 @@ mcp_store_stream_end(const mcp_store_stream_t *st)
                          || st->state == MCP_STATE_CANCELLED
                          || st->confirmed_seq >= st->events.last);
 
-    /* a stream that requests can join is kept for at least "linger" as well */
+    /* a completely sent stream, and one that requests can join, is kept for at
+     * least "linger" ms */
     if (delivered || ((sent || st->join) && wait < st->linger)) {
         wait = st->linger;
     }

@@ -94,8 +94,9 @@ mcp_store_tenant_rank(uint32_t chunks)
 }
 
 
-/* Adds the first stream of a tenant's ring k to the list of the tenant's rank,
- * or removes it, with mcp_store_list_append() or mcp_store_list_remove(). */
+/* Adds the first stream of a tenant's ring k to the list of the tenant's rank
+ * if "change" is mcp_store_list_append(), or removes the stream from this list
+ * if "change" is mcp_store_list_remove(). */
 static void
 mcp_store_tenant_rank_change(mcp_store_head_t *head, mcp_store_entry_t *tenant,
     unsigned k, void (*change)(mcp_store_head_t *head, mcp_store_list_t *list,
@@ -401,7 +402,8 @@ mcp_store_tenant_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
     mcp_store_entry_t  *tenant;
 
     if (st->tenant_entry == 0) {
-        return;                        /* during a repair */
+        return;                        /* during a repair: the stream has not
+                                          been added to its tenant yet */
     }
 
     tenant = mcp_store_tenant_of(op->head, st);

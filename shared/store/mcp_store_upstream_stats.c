@@ -2,9 +2,9 @@
 
 /*
  * Statistics of MCP servers. Rows are taken and texts are written under the
- * lock; numbers are written without. A process of an older configuration may
- * still use a row that was taken for another server: the number of times that
- * the row was taken shows this.
+ * lock. Numbers are written without the lock. A process of an older
+ * configuration may still use a row that was taken for another server: the
+ * number of times that the row was taken shows this.
  *
  * The number of a server's sessions is derived from the chunks with the
  * sessions, which have the number of the row. A repair counts them again.

@@ -78,7 +78,8 @@ typedef struct {
 /* The server to which a row belongs. The key of the row is a digest of
  * catalog_key, identity and name. */
 typedef struct {
-    const unsigned char  *catalog_key; /* MCP_DIGEST_LEN bytes */
+    const unsigned char  *catalog_key; /* mcp_endpoint_t.catalog_key,
+                                          MCP_DIGEST_LEN bytes */
     mcp_str_t             identity;    /* mcp_endpoint_t.identity */
     mcp_str_t             endpoint;    /* readable name of the endpoint */
     mcp_str_t             name;        /* name of the backend */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The head of a zone's region, which is before the store: the lock, and the
- * secret. */
+/* Formats, checks and attaches the region of a zone: a head with the lock, the
+ * epoch and a secret, followed by the store. */
 
 
 #include "mcp_zone.h"

@@ -7,10 +7,10 @@
 #include "worker/mcp_duration.h"
 
 
-#define MCP_REJECT_LOG_INTERVAL  60000  /* minimum time between two lines about
-                                           a full zone, ms */
+#define MCP_REJECT_LOG_INTERVAL  60000  /* minimum time between two log lines
+                                           about a full zone, ms */
 #define MCP_REJECT_LOG_TEXT      128    /* maximum length of a client's text in
-                                           a line, bytes */
+                                           a log line, bytes */
 
 
 void
@@ -42,8 +42,9 @@ mcp_answer_status(mcp_exchange_t *x, int status)
 }
 
 
-/* Responds with 200 and the JSON in x->answer.out, which has an error if
- * "error" is not NONE. Returns the values of mcp_answer_json(). */
+/* Responds with 200 and the JSON in x->answer.out. "error" is the class of the
+ * error in that JSON, or MCP_ERROR_TYPE_NONE. Returns the values of
+ * mcp_answer_json(). */
 static int
 mcp_answer_body(mcp_exchange_t *x, mcp_error_type_e error)
 {
@@ -78,9 +79,10 @@ mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
 }
 
 
-/* Returns the reason why an Origin was rejected. An Origin that equals the
- * request's Host is not accepted for that alone, see
- * mcp_http_origin_allowed(). */
+/* Returns the reason, for the log, why an Origin was rejected. An Origin that
+ * equals the request's Host gets a text of its own, because
+ * mcp_http_origin_allowed() accepts it only if the Host is valid for this
+ * server. */
 static const char *
 mcp_reject_log_origin(const mcp_exchange_t *x)
 {
@@ -130,8 +132,9 @@ mcp_reject_log_session(const mcp_exchange_t *x)
 }
 
 
-/* Returns the invalid text from the request, which may be empty, and sets *why
- * to the reason, NULL if the text of the fault is sufficient. */
+/* Returns the invalid text from the request, or an empty string if there is
+ * none or it is secret. Sets *why to a more detailed reason, or to NULL if the
+ * text of the fault is sufficient. */
 static mcp_str_t
 mcp_reject_log_reason(const mcp_exchange_t *x, mcp_fault_e fault,
     const char **why)
@@ -167,10 +170,10 @@ mcp_reject_log_reason(const mcp_exchange_t *x, mcp_fault_e fault,
 }
 
 
-/* Logs a rejected request, or a rejected message of a POST, at level info, with
- * more details than the client gets: an attacker must not learn which requests
- * would be accepted, but the operator may. detail is logged if the request has
- * no invalid text to log, and may be empty. */
+/* Logs a rejected request, or a rejected message of a POST, at level info. The
+ * line has details that the response lacks, because they would help an attacker
+ * to find requests that are accepted. "detail" may be empty. It is logged only
+ * if mcp_reject_log_reason() returns no text. */
 static void
 mcp_reject_log(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t detail)
 {
@@ -224,8 +227,8 @@ mcp_reject_log_full(mcp_worker_t *worker)
 }
 
 
-/* Increments the zone's counter of a fault, if there is one, and adds a
- * Retry-After header if the fault is temporary. */
+/* Increments the zone's counter for a fault, if the zone has a counter for this
+ * fault. Adds a Retry-After header if the fault is temporary. */
 static void
 mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
 {

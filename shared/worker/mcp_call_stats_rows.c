@@ -4,29 +4,33 @@
 #include "worker/mcp_call_stats_rows.h"
 
 
-/* The rows of the call statistics for one catalog: one row for each item, in
- * the order of the catalog, and the row "other" for all other names. An
- * endpoint without a catalog key is found by its identity. */
+/* The rows of the call statistics for one catalog key: the row "other" and, if
+ * there is a catalog, one row for each item, in the order of the catalog. An
+ * endpoint without a catalog key has an entry of its own, which is found by
+ * "identity". */
 struct mcp_call_stats_entry_s {
     mcp_call_stats_entry_t  *next;
     unsigned char            catalog_key[MCP_DIGEST_LEN];
-    unsigned char            key[MCP_DIGEST_LEN];      /* key of the rows in the
-                                                          zone */
-    mcp_str_t                identity; /* in memory after "rows" */
+    unsigned char            key[MCP_DIGEST_LEN];      /* key of the endpoint's
+                                                          rows in the zone */
+    mcp_str_t                identity; /* its text is stored after "rows" */
     const mcp_catalog_t     *catalog;  /* NULL: the endpoint has no catalog */
     uint32_t                 other;
-    uint32_t                 seen;     /* number of rows of the zone that were
-                                          searched for tools of the endpoint */
+    uint32_t                 seen;     /* number of the zone's rows that were
+                                          searched for tools of the endpoint so
+                                          far */
     uint32_t                 n_tools;  /* without a catalog: number of tools in
                                           "rows" */
     unsigned                 full:1;   /* 1: no further tools of the endpoint
-                                          get rows */
+                                          get rows in the zone */
     uint32_t                 rows[];   /* without a catalog: a hash table of
                                           the rows of tools by name, 0 for a
                                           free place */
 };
 
-/* Size of the hash table. It is never full. */
+/* Number of places in the hash table, and maximum number of tools in it. At
+ * least half of the places stay free, so that each search ends at a free
+ * place. */
 #define MCP_CALL_STATS_PLACES  512
 #define MCP_CALL_STATS_TOOLS   (MCP_CALL_STATS_PLACES / 2)
 
@@ -49,8 +53,9 @@ mcp_call_stats_known(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
 }
 
 
-/* Returns the entry of an endpoint. An endpoint without a catalog key is not
- * passed to mcp_worker_offer(), and gets its entry at its first request. */
+/* Returns the entry of an endpoint, or NULL if there is none. Creates the entry
+ * of an endpoint without a catalog key at its first request, because such an
+ * endpoint is not passed to mcp_worker_offer(). */
 static mcp_call_stats_entry_t *
 mcp_call_stats_entry(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
 {
@@ -74,7 +79,9 @@ mcp_call_stats_name(const mcp_endpoint_t *endpoint)
 }
 
 
-/* Sets the keys of an entry. */
+/* Copies the endpoint's catalog key to an entry, and sets the key of the
+ * entry's rows. That key is the catalog key, or a digest of the endpoint's
+ * identity if the endpoint has no catalog key. */
 static void
 mcp_call_stats_key(mcp_call_stats_entry_t *p, const mcp_endpoint_t *endpoint)
 {
@@ -128,7 +135,8 @@ mcp_call_stats_rows(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 }
 
 
-/* Removes the entry of a catalog, which may have been freed. */
+/* Removes an entry from the worker's list and frees it. Does not use
+ * p->catalog, because the catalog may have been freed. */
 static void
 mcp_call_stats_forget(mcp_worker_t *worker, mcp_call_stats_entry_t *p)
 {
@@ -271,7 +279,8 @@ mcp_call_stats_tool(mcp_worker_t *worker, mcp_call_stats_entry_t *p,
 }
 
 
-/* Takes a row for a tool of a list, unless it has one. */
+/* Takes a row in the zone for a tool from a result of tools/list, unless the
+ * tool has a row. */
 static void
 mcp_call_stats_listed(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     mcp_call_stats_entry_t *p, mcp_str_t name)

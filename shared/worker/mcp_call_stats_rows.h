@@ -16,17 +16,20 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Looks up the rows of an endpoint's catalog items. Without memory or room for
- * them, the calls are counted in a common row. */
+/* Looks up the rows of an endpoint's catalog items in the zone, and takes new
+ * ones for items without a row. Calls of an item that gets no row, because the
+ * zone or the memory is full, are counted in a common row. */
 void mcp_call_stats_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint);
 
 void mcp_call_stats_free(mcp_worker_t *worker);
 
-/* Returns the row for a request with this method and name. */
+/* Returns the number of the row in which a request is counted. "name" is the
+ * name of its tool or prompt, or the URI of its resource. */
 uint32_t mcp_call_stats_find(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, const mcp_method_t *method, mcp_str_t name);
 
-/* Returns the row for all requests of an endpoint that have no other row. */
+/* Returns the number of the endpoint's common row, for requests without a row
+ * of their own. */
 uint32_t mcp_call_stats_other(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint);
 

@@ -2,15 +2,15 @@
 
 /*
  * Announces changes of lists after a reload. The zone outlives a configuration,
- * and has a digest of each list of each endpoint. When the processes of the
- * next configuration start, each of them compares the digests: the first
- * process that detects a changed list replaces its digest and notifies the
- * listeners. When no process of the configuration is doing this any more, all
- * changes are announced.
+ * and stores a digest of each list of each endpoint. Each process of a new
+ * configuration compares its lists with these digests when it starts. The first
+ * process that detects a changed list replaces the digest and notifies the
+ * listeners. When no process of the new configuration is comparing lists any
+ * more, all changes are announced.
  *
- * A process of the old configuration that shuts down waits for that, because
- * its listeners have to get the notifications: the server may stop it before
- * the first process of the next configuration has started.
+ * A process of the old configuration that shuts down waits until then, because
+ * its listeners have to get the notifications. Without this wait, it could end
+ * before the first process of the new configuration has started.
  */
 
 #include "worker/mcp_cluster_operation.h"
@@ -19,10 +19,11 @@
 #include "worker/mcp_upstream_stats_rows.h"
 
 
-#define MCP_CATALOG_CHANGE_STAY   5000  /* maximum time for which a process
-                                           waits, ms */
-#define MCP_CATALOG_CHANGE_CHECK  50    /* time between two checks while a
-                                           process waits, ms */
+#define MCP_CATALOG_CHANGE_STAY   5000  /* maximum time for which a process that
+                                           shuts down waits until all changes
+                                           are announced, ms */
+#define MCP_CATALOG_CHANGE_CHECK  50    /* time between two checks whether all
+                                           changes are announced, ms */
 
 /* Maximum number of digests in the zone. Above it, the oldest are removed. */
 #define MCP_CATALOG_CHANGE_LISTS  3072
@@ -41,7 +42,8 @@ static const mcp_list_e  mcp_catalog_change_kinds[MCP_TOPIC_LISTS][2] = {
 };
 
 
-/* Sets *tenant to the tenant to whose quota the digests of all lists count. */
+/* Sets *tenant to an artificial tenant. The digests of all lists count to its
+ * quota of values, which is MCP_CATALOG_CHANGE_LISTS. */
 static void
 mcp_catalog_change_tenant(mcp_tenant_t *tenant)
 {
@@ -104,8 +106,8 @@ mcp_catalog_change_publish(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 }
 
 
-/* Sets the key of a value in the store that exists while the process in a slot
- * announces changes: the number of its configuration. */
+/* Sets "key" to the key of a value that the process in a slot stores while it
+ * announces changes. The value is the number of its configuration. */
 static void
 mcp_catalog_change_slot(unsigned slot, unsigned char key[MCP_DIGEST_LEN])
 {
@@ -123,7 +125,8 @@ mcp_worker_begin(mcp_worker_t *worker, uint32_t number)
     worker->configuration = number;
     mcp_store_upstream_begin(worker->store, number);
 
-    /* the value expires in case this process dies */
+    /* the value expires, because mcp_worker_begun() does not delete it if this
+     * process dies */
 
     mcp_catalog_change_slot(worker->store->slot, key);
     (void) mcp_store_value_set(worker->store, MCP_VALUE_CONFIGURATION, key,
@@ -168,7 +171,8 @@ mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
 }
 
 
-/* Returns 1 if a process of this configuration announces changes. */
+/* Returns 1 if any process with the configuration of this worker is still
+ * announcing changes. */
 static int
 mcp_catalog_change_goes_on(mcp_worker_t *worker)
 {
@@ -194,9 +198,11 @@ mcp_catalog_change_goes_on(mcp_worker_t *worker)
 }
 
 
-/* Notifications that are still queued are sent first. The last one of several
- * processes that run this function at the same time finds no other one,
- * because each removes its own value first. */
+/* Sends the queued notifications, and then deletes the value by which other
+ * processes see that this process announces changes. If no other process of the
+ * configuration has such a value, stores that all changes are announced.
+ * Because each process first deletes its own value, at least the last one finds
+ * no other value. */
 void
 mcp_worker_begun(mcp_worker_t *worker)
 {
@@ -215,7 +221,8 @@ mcp_worker_begun(mcp_worker_t *worker)
 }
 
 
-/* Returns 1 if another configuration has announced all its changes. */
+/* Returns 1 if a configuration other than that of this worker has announced all
+ * its changes. */
 static int
 mcp_catalog_change_is_done(mcp_worker_t *worker, uint64_t now)
 {
@@ -227,8 +234,8 @@ mcp_catalog_change_is_done(mcp_worker_t *worker, uint64_t now)
 }
 
 
-/* Calls the "stop" functions of all objects. Each function ends its object if
- * the object must not continue while the process shuts down. */
+/* Calls the "stop" function of each object that has a handle. The function ends
+ * its object unless the object may continue while the process shuts down. */
 static void
 mcp_catalog_change_start(mcp_worker_t *worker)
 {

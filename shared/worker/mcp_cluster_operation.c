@@ -6,8 +6,8 @@
 #include "worker/mcp_exchange_state.h"
 
 
-/* Time after which an entry function runs again because the cluster lacked the
- * event that the client has, ms. */
+/* Delay until an entry function runs again after MCP_ERR_AHEAD, ms. This result
+ * means that the client has an event that the cluster does not have yet. */
 #define MCP_OPERATION_AHEAD_LOOKUP  25
 
 
@@ -27,16 +27,17 @@ struct mcp_asking_s {
                                           before the first run; restored before
                                           each further run */
     mcp_timer_t          timer;
-    void               (*then)(mcp_exchange_t *x, int rc);     /* called with
-                                          the result of the operation whose
-                                          "holds" is 1 */
-    uint64_t             begun;        /* when the entry function was stored,
-                                          ms */
+    void               (*then)(mcp_exchange_t *x, int rc);     /* continues the
+                                          exchange with the result of an
+                                          operation of mcp_operation_hold() */
+    uint64_t             begun;        /* time when the entry function was
+                                          stored, ms */
     unsigned             late:1;       /* 1: a result was not available in time:
-                                          all operations are
+                                          each operation of x now returns
                                           MCP_ERR_UNREACHABLE */
-    unsigned             again:1;      /* 1: the exchange waits in
-                                          mcp_operation_later() or
+    unsigned             again:1;      /* 1: the timer will run the entry
+                                          function again, see
+                                          mcp_operation_later() and
                                           mcp_operation_ahead() */
     unsigned             quota:2;      /* whether the session has many calls: 0:
                                           not looked up yet, 1: yes, 2: no */
@@ -73,7 +74,8 @@ mcp_operation_timer(mcp_exchange_t *x, void (*handler)(void *data), uint64_t ms)
 
 
 /* Stores the entry function of an exchange, and the headers and states that
- * mcp_operation_entry() restores before each run. */
+ * mcp_operation_entry() restores before each run. Returns MCP_OK or
+ * MCP_ERR_MEMORY. */
 static int
 mcp_operation_note(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
 {
@@ -259,8 +261,8 @@ mcp_operation_add(mcp_exchange_t *x, mcp_operation_t *op)
 }
 
 
-/* Starts an operation. If the result is pending, the exchange waits. Returns
- * the result. */
+/* Starts an operation and returns its result. If the result is MCP_AGAIN, x
+ * waits for it, for at most MCP_OPERATION_TIME. */
 static int
 mcp_operation_start(mcp_exchange_t *x, mcp_operation_t *op,
     const mcp_operation_spec_t *spec)
@@ -278,12 +280,12 @@ mcp_operation_start(mcp_exchange_t *x, mcp_operation_t *op,
 
 
 /*
- * Called if the client has an event that the cluster lacks. The owner's node
- * was queried about the event, and replies soon: runs the entry function again
- * later, which then starts this operation again. The other operations of the
- * exchange keep their results, because they must not be repeated. Returns
- * MCP_AGAIN, or MCP_ERR_UNREACHABLE after MCP_OPERATION_TIME or if the process
- * shuts down.
+ * Handles MCP_ERR_AHEAD: the client has an event that the cluster lacks. The
+ * cluster has queried the owner's node, whose reply is due soon. So a timer
+ * runs the entry function again, and only this operation is then started again.
+ * The other operations of the exchange keep their results, because they must
+ * not be repeated. Returns MCP_AGAIN, or MCP_ERR_UNREACHABLE after
+ * MCP_OPERATION_TIME or if the process shuts down.
  */
 static int
 mcp_operation_ahead(mcp_exchange_t *x, mcp_operation_t *op)
@@ -307,10 +309,10 @@ mcp_operation_ahead(mcp_exchange_t *x, mcp_operation_t *op)
 }
 
 
-/* Starts an operation, or finds its result, like mcp_operation(), whose values
- * it returns. Sets *op to the operation, so that the caller can read further
- * results from it, or to NULL if there is no operation. After MCP_AGAIN, *op is
- * undefined. */
+/* Starts an operation, or finds the result from an earlier run of the entry
+ * function. Returns the values of mcp_operation(). Sets *op to the operation,
+ * from which the caller can read further results, or to NULL if there is no
+ * operation. After MCP_AGAIN, *op has no results yet. */
 static int
 mcp_operation_run(mcp_exchange_t *x, const mcp_operation_spec_t *spec,
     mcp_operation_t **op)
@@ -516,8 +518,8 @@ mcp_operation_replicate(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
 }
 
 
-/* Runs the entry function again, and sends the response if there is one,
- * because the glue waits for an action. */
+/* Runs the entry function of an exchange again. If the function returns a
+ * response or an error, queues the action that sends it. */
 static void
 mcp_operation_retry(void *data)
 {
@@ -549,8 +551,8 @@ mcp_operation_retry(void *data)
 }
 
 
-/* Calls the function of an exchange that waits for the result of the operation
- * whose "holds" is 1. */
+/* Continues an exchange that waits in mcp_operation_hold(): discards all its
+ * operations, and passes the result to asking->then(). */
 static void
 mcp_operation_go_on(mcp_exchange_t *x, int rc)
 {

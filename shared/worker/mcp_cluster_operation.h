@@ -44,13 +44,13 @@ typedef enum {
     /* A notification for subscribers. */
     MCP_BROADCAST_NOTIFICATION = 'p',
 
-    /* A session's own stream is subscribed to a topic if the broadcast's value
-     * is 1, otherwise unsubscribed. The topic is the broadcast's key. */
+    /* Subscribes a session's own stream to a topic if the broadcast's value is
+     * 1, otherwise unsubscribes it. The broadcast's key is the topic. */
     MCP_BROADCAST_TOPIC = 's'
 } mcp_broadcast_e;
 
 /* Maximum length of a notification for subscribers at other nodes, bytes. A
- * longer one stays at this node. */
+ * longer one is delivered only at this node. */
 #define MCP_BROADCAST_MESSAGE_MAX  8192
 
 struct mcp_broadcast_s {
@@ -72,7 +72,8 @@ struct mcp_broadcast_s {
     unsigned               own:1;      /* 1: sent by this node */
 };
 
-/* Initializes a broadcast of a value. */
+/* Sets the kind, key, session, value and time of expiry of a broadcast, and all
+ * its other fields to 0. */
 void mcp_broadcast_make(mcp_broadcast_t *broadcast, mcp_broadcast_e what,
     const unsigned char key[MCP_DIGEST_LEN],
     const unsigned char session[MCP_DIGEST_LEN], uint32_t value,
@@ -139,8 +140,8 @@ typedef struct {
     mcp_operation_client_input_e  what;
     unsigned char                 id[MCP_STREAM_ID_LEN];
 
-    /* a call must belong to this session, the call of a task to this
-     * principal */
+    /* A call must belong to "session". The call of a task must belong to
+     * "principal" instead. */
 
     unsigned char                 session[MCP_DIGEST_LEN];
     unsigned char                 principal[MCP_DIGEST_LEN];
@@ -160,8 +161,8 @@ typedef struct {
 /* Operations on a backend's resume token, which can be used once. */
 typedef enum {
     MCP_OPERATION_TOKEN_TAKE = 0,  /* use the token */
-    MCP_OPERATION_TOKEN_GIVE,      /* release the token for a request that has
-                                      not started a call */
+    MCP_OPERATION_TOKEN_GIVE,      /* release the token, because the request
+                                      that used it has not started a call */
     MCP_OPERATION_TOKEN_SET,       /* record the value that identifies the
                                       stream of the token's call */
     MCP_OPERATION_TOKEN_DROP       /* allow the token to be used again, because
@@ -173,7 +174,8 @@ typedef struct {
     unsigned char          key[MCP_DIGEST_LEN];
     unsigned char          stream[MCP_STREAM_ID_LEN];  /* for SET: stream of
                                                           the token's call */
-    uint32_t               value;      /* for SET: never 0 */
+    uint32_t               value;      /* for SET: identifies the stream of the
+                                          token's call; never 0 */
     uint64_t               expires;
 } mcp_operation_token_t;
 
@@ -184,12 +186,13 @@ typedef enum {
     MCP_OPERATION_SESSION_GET = 0,
     MCP_OPERATION_SESSION_TAKE,        /* get the session, and remove it from
                                           the cluster */
-    MCP_OPERATION_SESSION_PUT,         /* give a new session to all nodes */
-    MCP_OPERATION_SESSION_DROP         /* remove the session from the cluster,
-                                          unless it has another one */
+    MCP_OPERATION_SESSION_PUT,         /* store a new session in the cluster */
+    MCP_OPERATION_SESSION_DROP         /* remove this session from the cluster,
+                                          unless another one has replaced it
+                                          there */
 } mcp_operation_session_e;
 
-/* The text of a session. */
+/* The text that describes a session at an MCP server. */
 typedef struct {
     size_t                   len;
     char                     text[MCP_STORE_TEXT_MAX];
@@ -199,16 +202,19 @@ typedef struct {
     mcp_operation_session_e  what;
     unsigned char            key[MCP_DIGEST_LEN];      /* identifies the caller
                                                           and the server */
-    mcp_str_t                text;     /* for PUT and DROP */
+    mcp_str_t                text;     /* for PUT and DROP: text of the
+                                          session */
     uint64_t                 lasts;    /* for GET and PUT: time for which an
                                           unused session is kept, ms */
-    mcp_operation_text_t    *found;    /* gets the text of a session; valid
-                                          until the handler was called; NULL
-                                          without a handler */
+    mcp_operation_text_t    *found;    /* buffer for the text of the session in
+                                          the cluster, valid until the handler
+                                          has been called; NULL if the operation
+                                          has no handler */
 } mcp_operation_upstream_session_t;
 
 
-/* One more call of a session. */
+/* The arguments of MCP_OPERATION_QUOTA, which checks one more call of a
+ * session. */
 typedef struct {
     unsigned char          session[MCP_DIGEST_LEN];
     uint32_t               limit;      /* maximum number of the session's active
@@ -248,8 +254,8 @@ typedef enum {
     MCP_OPERATION_LOOKUP,
 
     /* Looks up all streams of the session and the principal in "stream", whose
-     * other fields are ignored. There may be some hundred results, in
-     * "found". */
+     * other fields are ignored. The results are in "found", and there may be
+     * hundreds of them. */
     MCP_OPERATION_LIST,
 
     /* Sends client input to a call of another node, or notifies the other
@@ -259,15 +265,15 @@ typedef enum {
      *   MCP_ERR_NOT_FOUND  the cluster has no such call, or the call is over */
     MCP_OPERATION_CLIENT_INPUT,
 
-    /* Subscribes or unsubscribes a session's own stream at its owner's node,
-     * before that node receives later broadcasts. Before starting this
-     * operation, the caller changes the subscriptions of the stream or mirror
-     * at this node.
+    /* Subscribes or unsubscribes a session's own stream at its owner's node.
+     * That node receives the change before all broadcasts that are sent later.
+     * Before starting this operation, the caller changes the subscriptions of
+     * the stream or mirror at this node.
      *   MCP_ERR_NOT_FOUND  the cluster has no such stream */
     MCP_OPERATION_TOPIC,
 
     /* Checks whether a session may begin one more call.
-     *   MCP_ERR_LIMIT      the session may not */
+     *   MCP_ERR_LIMIT      the session has reached the limit */
     MCP_OPERATION_QUOTA,
 
     /* Performs an operation on a resume token. An exchange waits only for the
@@ -341,8 +347,8 @@ struct mcp_operation_s {
 };
 
 
-/* The functions of a cluster that its worker calls; cluster is
- * worker->cluster. */
+/* The functions by which a worker calls its cluster part. The argument
+ * "cluster" is worker->cluster. */
 struct mcp_cluster_hooks_s {
 
     /*
@@ -408,16 +414,16 @@ struct mcp_cluster_hooks_s {
 
 
 /*
- * Stores the entry function of a request without a body, because an exchange
- * can wait only after mcp_exchange_body(), which the glue calls with an empty
- * body. Returns the values of mcp_exchange_head().
+ * Stores the entry function of a request without a body. It runs when the glue
+ * calls mcp_exchange_body() with an empty body, because an exchange cannot wait
+ * before. Returns the values of mcp_exchange_head().
  */
 int mcp_operation_after_body(mcp_exchange_t *x,
     int (*entry)(mcp_exchange_t *x));
 
 /* Without a cluster, runs the entry function of a request at once, because it
- * waits only for cluster operations. In a cluster, stores it like
- * mcp_operation_after_body(). Returns the values of mcp_exchange_head(). */
+ * never has to wait. In a cluster, stores it like mcp_operation_after_body().
+ * Returns the values of mcp_exchange_head(). */
 int mcp_operation_begin(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x));
 
 /* Stores the entry function of a request with a body, and runs it at once.
@@ -440,9 +446,9 @@ int mcp_operation_entry(mcp_exchange_t *x);
  */
 int mcp_operation(mcp_exchange_t *x, const mcp_operation_spec_t *spec);
 
-/* Starts a STREAM, LOOKUP or LIST for an entry function, which gets the
- * results of the latter two from mcp_operation_found() or
- * mcp_operation_found_at(). Returns the values of mcp_operation(). */
+/* Starts a STREAM, LOOKUP or LIST for an entry function. The entry function
+ * gets the result of a LOOKUP from mcp_operation_found(), and the results of a
+ * LIST from mcp_operation_found_at(). Returns the values of mcp_operation(). */
 int mcp_operation_stream(mcp_exchange_t *x, mcp_operation_kind_e kind,
     const mcp_operation_stream_t *stream);
 
@@ -479,10 +485,10 @@ int mcp_operation_client_input(mcp_exchange_t *x,
     const mcp_operation_client_input_t *input);
 
 /*
- * Starts an operation that no entry function waits for. With a handler,
- * returns MCP_AGAIN if the handler will be called with the result; otherwise
- * returns the result without calling the handler. Without a handler, returns
- * the values of the hook "start". A command that is lost is then not repeated.
+ * Starts an operation that no entry function waits for. With a handler, returns
+ * MCP_AGAIN if the handler will be called with the result. Any other result is
+ * returned without calling the handler. Without a handler, returns the values
+ * of the hook "start", and does not repeat a command that is lost.
  *
  * Returns MCP_OK without a cluster.
  */
@@ -549,9 +555,9 @@ void mcp_operation_replicate(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
 int mcp_operation_quota(mcp_exchange_t *x, uint32_t limit);
 
 /*
- * Lets this node use a resume token, for an entry function; the caller records
- * in the store which request uses it. Returns the values of mcp_operation(),
- * or
+ * Takes a resume token for this node, in an entry function. The caller records
+ * in the store which request uses the token. Returns the values of
+ * mcp_operation(), or
  *   MCP_ERR_DENIED  another node uses the token, or its call has a stream at
  *                   any node: *value is the value of
  *                   mcp_operation_token_set(), or 0
@@ -569,10 +575,10 @@ void mcp_operation_token_set(mcp_worker_t *worker,
     const unsigned char stream[MCP_STREAM_ID_LEN]);
 
 /*
- * Runs the entry function of x again after "ms", with new operations. Returns
- * MCP_AGAIN, which the function has to return; or MCP_OK, without running it
- * again, if the exchange has waited for "limit" ms in all, the process shuts
- * down, or there is no cluster.
+ * Schedules another run of the entry function of x after "ms", with new
+ * operations. Returns MCP_AGAIN, which the entry function then has to return.
+ * Returns MCP_OK, and schedules nothing, if the exchange has waited for "limit"
+ * ms in all, the process shuts down, or there is no cluster.
  */
 int mcp_operation_later(mcp_exchange_t *x, uint64_t ms, uint64_t limit);
 

@@ -20,8 +20,8 @@ static void mcp_consumer_timer(void *data);
 static void mcp_consumer_wake(void *data);
 
 
-/* Returns when the next comment has to be written, ms, if no other bytes are
- * written before; UINT64_MAX: never. */
+/* Returns the time when the next comment is due if nothing else is written
+ * before, ms; UINT64_MAX: never. */
 static uint64_t
 mcp_consumer_comments_at(const mcp_exchange_t *x)
 {
@@ -76,9 +76,9 @@ mcp_consumer_ready(mcp_exchange_t *x)
 
 
 /* If the head of the response contains a URL, delays the head until other nodes
- * have the stream, but not beyond the time when a comment has to be written.
- * headless is set before mcp_consumer_known() reads it, because a connection
- * without its head is not closed. */
+ * have the stream, but at most until a comment has to be written. "headless" is
+ * set before mcp_consumer_known() reads it, because a connection without its
+ * head is not closed. */
 void
 mcp_consumer_begin(mcp_exchange_t *x)
 {

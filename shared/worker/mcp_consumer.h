@@ -10,9 +10,9 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Flag in the number of an event id. It marks the id of an interim response.
- * The number without the flag is that of the last event that the connection has
- * read before this response. */
+/* Flag in the number of an event id. With the flag, the id is that of an
+ * interim response, and the rest of the number is the last event that the
+ * connection has read before the interim response. */
 #define MCP_EVENT_ANSWERED  ((uint64_t) 1 << 62)
 
 
@@ -28,9 +28,9 @@ void mcp_consumer_forget(mcp_exchange_t *x);
 /*
  * Makes x the stream's consumer after the event "after", or a joined reader if
  * x->reader.joins is set, but does not start an SSE response. Returns MCP_OK,
- * MCP_ERR_MEMORY, or the values of mcp_store_watch() or mcp_store_join(), but
- * MCP_ERR_UNREACHABLE instead of MCP_ERR_DENIED: a client that came later
- * reads the stream at another node.
+ * MCP_ERR_MEMORY, or the values of mcp_store_watch() or mcp_store_join().
+ * Instead of MCP_ERR_DENIED, which means that a later client reads the stream
+ * at another node, returns MCP_ERR_UNREACHABLE.
  */
 int mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     uint64_t after);
@@ -48,15 +48,16 @@ void mcp_consumer_ready(mcp_exchange_t *x);
 void mcp_consumer_hold(mcp_exchange_t *x);
 
 /*
- * Checks whether other nodes have the stream of x. Before that, the client
- * must not get an event id or a URL of the stream. If it takes longer than
- * MCP_OPERATION_TIME, the client gets the head of the response, and comments.
+ * Checks whether other nodes have the stream of x. Until they have it, the
+ * client must not get an event id or a URL of the stream. After
+ * MCP_OPERATION_TIME, the client gets the head of the response and comments
+ * while it waits.
  *
- * Returns MCP_OK if other nodes have the stream, or if the connection has its
- * head and has to be closed; or
- *   MCP_AGAIN  not yet
- *   MCP_DONE   never, because the stream does not exist any more: this node
- *              was declared dead
+ * Returns MCP_OK if other nodes have the stream or do not need it, or if the
+ * connection has its head and has to be closed; or
+ *   MCP_AGAIN  other nodes do not have the stream yet
+ *   MCP_DONE   the stream does not exist any more, because this node was
+ *              declared dead
  */
 int mcp_consumer_known(mcp_exchange_t *x);
 
@@ -73,10 +74,10 @@ int mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 
 /*
  * Starts a response like mcp_consumer_start(), for a client that has not named
- * an event, and so must not be rejected because events are missing. If the
- * event after "after" is no longer stored, starts with the first stored event.
- * If clients have not confirmed all of the missing events, the client gets a
- * notifications/message about these events.
+ * an event. Such a client is not rejected if events are missing: if the event
+ * after "after" is no longer stored, the response starts with the first stored
+ * event. If clients have not confirmed all missing events, the client gets a
+ * notifications/message about them.
  */
 int mcp_consumer_start_kept(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t after);
@@ -91,9 +92,10 @@ void mcp_consumer_leave(mcp_exchange_t *x);
 int mcp_consumer_fetch(mcp_exchange_t *x, mcp_buf_t *events);
 
 /* The hook "read" for a request that reads the stream of another request's
- * call: writes the messages of the stream without event ids, up to the
- * response with the id of the reading request. The response may be a question,
- * so that the call continues (call/mcp_upstream_ask_stateless_client.h). */
+ * call. Writes the messages of the stream without event ids, up to the
+ * response, which gets the id of the reading request. The response may be a
+ * question, after which the call continues
+ * (call/mcp_upstream_ask_stateless_client.h). */
 int mcp_consumer_copy(mcp_exchange_t *x);
 
 /* Returns 1 if mcp_close_after may close the connection, because the client
@@ -103,10 +105,11 @@ int mcp_consumer_may_be_closed(const mcp_exchange_t *x);
 
 /*
  * Returns 1 if the client is known to resume when the server closes the
- * connection. The client has declared that it resumes, or this connection has
- * resumed the stream: by a URL, or by an event id in a revision whose streams
- * begin with one. A revision alone does not prove it, because some clients of
- * 2025-11-25 never resume. Neither does the possession of a URL.
+ * connection. Either the client has declared that it resumes, or this
+ * connection has resumed the stream: by a URL, or by an event id in a revision
+ * whose streams begin with one. The revision alone proves nothing, because some
+ * clients of 2025-11-25 never resume. A URL that the client has got but not
+ * used proves nothing either.
  */
 int mcp_consumer_comes_back(const mcp_exchange_t *x);
 
@@ -114,8 +117,8 @@ int mcp_consumer_comes_back(const mcp_exchange_t *x);
  * an empty event that has an id. */
 int mcp_consumer_is_primed(const mcp_exchange_t *x);
 
-/* Schedules the end of the connection of a consumer that has resumed, after
- * mcp_close_after, if mcp_consumer_may_be_closed(). */
+/* Schedules the end of the connection of a consumer that has resumed: after
+ * mcp_close_after, if mcp_consumer_may_be_closed() returns 1. */
 void mcp_consumer_close_at_will(mcp_exchange_t *x,
     const mcp_stream_info_t *info);
 

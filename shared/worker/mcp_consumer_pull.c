@@ -37,12 +37,15 @@ mcp_consumer_is_released(const mcp_exchange_t *x)
 
 /*
  * Returns 1 if the connection has to be closed now, although its stream
- * continues: the process shuts down, or x->reader.close is set. Unless that is
- * CLOSE_NOW, the client must be able to resume: it must have got an event id or
- * a URL on this connection, or read a listener. A stream that was created for
- * its connection cannot be resumed, and needs neither: when the process shuts
- * down, the connection stays open until the next configuration has announced
- * its changes.
+ * continues. The reason may be x->reader.close, or a shutdown of the process if
+ * mcp_consumer_is_released() returns 1. MCP_CONSUMER_CLOSE_NOW closes the
+ * connection in any case. Otherwise it is closed only if the client can resume,
+ * because it has got an event id or a URL on this connection, or reads a
+ * listener.
+ *
+ * If the stream was created for this connection, no client can resume it. Any
+ * x->reader.close then closes the connection. A shutdown closes it when the
+ * next configuration has announced its changes, after at most five seconds.
  */
 static int
 mcp_consumer_is_closing(const mcp_exchange_t *x)
@@ -68,7 +71,7 @@ mcp_consumer_is_closing(const mcp_exchange_t *x)
 
 
 /* Returns 1 if the client has named its last event, by its resumption method or
- * in Last-Event-ID: then it has received no later event. */
+ * in Last-Event-ID. This proves that the client has received no later event. */
 static int
 mcp_consumer_is_placed(const mcp_exchange_t *x)
 {
@@ -77,17 +80,17 @@ mcp_consumer_is_placed(const mcp_exchange_t *x)
 
 
 /*
- * Writes the first bytes after the head at once, so that no client waits for
- * the head. known is 1 if other nodes have the stream; before that, no event
- * id is written.
+ * Writes the first bytes after the head, before there is an event, so that no
+ * client waits for the head. "known" is 1 if other nodes have the stream.
+ * Before that, no event id is written.
  *
- * A client of a revision with priming events gets one, also on resumed streams,
- * because the official clients forget their position on a connection without an
- * event id. A client that has not named an event may already have some of the
- * events that it gets now. It gets no event id but a comment, so that it keeps
- * its position. Clients of other revisions get a comment, because they may fail
- * on empty data. A client that resumes gets "retry" again, because the last
- * value may have been shorter.
+ * If the client's revision has priming events, the client gets one, also on a
+ * resumed stream, because the official clients forget their position on a
+ * connection without an event id. But a client that has not named an event may
+ * already have some of the events that it gets now. To keep its position, it
+ * gets a comment instead. Clients of other revisions get a comment, because
+ * they may fail on empty data. A client that resumes gets "retry" again,
+ * because the last value may have been shorter.
  */
 static char *
 mcp_consumer_prime(mcp_exchange_t *x, char *p, int known)
@@ -208,8 +211,8 @@ mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
 }
 
 
-/* Calls the hooks that write the last bytes of the connection. Without memory,
- * these bytes are omitted. */
+/* Calls the hooks that write the last bytes of the connection. When out of
+ * memory, these bytes are omitted. */
 static void
 mcp_consumer_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
@@ -227,8 +230,8 @@ mcp_consumer_tail(mcp_exchange_t *x, mcp_tail_e how)
 }
 
 
-/* Returns the value for "retry", ms. It is short while the call waits for
- * answers, because the client resumes to read on. */
+/* Returns the value for "retry", ms. The value is short while the call waits
+ * for answers of the client, so that the client resumes soon and reads on. */
 static uint64_t
 mcp_consumer_retry(mcp_exchange_t *x)
 {
@@ -419,8 +422,8 @@ mcp_consumer_read_on(mcp_exchange_t *x, char **p, char *end)
 static char *
 mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
 {
-    /* A pull means that all bytes of the earlier pulls are in the socket.
-     * Events from the first skipped one on do not count as sent. */
+    /* the glue pulls only when all bytes of earlier pulls are in the socket; a
+     * skipped event and all later ones do not count as sent */
 
     x->reader.sent = x->reader.cursor.seq;
 

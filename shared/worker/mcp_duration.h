@@ -5,11 +5,11 @@
  * the message was received until its response is ready.
  *
  * A request that begins a call is counted by the call, when its result is
- * known. All others are counted here: a request with a local response or an
- * error, a notification, and a request whose response is the stream of another
- * call or a stream without a call. For such a stream, only the time until it
- * begins is counted, but for a request that joins a call, the time until its
- * response.
+ * known. All other messages are counted here: notifications, requests with a
+ * local response or an error, requests that join a call, and requests that read
+ * an earlier stream or a stream without a call. The duration of a request that
+ * joins a call ends with its response. The duration of a request that reads an
+ * earlier stream or a stream without a call ends when its response begins.
  */
 
 

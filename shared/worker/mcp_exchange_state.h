@@ -16,8 +16,8 @@ void mcp_exchange_set_state(mcp_exchange_t *x, mcp_exchange_state_e state);
 
 void mcp_consumer_set_state(mcp_exchange_t *x, mcp_consumer_state_e state);
 
-/* Requests the end of the connection. An earlier request remains if it is more
- * urgent. */
+/* Requests the end of the connection of x. Does not replace an earlier request
+ * that is more urgent. */
 void mcp_consumer_set_close(mcp_exchange_t *x, mcp_consumer_close_e close);
 
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Reads the stream of a call for the request of another client or connection:
- * the messages of the stream without event ids, rewritten for that request. */
+/* Copies the messages of a call's stream into the response to a request that
+ * did not begin the call: without event ids, and with the id and the progress
+ * token of the reading request. */
 
 
 #include "http/mcp_sse.h"
@@ -29,7 +30,8 @@ mcp_consumer_copy_error(const mcp_rpc_t *msg)
 }
 
 
-/* Writes the response of the call with the id of the reading request. */
+/* Writes the response of the call, with the id of the reading request in place
+ * of the original id. */
 static void
 mcp_consumer_copy_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
@@ -129,8 +131,7 @@ mcp_consumer_copy_message(mcp_exchange_t *x, mcp_str_t text)
 
     mcp_arena_init(&arena, &x->worker->env->mem);
 
-    /* the limit is for the result, which is one level deeper in the
-     * response */
+    /* max_depth limits the result, which is one level deeper in the response */
 
     rc = mcp_rpc_parse(&arena, text, x->endpoint->max_depth + 1,
                        MCP_RPC_FROM_BACKEND, &msg);
@@ -268,8 +269,9 @@ mcp_consumer_copy(mcp_exchange_t *x)
 
     mcp_buf_free(&events);
 
-    /* No message was for this request: a comment, so that the pull returns
-     * bytes and is repeated, and proxies see that the connection is alive. */
+    /* if no message was for this request, writes a comment: the pull then
+     * returns bytes and is repeated, and proxies see that the connection is
+     * alive */
 
     if (rc == MCP_OK && x->answer.out.len == 0) {
         mcp_buf_lit(&x->answer.out, MCP_SSE_COMMENT);

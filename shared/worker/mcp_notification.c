@@ -34,9 +34,9 @@ static const mcp_json_field_t  mcp_notify_fields[MCP_NOTIFY_FIELDS] = {
 /* The subscribers that get a notification. */
 typedef struct {
     mcp_publish_to_t         to;
-    const mcp_stream_ref_t  *only;     /* the only stream that gets it, if
-                                          subscribed; NULL: all streams that
-                                          "to" selects */
+    const mcp_stream_ref_t  *only;     /* the only stream that gets the
+                                          notification, if subscribed; NULL: all
+                                          streams that "to" selects */
 } mcp_notify_to_t;
 
 
@@ -46,8 +46,8 @@ typedef struct {
  * is held once. */
 #define MCP_NOTIFY_BUDGET  256
 
-/* Maximum size of the queue, bytes. Above it, mcp_notify_slices() delivers all
- * queued notifications before it returns. */
+/* Maximum size of the queue of notifications, bytes. Above it,
+ * mcp_notify_slices() delivers all queued notifications before it returns. */
 #define MCP_NOTIFY_QUEUE   (4 * 1024 * 1024)
 
 
@@ -614,9 +614,9 @@ mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
         return 0;
     }
 
-    /* delivers the notification now only to streams that are not replicated:
-     * the others get it when this node receives the broadcast, after the
-     * subscriptions that were broadcast before */
+    /* delivers the notification now only to streams that are not replicated.
+     * Replicated streams get it when this node receives the broadcast, so that
+     * subscriptions which were broadcast before take effect first. */
 
     if (mcp_notify_send_broadcast(worker, message)) {
         to.to.which = MCP_PUBLISH_UNSHARED;

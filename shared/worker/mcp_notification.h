@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Notifications for subscribers, which are not part of a call's messages: a
- * change of a list, of a resource or of a task. Also the session's own stream,
- * and the log level of a client. */
+/* Sends notifications to subscribers: about a change of a list, of a resource
+ * or of a task. These notifications do not belong to a call. The file also
+ * manages each session's own stream, and decides which log messages a client
+ * gets. */
 
 
 #ifndef MCP_NOTIFICATION_H_INCLUDED
@@ -18,9 +19,9 @@
 int mcp_notify_listener_id(const unsigned char session[MCP_DIGEST_LEN],
     unsigned char id[MCP_STREAM_ID_LEN]);
 
-/* Finds the session's own stream, or creates it, counted for the quota of this
- * tenant, and replicates it. Returns MCP_OK, or an error of mcp_store_create()
- * or mcp_store_subscribe(). */
+/* Finds the session's own stream, or creates and replicates it. A new stream
+ * counts to the quota of this tenant. Returns MCP_OK, or an error of
+ * mcp_store_create() or mcp_store_subscribe(). */
 int mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     const mcp_client_t *client, const unsigned char tenant[MCP_DIGEST_LEN],
     mcp_stream_info_t *info);
@@ -33,8 +34,8 @@ int mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
  * Returns MCP_OK, or
  *   MCP_AGAIN            the entry function has to return this value
  *   MCP_ERR_UNREACHABLE  the cluster is unreachable, and this node does not
- *                        have the stream itself; or a client that came later
- *                        reads it at another node
+ *                        have the stream itself; or a later client reads the
+ *                        stream at another node
  * or the values of mcp_store_create(), mcp_store_subscribe() and
  * mcp_operation_stream().
  */
@@ -54,7 +55,8 @@ int mcp_notify_subscribe(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     const mcp_stream_ref_t *ref, mcp_topic_e list);
 
 /* Notifies subscribers that a list of the endpoint with this catalog key has
- * changed; NULL: that list of any endpoint. message is the notification. */
+ * changed. If catalog_key is NULL, the list may be that of any endpoint.
+ * "message" is the notification. */
 void mcp_notify_list(mcp_worker_t *worker, mcp_topic_e list,
     const unsigned char *catalog_key, mcp_str_t message);
 
@@ -64,7 +66,7 @@ void mcp_notify_list(mcp_worker_t *worker, mcp_topic_e list,
 void mcp_notify_task(mcp_worker_t *worker,
     const unsigned char stream[MCP_STREAM_ID_LEN]);
 
-/* The first byte of a mark about a task, which no message begins with. The
+/* The first byte of a mark about a task. No message begins with this byte. The
  * text of the stream's id follows. */
 #define MCP_NOTIFY_MARK  '#'
 

@@ -45,12 +45,14 @@ typedef struct {
 
     /* Called for a request that needs a backend and is the only message of its
      * POST, see "capability". Returns MCP_AGAIN to let the request start a
-     * call, or the values of mcp_exchange_body() if this method responds; with
-     * MCP_OK, the exchange may still wait, in the state MCP_EXCHANGE_WAIT. */
+     * call. If this method responds instead, returns the values of
+     * mcp_exchange_body(). MCP_OK is then also possible for an exchange that
+     * still waits, in the state MCP_EXCHANGE_WAIT. */
     int           (*request)(mcp_exchange_t *x);
 
-    /* "start" is called when the call was created and is about to start,
-     * "refused", which is optional, when it could not be created. */
+    /* "start" is called when the call has been created and is about to start.
+     * "refused" is called when the call could not be created. "refused" is
+     * optional. */
     void          (*start)(mcp_call_t *call);
     void          (*refused)(mcp_exchange_t *x);
 
@@ -61,7 +63,7 @@ typedef struct {
     /* Handles a backend's result with a nextResumeToken. Optional. Called for
      * each method with this hook, even if it does not take part in the call.
      *
-     * Returns MCP_OK if the result is replaced with that in out, or
+     * Returns MCP_OK if the client gets the result in "out" instead, or
      *   MCP_DONE        the result is used unchanged
      *   MCP_ERR_SYNTAX  the result is not valid; the log has the reason
      *   MCP_ERR_MEMORY */
@@ -120,8 +122,8 @@ struct mcp_resume_method_s {
     int                     (*get)(mcp_exchange_t *x);
 
     /* Handles a POST to a URL of this method, in place of the code for the
-     * endpoint, which would require a session. A method has this hook if it has
-     * the hook "lookup", and only then. */
+     * endpoint, which would require a session. NULL if and only if "lookup" is
+     * NULL. */
     int                     (*post)(mcp_exchange_t *x, mcp_str_t text);
 
     /* Checks the head of a request, see "capability".

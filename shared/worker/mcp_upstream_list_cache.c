@@ -13,7 +13,7 @@ mcp_upstream_lists_same(const mcp_upstream_page_key_t *a,
 }
 
 
-/* Takes a page out of the list of the worker. */
+/* Removes the page at *link from the worker's list and returns it. */
 static mcp_upstream_page_t *
 mcp_upstream_lists_take(mcp_worker_t *worker, mcp_upstream_page_t **link)
 {
@@ -29,7 +29,8 @@ mcp_upstream_lists_take(mcp_worker_t *worker, mcp_upstream_page_t **link)
 }
 
 
-/* Makes a page the first one, which was used last. */
+/* Inserts a page at the front of the worker's list, in which the page that was
+ * used last is the first one. */
 static void
 mcp_upstream_lists_link(mcp_worker_t *worker, mcp_upstream_page_t *page)
 {
@@ -88,7 +89,8 @@ mcp_upstream_lists_find(mcp_worker_t *worker,
 }
 
 
-/* Makes room for a page of size bytes. */
+/* Removes the least recently used pages until a page of "size" bytes fits into
+ * the cache. */
 static void
 mcp_upstream_lists_trim(mcp_worker_t *worker, size_t size)
 {
@@ -107,7 +109,7 @@ mcp_upstream_lists_trim(mcp_worker_t *worker, size_t size)
 }
 
 
-/* Reads the value of ttlMs; a value that is not an integer is 0. */
+/* Returns the value of ttlMs, or 0 if it contains anything but digits. */
 static uint64_t
 mcp_upstream_lists_ttl(const mcp_json_value_t *value)
 {

@@ -3,8 +3,8 @@
 /*
  * Cache of the lists of MCP servers without a catalog: pages of the responses
  * to tools/list, prompts/list, resources/list and resources/templates/list.
- * Each worker has its own. call/mcp_upstream_list_from_cache.h decides which
- * requests may use it.
+ * Each worker has a cache of its own. call/mcp_upstream_list_from_cache.h
+ * decides which requests may use the cache.
  */
 
 
@@ -25,7 +25,7 @@
 #define MCP_UPSTREAM_LISTS_TTL    3600000
 
 
-/* The name of a page. */
+/* The key by which a page is found in the cache. */
 typedef struct {
     const mcp_endpoint_t  *endpoint;
     unsigned               target;
@@ -42,22 +42,22 @@ struct mcp_upstream_page_s {
     mcp_upstream_page_t      *next;
     mcp_upstream_page_key_t   key;
     mcp_buf_t                 text;    /* the result without ttlMs */
-    uint64_t                  at;      /* when it was received, ms of
+    uint64_t                  at;      /* time when the page was received, ms of
                                           mcp_env_t.now */
-    uint64_t                  until;   /* time until which it is fresh, ms of
-                                          mcp_env_t.now */
-    uint64_t                  ttl;     /* ttlMs */
+    uint64_t                  until;   /* time until which the page is fresh, ms
+                                          of mcp_env_t.now */
+    uint64_t                  ttl;     /* value of ttlMs, 0 if it is missing */
     unsigned                  has_ttl:1;       /* 1: the result has ttlMs */
-    uint64_t                  asked;   /* when the last request for a newer page
-                                          was sent, if it has no response yet,
-                                          ms; 0: none is pending */
-    uint64_t                  failed;  /* when a request for a newer page last
-                                          failed, ms; 0: none has failed */
+    uint64_t                  asked;   /* time when the pending request for a
+                                          newer page was sent, ms; 0: no request
+                                          is pending */
+    uint64_t                  failed;  /* time when a request for a newer page
+                                          last failed, ms; 0: none has failed */
 };
 
 
-/* Returns a page, or NULL. Valid until the next call of a function of this
- * file. */
+/* Returns the page with this key, or NULL if the cache does not have it. The
+ * page is valid until the next call of a function of this file. */
 mcp_upstream_page_t *mcp_upstream_lists_find(mcp_worker_t *worker,
     const mcp_upstream_page_key_t *key);
 
@@ -67,12 +67,13 @@ mcp_upstream_page_t *mcp_upstream_lists_find(mcp_worker_t *worker,
 void mcp_upstream_lists_put(mcp_worker_t *worker,
     const mcp_upstream_page_key_t *key, mcp_str_t result, uint64_t check);
 
-/* Appends the result of a page, with the rest of its ttlMs at the time now. */
+/* Appends the result of a page. Its ttlMs is reduced by the time for which the
+ * page has been cached at the time "now". */
 void mcp_upstream_lists_write(const mcp_upstream_page_t *page, uint64_t now,
     mcp_buf_t *out);
 
-/* Removes all pages of a list, and increments worker->lists_changed, by which a
- * request that began before detects that its response must not be stored. */
+/* Removes all pages of a list, and increments worker->lists_changed. A request
+ * that began before compares this counter and does not store its response. */
 void mcp_upstream_lists_drop(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, unsigned target, mcp_list_e kind);
 

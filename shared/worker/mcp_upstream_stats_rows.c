@@ -4,7 +4,8 @@
 #include "worker/mcp_upstream_stats_rows.h"
 
 
-/* The row of an MCP server of an endpoint. */
+/* An entry of the worker's list: one MCP server of an endpoint, and the row of
+ * its statistics in the zone. */
 struct mcp_upstream_entry_s {
     mcp_upstream_entry_t      *next;
     mcp_store_upstream_row_t   row;
@@ -45,7 +46,8 @@ mcp_upstream_stats_copy(char *p, mcp_str_t text)
 }
 
 
-/* Adds a server to the list of the worker. Returns NULL when out of memory. */
+/* Adds an entry for an MCP server to the worker's list. Returns NULL when out
+ * of memory. */
 static mcp_upstream_entry_t *
 mcp_upstream_stats_add(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     mcp_str_t name)
@@ -72,7 +74,9 @@ mcp_upstream_stats_add(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 }
 
 
-/* Returns the revision in which a server of a form is called at first. */
+/* Returns the revision for the first request to an MCP server with this value
+ * of mcp_upstream. Returns MCP_REVISION_NONE if the revision is negotiated with
+ * the server. */
 static mcp_revision_e
 mcp_upstream_stats_revision(unsigned form)
 {
@@ -90,7 +94,9 @@ mcp_upstream_stats_revision(unsigned form)
 }
 
 
-/* Finds the row of a target. Returns NULL when out of memory. */
+/* Returns the entry of a target, and adds it to the worker's list if necessary.
+ * Looks its row up in the zone, or takes a new one. Returns NULL when out of
+ * memory. */
 static mcp_upstream_entry_t *
 mcp_upstream_stats_target(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     unsigned target)

@@ -13,15 +13,16 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Looks up the rows of an endpoint's MCP servers. Without memory or room for
- * them, the status does not show the servers. */
+/* Looks up the rows of an endpoint's MCP servers in the zone, and takes new
+ * ones for servers without a row. The status does not show a server that gets
+ * no row, because the zone or the memory is full. */
 void mcp_upstream_stats_offer(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint);
 
 void mcp_upstream_stats_free(mcp_worker_t *worker);
 
-/* Returns the row of a target of the endpoint that is an MCP server,
- * MCP_STORE_UPSTREAM_NONE if it has none. */
+/* Returns the row of an MCP server, which is a target of the endpoint. Returns
+ * MCP_STORE_UPSTREAM_NONE if the server has no row. */
 mcp_store_upstream_row_t mcp_upstream_stats_find(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, unsigned target);
 

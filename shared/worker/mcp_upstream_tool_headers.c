@@ -64,7 +64,8 @@ mcp_upstream_tools_free(mcp_worker_t *worker)
 }
 
 
-/* Makes room for a tool. */
+/* Removes the last tool of the worker's list if the list has MCP_UPSTREAM_TOOLS
+ * tools. */
 static void
 mcp_upstream_tools_trim(mcp_worker_t *worker)
 {
@@ -82,7 +83,8 @@ mcp_upstream_tools_trim(mcp_worker_t *worker)
 }
 
 
-/* Adds a tool with the headers of its schema, if it has any. name is raw. */
+/* Adds a tool to the worker's list if its schema declares headers. "name" is
+ * unescaped. */
 static void
 mcp_upstream_tools_add(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     unsigned target, mcp_str_t name, const mcp_json_value_t *schema)
@@ -143,7 +145,8 @@ mcp_upstream_tools_has(mcp_str_t text, mcp_str_t part)
 }
 
 
-/* Reads a tool of a list. */
+/* Reads one item of a tools/list result: removes the tool from the worker's
+ * list, and adds it again if its schema declares headers. */
 static void
 mcp_upstream_tools_read_one(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, unsigned target,
@@ -185,7 +188,7 @@ mcp_upstream_tools_read(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     mcp_json_iter_t   iter;
     mcp_json_value_t  list, item;
 
-    /* most servers have no tools with "x-mcp-header" */
+    /* a shortcut, because most servers have no tools with "x-mcp-header" */
 
     if (worker->tools == NULL
         && !mcp_upstream_tools_has(result, mcp_upstream_tools_mark))

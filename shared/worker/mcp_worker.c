@@ -142,8 +142,8 @@ mcp_worker_log(mcp_worker_t *worker, mcp_log_level_e level, const char *fmt,
     vsnprintf(line, sizeof(line), fmt, args);
     va_end(args);
 
-    /* a client's name must not contain a line break or another control
-     * character, by which it could forge a line */
+    /* replaces control characters, because a client's name with a line break
+     * could forge a line of the log */
 
     for (p = line; *p; p++) {
         if ((unsigned char) *p < 0x20 || *p == 0x7f) {
@@ -214,8 +214,8 @@ mcp_worker_next(mcp_worker_t *worker, mcp_action_t *action)
 {
     mcp_queued_action_t  *queued;
 
-    /* repeated after an entry without an action for the glue: the function
-     * "taken" of the entry has done all the work */
+    /* an entry has no action for the glue if its function "taken" has done all
+     * the work: the loop then continues with the next entry */
 
     do {
         if (worker->head == NULL && worker->n_noted != 0) {
@@ -335,8 +335,9 @@ mcp_worker_wake_handle(mcp_worker_t *worker, uint64_t handle)
 }
 
 
-/* The function note() of the store: a consumer of this process has to be
- * woken. Returns 0 if there is no space to note it. */
+/* The function store->note(): notes a consumer of this process, which
+ * mcp_worker_next() wakes when the queue of actions is empty. Returns 0 if
+ * worker->noted has no space. */
 static int
 mcp_worker_note(void *noter, uint64_t handle)
 {
@@ -500,8 +501,8 @@ mcp_worker_sweep(void *data)
 
     mcp_reject_log_full(worker);
 
-    /* adopts the streams that another process had when it ended normally;
-     * costs little if there are none */
+    /* adopts the streams of processes that have ended normally; this costs
+     * little if there are no such streams */
 
     mcp_worker_adopt(worker);
 

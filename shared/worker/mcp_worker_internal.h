@@ -75,9 +75,9 @@ struct mcp_worker_s {
     mcp_timer_t                        cancel_poll;    /* armed while the list
                                                           "tracked" has calls */
     mcp_session_cache_t                sessions;
-    mcp_upstream_about_t              *abouts; /* list of the MCP servers'
-                                                  descriptions that have a
-                                                  text */
+    mcp_upstream_about_t              *abouts; /* list of the descriptions that
+                                                  MCP servers have sent at least
+                                                  once */
     mcp_upstream_tool_t               *tools;  /* tools of MCP servers with
                                                   headers, the most recently
                                                   listed one first */
@@ -132,7 +132,7 @@ struct mcp_worker_s {
                                                    server */
     mcp_call_stats_entry_t            *call_stats; /* rows of the call
                                                       statistics for each
-                                                      catalog, see
+                                                      catalog key, see
                                                       mcp_call_stats_rows.c */
     mcp_upstream_entry_t              *upstreams;  /* rows of the statistics of
                                                       MCP servers */
@@ -165,14 +165,17 @@ struct mcp_worker_s {
                                                  shuts down waits for the next
                                                  configuration, see
                                                  mcp_catalog_change.c */
-    uint64_t                           stay_until;     /* when this wait ends at
-                                                          the latest, ms */
+    uint64_t                           stay_until;     /* latest time when the
+                                                          process stops waiting
+                                                          for the next
+                                                          configuration, ms */
     unsigned                           stopping:1;     /* 1: the process shuts
                                                           down */
     unsigned                           ending:1;  /* 1: the process shuts down
                                                      at once */
-    unsigned                           header_missed:1; /* 1: the warning about
-                                                           a missing header was
+    unsigned                           header_missed:1; /* 1: the notice about a
+                                                           request without a
+                                                           required header was
                                                            logged */
     unsigned                           leaving:1;  /* 1: the process shuts down
                                                       and no longer waits for
@@ -232,7 +235,8 @@ typedef struct mcp_publish_s  mcp_publish_t;
 #define MCP_HEAD_METHOD   0x02
 #define MCP_HEAD_NAME     0x04
 
-/* bit of the trace headers, which are ignored if they occur more than once */
+/* bit of the trace headers; if one of them is repeated, its first value is
+ * used */
 #define MCP_HEAD_TRACE    0x08
 
 /* The values of the request's headers. */
@@ -241,7 +245,8 @@ typedef struct {
     mcp_str_t              method_text;        /* Mcp-Method and Mcp-Name */
     mcp_str_t              name_text;
     unsigned               twice;      /* MCP_HEAD_... bits of the headers that
-                                          occur more than once */
+                                          occur more than once; MCP_HEAD_TRACE
+                                          has no meaning here */
     const mcp_header_t    *params;     /* names and values of the headers
                                           Mcp-Param-*, without that prefix; see
                                           mcp_exchange_param.h */
@@ -277,8 +282,9 @@ typedef struct {
                                           bytes to be written that are not
                                           events in the store */
     mcp_response_t         response;
-    mcp_fault_e            fault;      /* fault because of which a new call
-                                          cannot get a stream; NONE: it can */
+    mcp_fault_e            fault;      /* reason why a new call cannot get a
+                                          stream; NONE: there is no such
+                                          reason */
     const char            *outcome;    /* outcome of the HTTP request
                                           ($mcp_outcome) */
     unsigned               sent:1;     /* 1: a response that is not a stream was
@@ -294,9 +300,10 @@ typedef struct {
                                                           calls */
     unsigned char          params[MCP_DIGEST_LEN];     /* value of
                                                           mcp_digest_params() */
-    unsigned               once:1;     /* 1: requests have no idempotency key;
-                                          they can join the call only until
-                                          its response has been sent */
+    unsigned               once:1;     /* 1: the request has no idempotency key,
+                                          so other requests can join its call
+                                          only until the response has been
+                                          sent */
 } mcp_join_t;
 
 
@@ -328,10 +335,10 @@ typedef struct {
                                           answer.out */
     unsigned               bound:1;    /* 1: the client cannot resume the
                                           stream */
-    unsigned               exact:1;    /* 1: a client that resumes does not
-                                          name an event. So the connection is
-                                          closed only before a read, because
-                                          x->reader.sent is then exact. */
+    unsigned               exact:1;    /* 1: a client that resumes does not name
+                                          an event, so x->reader.sent must be
+                                          exact when the connection is closed.
+                                          It is exact only before a read. */
     unsigned               has_url:1;  /* 1: the head of the response contains
                                           a URL of the stream */
     unsigned               resumed:1;
@@ -402,8 +409,9 @@ struct mcp_exchange_s {
                                                NULL: it has no entry
                                                function */
     mcp_join_t                 *join;       /* digests to find an equal call;
-                                               NULL: the request cannot join a
-                                               call, nor be joined */
+                                               NULL: the request can neither
+                                               join a call nor begin one that
+                                               others can join */
 
     unsigned char              *decisions;  /* mcp_decision_e of each access
                                                rule; NULL: no rule was
