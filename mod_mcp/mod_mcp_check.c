@@ -591,9 +591,9 @@ static void check_event(server_rec *s, int threads, int daemons)
 
     if (busy < BUSY_MIN) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: AsyncRequestWorkerFactor %g allows a process "
-                     "with one idle thread about %d connections, idle MCP "
-                     "streams included: raise it to %d or more",
+                     "mod_mcp: with AsyncRequestWorkerFactor %g, a process "
+                     "with one idle thread accepts only about %d connections, "
+                     "idle MCP streams included: raise it to %d or more",
                      factor, busy, BUSY_MIN);
     }
 

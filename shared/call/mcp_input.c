@@ -345,8 +345,8 @@ mcp_input_pause(mcp_request_t *req)
 
     if (now >= req->pause_until) {
         mcp_call_log(req->call, MCP_LOG_ERROR, "timed out",
-                     "the backend kept requesting input without asking a "
-                     "question until mcp_input_timeout expired");
+                     "until mcp_input_timeout expired, each response of the "
+                     "backend was \"input_required\" without a question");
         mcp_call_fail(req, MCP_FAULT_BACKEND_TIMEOUT);
         return MCP_OK;
     }
