@@ -83,9 +83,8 @@ mcp_backend_request_write_body(mcp_request_t *req, mcp_upstream_e upstream,
 
     if (mcp_client_is_stateless(&call->client)) {
 
-        /* only a client that declares "extensions" can have declared the tasks
-         * extension, which has to be removed: searches the declared
-         * capabilities first, because they are shorter than the body */
+        /* the tasks extension has to be removed from the body. First looks for
+         * it in the client's capabilities, which are shorter than the body */
 
         declared.type = MCP_JSON_OBJECT;
         declared.raw = call->client.declared;

@@ -123,12 +123,13 @@ struct mcp_upstream_session_s {
                                           session */
     mcp_upstream_lookup_t    *lookup;  /* operation in the cluster for which
                                           the request waits; NULL: none */
-    uint64_t             wait_until;   /* when the request fails because the
-                                          session is still not open, or
-                                          continues without a reply from the
-                                          cluster, ms; 0: the request does not
-                                          wait; UINT64_MAX: it waits for the GET
-                                          stream */
+    uint64_t             wait_until;   /* time until which the request waits,
+                                          ms; 0: it does not wait. The request
+                                          fails after this time if it waits for
+                                          the session, and continues if it waits
+                                          for the cluster. UINT64_MAX: it waits
+                                          for the GET stream, which has its own
+                                          time limit */
 
     /* members for the GET stream of the session */
     mcp_upstream_session_t   *listener;        /* next one in

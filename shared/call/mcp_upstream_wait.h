@@ -80,7 +80,7 @@ void mcp_upstream_wait_timer(mcp_request_t *req, uint64_t now);
 int mcp_upstream_waits(const mcp_request_t *req);
 
 /* Called when the deadline of a request has passed. If the request waits for a
- * session, lets the request fail and returns 1. If the request waits for the
+ * session, fails the request and returns 1. If the request waits for the
  * cluster, continues it without a result and returns 1. Otherwise returns 0. */
 int mcp_upstream_wait_timeout(mcp_request_t *req);
 

@@ -602,10 +602,10 @@ mcp_cluster_tick(void *data)
  * Changes the leader at once if necessary, instead of at the next heartbeat,
  * because only a leader reads broadcasts and the node queue.
  *
- * - If this process is the leader and shuts down, it resigns, provided that
- *   another process can become the leader.
- * - If there is no leader, this process becomes the leader. If it shuts down,
- *   it does so only if no other process can become the leader.
+ * - If this process is the leader and is shutting down, it resigns, provided
+ *   that another process can become the leader.
+ * - If there is no leader, this process becomes the leader. A process that is
+ *   shutting down becomes the leader only if no other process can.
  */
 static void
 mcp_cluster_check_leader(void *data)

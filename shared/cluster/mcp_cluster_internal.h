@@ -806,7 +806,7 @@ int mcp_login_denies(mcp_str_t error);
 void mcp_login_barred(mcp_link_t *link, const char *command,
     const mcp_reply_t *error);
 
-/* Returns 1 if the text of an error contains these words. */
+/* Returns 1 if the text of an error contains the text "words". */
 int mcp_login_mentions(mcp_str_t error, const char *words);
 
 

@@ -300,8 +300,8 @@ typedef struct {
     unsigned  plain:1;         /* set by the reader: 1: events are written
                                   without ids */
     unsigned  all:1;           /* set by mcp_store_read(): 1: the reader may
-                                  wait until its next wake-up before it reports
-                                  the events as written */
+                                  report that it has written the events to the
+                                  client later, at its next wake-up */
     char      id[MCP_STREAM_TEXT_LEN];     /* id of the stream, set with the
                                               first event that is read */
 } mcp_cursor_t;
@@ -838,7 +838,8 @@ int mcp_store_value_set(mcp_store_t *store, mcp_value_e purpose,
  * Sets a *pushed* value: one that may later be removed to make room for
  * another pushed value. If there is no room for the value, the tenant's oldest
  * pushed value is removed, or, if the tenant has none, the oldest pushed value
- * of a tenant that has many. No quota rejects a tenant's first value.
+ * of another tenant, one with many values. The quota never rejects the first
+ * value of a tenant.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_FULL  the region has no room

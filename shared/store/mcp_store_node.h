@@ -101,8 +101,9 @@ typedef struct {
                                           recorded the state of their link to
                                           Redis */
     unsigned           up;     /* number of processes whose link is up */
-    uint64_t           round_trip;     /* the longest round trip of all
-                                          processes, ms */
+    uint64_t           round_trip;     /* longest time for which a process of
+                                          this node has waited for a reply of
+                                          Redis to PING, ms */
     uint64_t           error_at;       /* time of the last error, ms; 0: there
                                           was none */
     char               error[MCP_NODE_REASON_MAX + 1];

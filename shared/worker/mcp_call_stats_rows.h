@@ -18,7 +18,8 @@
 
 /* Looks up the rows of an endpoint's catalog items in the zone, and takes new
  * ones for items without a row. Calls of an item that gets no row, because the
- * zone or the memory is full, are counted in a common row. */
+ * zone has no room or this process is out of memory, are counted in a common
+ * row. */
 void mcp_call_stats_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint);
 
 void mcp_call_stats_free(mcp_worker_t *worker);

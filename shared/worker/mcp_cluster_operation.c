@@ -28,8 +28,9 @@ struct mcp_asking_s {
                                           each further run */
     mcp_timer_t          timer;
     void               (*then)(mcp_exchange_t *x, int rc);     /* continues the
-                                          exchange with the result of an
-                                          operation of mcp_operation_hold() */
+                                          exchange with the result of the
+                                          operation that mcp_operation_hold()
+                                          has started */
     uint64_t             begun;        /* time when the entry function was
                                           stored, ms */
     unsigned             late:1;       /* 1: a result was not available in time:
