@@ -145,7 +145,7 @@ suite('cancelled calls', async () => {
 
     // mod_proxy_uwsgi reports a closed connection as an error of its own
 
-    test('cancelled calls to a balancer of uwsgi backends: each backend gets its share of calls',
+    test('cancelled calls to a balancer of uwsgi backends: later calls still go to all of them',
          async () => {
         const silent = await Promise.all([0, 1, 2].map(silentMember));
         const other = await Fixture.start({
@@ -273,7 +273,7 @@ suite('cancelled calls', async () => {
         await other.stop();
     });
 
-    test('cancelled call to a silent FastCGI backend: ends after timeout= of the worker',
+    test('cancelled call to a silent FastCGI backend: the call ends after the timeout= of its mod_proxy worker',
          async () => {
         const { other, over } = await cancelledAtFastcgi(1);
 
@@ -288,7 +288,7 @@ suite('log lines of httpd about a backend', async () => {
         ErrorLogFormat "[%l] %P#%-T: %m: (%L) %M"` });
     const session = await server.session();
 
-    test('log lines of httpd about a backend: name the call', async () => {
+    test('httpd logs an error about a backend: the log has the id and the name of the call', async () => {
         assert.equal((await session.response('tools/call', { name: 'crash',
             arguments: { after: 0, format: 'sse' } })).error?.code, -32603);
 
@@ -400,7 +400,7 @@ suite('a TLS backend', async () => {
             </Location>` });
     const session = await server.session();
 
-    test('call to a TLS backend: opens one connection', async () => {
+    test('call to a TLS backend: httpd opens one connection', async () => {
         connections = 0;
         assert.equal(textOf(await session.tool('who')), 'who');
         assert.equal(connections, 1);

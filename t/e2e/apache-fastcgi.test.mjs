@@ -322,7 +322,7 @@ suite('a FastCGI backend', async () => {
         assert.equal((await outcome('reply_0')).end, 'done');
     });
 
-    test('output filter in the section of a FastCGI backend: changes its reply',
+    test('output filter in the <Location> of a FastCGI backend: it changes the backend\'s reply',
          async () => {
         assert.equal((await outcome('filtered')).end, 'changed');
     });
@@ -340,7 +340,7 @@ suite('a FastCGI backend', async () => {
                      /timed out in the middle of its response/);
     });
 
-    test('backend closes a kept connection between two calls: the next call opens another',
+    test('backend closes a kept connection between two calls: the next call opens a new connection',
          {
         skip: MPM === 'prefork' && 'each process keeps its own',
     }, async () => {
@@ -361,7 +361,7 @@ suite('a FastCGI backend', async () => {
         assert.notEqual(calls.at(-1).socket, socket);
     });
 
-    test('FastCGI worker without enablereuse: data after a reply does not reach the next call',
+    test('FastCGI backend without enablereuse sends bytes after its reply: they do not reach the next call',
          async () => {
         calls.script.single = whole(Buffer.concat([
             ...replies['a head and a body'].pieces,
@@ -418,7 +418,7 @@ suite('sockets of one worker', async () => {
     });
     const session = await fixture.session();
 
-    test('two FastCGI backends at Unix sockets, one worker: each call reaches its own backend',
+    test('two FastCGI backends at Unix sockets that share a mod_proxy worker: each call reaches its own backend',
          async () => {
         for (const name of ['one', 'other', 'other', 'one', 'one', 'other']) {
             assert.equal(textOf(await session.tool(name)), name);

@@ -54,7 +54,7 @@ suite('filters on every response', async () => {
     });
     const gzip = { 'Accept-Encoding': 'gzip' };
 
-    test('filters on every response, metadata document: 200, compressed if requested; its preflight: 204',
+    test('output filters on every response: the metadata document arrives, compressed on request; its preflight gets 204',
         async () => {
             const where = '/.well-known/oauth-protected-resource/mcp';
             const plain = await get(server, where);
@@ -80,7 +80,7 @@ suite('filters on every response', async () => {
             assert.equal(preflight.status, 204);
         });
 
-    test('preflight request at the endpoint: 204', async () => {
+    test('output filters on every response, CORS preflight request to the endpoint: 204', async () => {
         const answer = await request(server.port, {
             method: 'OPTIONS', path: '/mcp',
             headers: { ...gzip, Origin: 'https://app.example.com',
@@ -89,7 +89,7 @@ suite('filters on every response', async () => {
         assert.equal(answer.status, 204);
     });
 
-    test('client accepts gzip: JSON arrives compressed, a stream complete',
+    test('output filters on every response, client accepts gzip: JSON arrives compressed, a stream complete',
          async () => {
         const session = await server.session();
         const list = await session.request('tools/list', {},
@@ -107,7 +107,7 @@ suite('filters on every response', async () => {
         assert.equal(textOf(response.result), 'counted to 5');
     });
 
-    test('filters on every response: 404 and 405 reach the client', async () => {
+    test('output filters on every response: errors 404 and 405 reach the client', async () => {
         assert.equal((await get(server, '/mcp/below', gzip)).status, 404);
         assert.equal((await get(server, '/mcp-backend/tools', gzip)).status,
                      404);
@@ -220,7 +220,7 @@ suite('below a DocumentRoot with .htaccess files', async () => {
         assert.match(info.PATH_TRANSLATED, /\/site\/info\/$/);
     });
 
-    test('request for a file: strace shows that httpd looks it up', async () => {
+    test('request for a file: strace shows that httpd looks the file up', async () => {
         const calls = await traced(server, `${dir}/site`, async () => {
             assert.equal(await (await get(server, '/index.html')).text(),
                          'index');
@@ -269,7 +269,7 @@ suite('ProxyPass and RewriteRule in front of an endpoint', async () => {
          `ProxyPass /mcp !\n${pass.replace('Pass /', 'Pass /mcp-backend/')}`],
         ['front controller in <Directory>', 'endpoint /mcp', front],
     ]) {
-        test(`${what} takes the requests of the ${taken.split(' ')[0]}: a warning names it`,
+        test(`${what} takes the requests of the ${taken.split(' ')[0]}: a warning names the ${taken.split(' ')[0]}`,
              async () => {
             const server = await Fixture.start({ http: load('rewrite'),
                                                  server: lines });
@@ -305,7 +305,7 @@ suite('slow calls from one address', async () => {
         send: (options) => request(server.port, { ...options, localAddress }),
     }).request('tools/call', { name: 'count', arguments: args });
 
-    test('slow calls of one address use half of the threads: 429, other addresses are served', {
+    test('slow calls of one address use half of the threads: its other calls get 429, other addresses are served', {
         skip: MPM === 'prefork' && 'a process has one thread',
     }, async () => {
         const gate = 'slow';
@@ -361,7 +361,7 @@ suite('directives of the manual', async () => {
     const linesOf = async (name) => (await fs.readFile(
         `${server.prefix}/${name}`, 'utf8')).trim().split('\n');
 
-    test('log directives of the manual: each log has one line for a call',
+    test('LogFormat directives of the manual: each log has one line for a call',
          async () => {
         assert.equal(textOf(await session.tool('echo', { text: 'logged' })),
                      'logged');
@@ -377,7 +377,7 @@ suite('directives of the manual', async () => {
         assert.match(calls[0], /^\d{4}-\d\d-\d\dT[\d:]{8}[+-]\d{4} call=/);
     });
 
-    test('backend that requires a user: the endpoint\'s user is accepted',
+    test('backend with Require valid-user: the user who logged in at the endpoint is accepted',
         async () => {
             assert.equal((await session.tool('env')).structuredContent
                 .MCP_PRINCIPAL, 'ada');

@@ -110,7 +110,7 @@ suite('closed backends', async () => {
         '/mcp-backend/refused', '/MCP-backend/tools', '/rewritten', '/deep',
         '/missing'])
     {
-        test(`client requests the path ${where} of a backend: 404, or 405 for its method`,
+        test(`client requests the path ${where} of a backend: 404, or 405 because of the method`,
              async () => {
             for (const method of ['POST', 'GET', 'HEAD', 'PUT']) {
                 const answer = await request(server.port, {
@@ -138,7 +138,7 @@ suite('closed backends', async () => {
         assert.doesNotMatch(await answer.text(), /jsonrpc/);
     });
 
-    test('requests of clients for backends: no backend is called', async () => {
+    test('clients request backend paths directly: no backend is called', async () => {
         assert.equal((await session.running('closed')).started, 0);
         await session.tool('count', { n: 0, tag: 'closed' });
         assert.equal((await session.running('closed')).started, 1);
@@ -217,7 +217,7 @@ printf 'data: {"content":[{"type":"text","text":"%s"}]}\\n\\n' "$MCP_METHOD $SER
          async () => assert.equal(
         textOf(await session.tool('file')), 'from a file'));
 
-    test('HTTP backend that closes in the middle of its response: -32603',
+    test('HTTP backend that closes its connection in the middle of its response: -32603',
          async () => {
         const { response } = await session.follow(await session.call('cut'));
 
@@ -240,7 +240,7 @@ printf 'data: {"content":[{"type":"text","text":"%s"}]}\\n\\n' "$MCP_METHOD $SER
 
 suite('a client that leaves before its stream begins', () => {
     for (const mpm of ['worker', 'prefork']) {
-        test(`${mpm} MPM, client leaves before its stream begins: stream/poll/all has the call`,
+        test(`${mpm} MPM, client leaves before its stream begins: stream/poll/all lists its call`,
              async () => {
             const server = await Fixture.start({
                 workers: mpm === 'prefork' ? 8 : 2,
@@ -312,7 +312,7 @@ suite('users', async () => {
         return [mine, other];
     }
 
-    test('two users of Basic authentication: 404 for each other\'s streams',
+    test('two users with Basic authentication: each gets 404 for the other user\'s stream',
         async () => {
             const server = await Fixture.start({ location: {
                 mcp_close_after: 'off', apache: basic } });
@@ -328,7 +328,7 @@ suite('users', async () => {
             await server.stop();
         });
 
-    test('two principals of MCPPrincipal: 404 for each other\'s streams',
+    test('two principals set by MCPPrincipal: each gets 404 for the other principal\'s stream',
          async () => {
         const server = await Fixture.start({ location: {
             mcp_close_after: 'off',
@@ -417,7 +417,7 @@ suite('sections', async () => {
         assert.equal(await nameOf(await hello(server, '/second')), 'second');
     });
 
-    test('endpoints at paths, patterns, wildcards: answer there, other paths below get 404',
+    test('endpoints in <Location> with a path, a pattern, a wildcard: each answers, other paths get 404',
          async () => {
         assert.equal(await nameOf(await hello(server, '/second/deep')),
                      'deep');
@@ -429,7 +429,7 @@ suite('sections', async () => {
         assert.match(await server.log(), /\/second\/other is below the path of an MCP/);
     });
 
-    test('.htaccess: SetHandler mcp is accepted, MCPStreamAfter gets 500',
+    test('.htaccess: SetHandler mcp is accepted, with MCPStreamAfter requests get 500',
          async () => {
         assert.equal(await nameOf(await hello(server, '/docs/allowed/x')),
                      'htaccess');
@@ -437,7 +437,7 @@ suite('sections', async () => {
         assert.equal((await hello(server, '/docs/x')).status, 404);
     });
 
-    test('notes of mod_mcp in the access log: method, name, outcome, 1 if resumed',
+    test('notes of mod_mcp in LogFormat: the access log has method, name, outcome, and 1 for a resumed stream',
          async () => {
         const log = `${server.prefix}/mcp.log`;
         const gate = 'logged';
@@ -545,7 +545,7 @@ suite('other modules at the endpoint', async () => {
         listener.close();
     });
 
-    test('publisher behind mod_remoteip: 403 if its own address is not local',
+    test('mod_remoteip reports a remote address for a publisher: 403 although the connection is local',
          async () => {
         const knock = async (headers) => (await request(server.port, {
             path: '/publish',
@@ -628,7 +628,7 @@ suite('TLS and HTTP/2 (tls-http2.test.mjs has the rest)', async () => {
         // One connection serves all requests, so the gate opens after the
         // client has left.
 
-        test(`${name}, client leaves before its stream begins: stream/poll/all has the call`,
+        test(`${name}, client leaves before its stream begins: stream/poll/all lists its call`,
              async () => {
             const caller = await server.session({ send,
                 capabilities: { streams: {} } });
@@ -742,7 +742,7 @@ suite('restarts', async () => {
     const killed = (log) => log.split('\n')
         .filter((line) => /sending a SIGKILL/.test(line));
 
-    test('graceful restart, then one that is not: the active call ends with -32603',
+    test('graceful restart, then a restart that is not graceful: the active call ends with -32603',
          () => interrupted(
         async function both(worker) {
             await server.reload();
@@ -754,7 +754,7 @@ suite('restarts', async () => {
 
     for (const [what, tool] of [['runs', 'count'], ['is detached', 'detach']])
     {
-        test(`httpd stops after a graceful restart, a call ${what}: no child has to be killed`,
+        test(`graceful restart while a call ${what}, then httpd is stopped: no child has to be killed`,
              async () => {
             const stopped = await Fixture.start();
             const session = await stopped.session();
@@ -818,7 +818,7 @@ suite('warnings, status', async () => {
                      405);
     });
 
-    test('mod_status: its page has the heading MCP, ?auto has a line "MCP:"',
+    test('page of mod_status: has the heading MCP, with ?auto a line "MCP:"',
          async () => {
         assert.match(await (await get('/server-status?auto')).text(),
                      /^MCP: .*\d/m);
@@ -826,7 +826,7 @@ suite('warnings, status', async () => {
                      /<h2>MCP<\/h2>/);
     });
 
-    test('ThreadsPerChild 2: a warning at the start, with the prefork MPM a notice',
+    test('start with ThreadsPerChild 2: a warning in the log; start with the prefork MPM: a notice',
          async () => {
         const small = await Fixture.start({ threads: 2 });
         const log = await small.log();
@@ -900,7 +900,7 @@ suite('warnings, status', async () => {
         assert.doesNotMatch(log, /endpoint \/default has an MCPStreamBuffer/);
     });
 
-    test('MCPRoute to a path without a handler: calls get isError, the log a warning',
+    test('MCPRoute to a path without a handler: calls get isError, the log has a warning',
          async () => {
         const nowhere = await Fixture.start({
             env: { FIXTURE_LOG: 'warn' },
@@ -935,7 +935,7 @@ suite('warnings, status', async () => {
                 SetHandler mcp
             </Location>` },
     })) {
-        test(`directive of ${what} makes an endpoint a backend: rejected`, () =>
+        test(`MCPBackend or MCPRoute of ${what} names an endpoint as a backend: rejected`, () =>
             assert.rejects(Fixture.start(options), /would reject all clients/));
     }
 });

@@ -409,7 +409,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             assert.equal(other.allowed, null);
         });
 
-        test('page of another origin: 401 without a token, 403 with a valid one, no CORS headers',
+        test('page of an origin that is not allowed: 401 without a token, 403 with a valid token, no CORS headers',
              async () => {
             const headers = { Origin: 'http://other.example' };
             const none = await ask(fixture, { headers, body: PING() });
@@ -462,7 +462,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             assert.equal(structuredContent.MCP_PRINCIPAL, 'machine');
         });
 
-        test('commands of the manual\'s page on authorization: have the promised results',
+        test('commands in the manual\'s page on authorization: each gives the result that the page describes',
              async () => {
             assert.match(await shell('try-challenge', fixture),
                          /^www-authenticate: Bearer .*resource_metadata=/i);
@@ -499,7 +499,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
 
         for (const [method, member, key] of [['tools/list', 'tools', 'env'],
                                              ['prompts/list', 'prompts']]) {
-            test(`${method}: each principal has its own list`, async () => {
+            test(`${method} by principals with different rights: each gets only the items that it may use`, async () => {
 
                 // in turns: no client may get a list made for another one
 
@@ -521,7 +521,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             });
         }
 
-        test('tool that only one principal may call: -32602 for others, a result for this one',
+        test('tool that only one principal may call: -32602 for other principals, a result for this principal',
              async () => {
             for (const client of clients.other) {
                 const { error } = await client.response('tools/call',
@@ -552,11 +552,11 @@ for (const [name, guard] of Object.entries(GUARDS)) {
                        'Mcp-Method': 'tools/call', 'Mcp-Name': tool },
             body: CALL(tool, tool === 'echo' ? { text: 'x' } : {}) });
 
-        test('tool that needs only the endpoint\'s scope: 200', async () => {
+        test('call of a tool that needs no scope besides that of the endpoint: 200', async () => {
             assert.equal((await call('echo', 'files:read')).status, 200);
         });
 
-        test('tool that needs a further scope: 403 names all scopes, a token with them gets 200',
+        test('call of a tool that needs a further scope: 403 names all needed scopes, a token with them gets 200',
              async () => {
             const { status, challenge } = await call('env', 'files:read');
 
@@ -746,7 +746,7 @@ test('page in Chromium: finds the issuer, logs in, lists tools, calls one, resum
 });
 
 
-test('issuer that is unreachable: the server starts, reloads, answers requests',
+test('authorization server is unreachable: the MCP endpoint starts, reloads, answers requests',
      async () => {
     const fixture = await Fixture.use({ location: {
         mcp_auth_resource: 'https://mcp.example.com/mcp',

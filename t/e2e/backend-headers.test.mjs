@@ -132,7 +132,7 @@ const BAD = ['[\r\n\r\n1]', '[1,\n2]', '{\r\n"a":1}', '[\r\n"X-Evil: 1"]',
              `"${'x'.repeat(1 << 20)}"`];
 
 
-test('progress token of another type or too long: -32602', async () => {
+test('progress token that is neither a string nor an integer, or too long: -32602', async () => {
     const before = heads.length;
 
     for (const [i, token] of BAD.entries()) {

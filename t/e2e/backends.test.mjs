@@ -300,7 +300,7 @@ function assertForwarded(fields) {
         .test(fields[n])), []);
 }
 
-test('FastCGI backend, client imitates headers for backends: not passed on',
+test('client forges headers that the module sends to backends: a FastCGI backend does not get them',
      async () => {
     const server = await Fixture.use();
     const session = await server.session({ headers: FORGED });
@@ -340,7 +340,7 @@ async function reached(kind) {
         return { answer, call: await backend.next() };
     };
 
-    test('JSON answer of a backend: reaches the client', async () => {
+    test('JSON response of a backend: reaches the client', async () => {
         const { answer, call } = await begin({ a: 'ü' });
 
         assert.equal(call.message.method, 'tools/call');
@@ -354,7 +354,7 @@ async function reached(kind) {
         assert.equal(textOf(response.result), 'x');
     });
 
-    test('client imitates headers for backends: not passed on', async () => {
+    test('client forges headers that the module sends to backends: the backend does not get them', async () => {
         const answer = session.call('tool', {}, { headers: FORGED });
         const call = await backend.next();
 
@@ -365,7 +365,7 @@ async function reached(kind) {
         assertForwarded(call.fields);
     });
 
-    test('request and answer of 300 kB: complete', async () => {
+    test('request and response of 300 kB: arrive whole', async () => {
         const text = 'large '.repeat(50000);
         const { answer, call } = await begin({ text });
 
@@ -403,7 +403,7 @@ async function reached(kind) {
         assert.equal(textOf(response.result), 'end');
     });
 
-    test('backend has questions: it gets the answers', async () => {
+    test('backend asks the client for input: the backend gets the answer', async () => {
         const { answer, call } = await begin();
 
         call.head(STREAM);

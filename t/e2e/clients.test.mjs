@@ -21,7 +21,7 @@ const session = await server.session();
 
 for (const { name, connect } of clients) {
     describe(name, () => {
-        test('lists, tool, prompt, resource, error: the client gets them as the server has them',
+        test('lists, tool call, prompt, resource, ping, error: the client gets the expected response to each',
              async () => {
             const client = await connect(server);
 
@@ -65,7 +65,7 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('sampling, elicitation, roots: the answers reach the backend',
+        test('questions for sampling, elicitation, roots: the client\'s answers reach the backend',
              async () => {
             const client = await connect(server, { requests: {
                 'sampling/createMessage': ({ messages }) => ({
@@ -86,7 +86,7 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('server closes a call\'s stream five times: the call is complete',
+        test('server closes a call\'s stream five times: the client resumes it and gets all messages',
              async () => {
             const client = await connect(server);
             const gate = `closed ${name}`;
@@ -107,7 +107,7 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('server closes the stream while the client has a question: its answer is accepted',
+        test('server closes the stream while the client has an open question: the client\'s answer is accepted',
              async () => {
             let ask;
             const client = await connect(server, { requests: {
@@ -126,7 +126,7 @@ for (const { name, connect } of clients) {
 
         // The client ignores the URL and finds its stream closed.
 
-        test('client ignores the URL of a stream with questions: its answers are accepted',
+        test('mcp_link on, client ignores the stream\'s URL and resumes by event id: its answers are accepted',
              async () => {
             const client = await connect(linked, { requests: {
                 'elicitation/create': ({ message }) => ({
@@ -139,7 +139,7 @@ for (const { name, connect } of clients) {
             await client.end();
         });
 
-        test('stream is closed, then its call fails: the client resumes, and gets -32603',
+        test('backend crashes in the middle of a call\'s stream: the client gets -32603',
              async () => {
             const client = await connect(server);
             const gate = `error ${name}`;

@@ -137,7 +137,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
         await session.delete();
     });
 
-    test('notification published at another node: subscriptions/listen has it',
+    test('notification published at another node: the stream of subscriptions/listen has it',
          async () => {
         const modern = new Modern(here);
         const answer = await modern.request('subscriptions/listen', {

@@ -66,7 +66,7 @@ describe('a node', { skip, concurrency: true }, () => {
     for (const [how, sign, word] of [
         ['ahead of', 1, 'ahead of'], ['behind', -1, 'behind'],
     ]) {
-        test(`node with a clock a day ${how} Redis's: it does not `
+        test(`node whose clock is a day ${how} the clock of Redis: it does not `
              + 'join, it answers with 503', async (t) => {
             const { fixture: here, words } = await cuttable(t);
             const session = await here.session();
@@ -95,7 +95,7 @@ describe('a node', { skip, concurrency: true }, () => {
         });
     }
 
-    test('node with a clock two days ahead, Redis unreachable at its start: a '
+    test('node with a clock two days ahead, Redis unreachable at the start: a '
          + 'session of another node gets 503', async (t) => {
         const { cut, fixture: here, words } = await cuttable(t);
         const session = await here.session();
@@ -107,7 +107,7 @@ describe('a node', { skip, concurrency: true }, () => {
         await refuses(() => at(there, session).request('tools/list', {}));
     });
 
-    test('node with a clock four minutes ahead: it joins', async (t) => {
+    test('node with a clock four minutes ahead: it joins the cluster', async (t) => {
         const { fixture: here, words } = await cuttable(t);
         const session = await here.session();
         const there = await skewed(t, words, 240);

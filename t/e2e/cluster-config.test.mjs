@@ -101,7 +101,7 @@ await fs.writeFile(`${empty}.key`, 'a key of 32 bytes at the very least\n');
 for (const [words, warned] of [['redis://192.0.2.1', true], [URL, false],
     [`redis://192.0.2.1 password_file=${password}`, false]])
 {
-    test(`cluster at ${words.replace(password, 'FILE')}: ${warned ? 'a' : 'no'} warning about a missing password`,
+    test(`cluster with ${words.replace(password, 'FILE')}: ${warned ? 'a' : 'no'} warning about a missing password`,
          async () => {
         const fixture = await Fixture.start({ http: cluster(words),
                                               server: KEY });
@@ -169,7 +169,7 @@ test('two endpoints with one path in a cluster: rejected, the error names both',
             ? /in \S+:\d+ and \S+:\d+ of server "\S*" have the same name "\/mcp"/
             : /\/mcp of \S+ and \/mcp of \S+ have the same name "\/mcp"/));
 
-test('mcp_cluster_endpoint for one of two endpoints with one path: accepted',
+test('two endpoints with one path in a cluster, one has mcp_cluster_endpoint: accepted',
      async () => {
     const fixture = await Fixture.start({
         http: both('mcp_cluster_endpoint second;', 'MCPClusterEndpoint second'),
@@ -194,7 +194,7 @@ test('endpoint without mcp_key in a cluster: rejected', () => assert.rejects(
     SERVER === 'nginx' ? /has no "mcp_key"/ : /has no MCPKey/));
 
 
-test('cluster with all its settings: accepted', async () => {
+test('cluster with every directive and parameter of a cluster: accepted', async () => {
     const fixture = await Fixture.start({
         http: cluster(`rediss://u@127.0.0.1:1/3 unix:${dir}/a "prefix=x{y}"
                        sentinel=main node=here password_file=${password}

@@ -210,7 +210,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('node of a call and last writes of Redis lost: a stream read at '
+    test('node dies, Redis fails over without its last writes: a stream read at '
          + 'another node ends, its resume gets 404', async (t) => {
         const redis = await Redis.start();
 
@@ -348,7 +348,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('keys in Redis are deleted kind by kind: each event of a call arrives once',
+    test('one kind of keys after the other is deleted in Redis: each event of a call arrives once',
          async (t) => {
         const { redis, here, there } = await pair(t, {
             http: { mcp_cluster_node_timeout: '2s' } });
@@ -434,7 +434,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         await next.finish();
     });
 
-    test('call resumed at two nodes at once: one connection gets the events, the other ends or gets 503',
+    test('call resumed at two nodes at once: one connection gets the events, the other connection ends or gets 503',
          async (t) => {
         const { here, there } = await pair(t);
         const session = await here.session();

@@ -35,7 +35,7 @@ async function beaten(redis, times) {
 
 
 describe('idle streams', () => {
-    test('idle streams in a cluster: one command renews the keys of many, none expires',
+    test('many idle streams in a cluster: one Redis command renews the keys of several streams, no key expires',
          async (t) => {
         const redis = await Redis.start();
 

@@ -118,7 +118,7 @@ const lost = (fixture, tag, options, lose) =>
 
 describe('at two nodes', { concurrency: true }, () => {
     for (const [first, second] of [[0, 1], [1, 0]]) {
-        test(`equal calls with one idempotency key, first at node ${first}: one is executed`,
+        test(`equal calls with one idempotency key at two nodes, first at node ${first}: one is executed`,
              async () => {
             const tag = key();
             const all = upTo(8).map((i) =>
@@ -134,7 +134,7 @@ describe('at two nodes', { concurrency: true }, () => {
             assert.equal(executed(tag), 1);
         });
 
-        test(`client of node ${first} lost, call repeated at the other node: executed once`,
+        test(`client of a call at node ${first} disconnects, repeats it at the other node: executed once`,
              async () => {
             const tag = key();
 
@@ -153,7 +153,7 @@ describe('at two nodes', { concurrency: true }, () => {
             assert.equal(executed(tag), 1);
         });
 
-        test(`call of node ${first}, joined at the other node: its client can resume there`,
+        test(`call at node ${first} is joined at the other node: its first client can resume it there`,
              async () => {
             const tag = key();
             const here = await nodes[first].session();
@@ -198,7 +198,7 @@ describe('at two nodes', { concurrency: true }, () => {
             assert.equal(executed(tag), 1);
         });
 
-        test('equal calls without idempotency key, while the first is connected '
+        test('equal calls without idempotency key at two nodes, first client connected '
              + `at node ${first}: both are executed`,
              async () => {
             const tag = key();
@@ -217,7 +217,7 @@ describe('at two nodes', { concurrency: true }, () => {
 });
 
 
-test('same idempotency key, different mcp_cluster_endpoint: each endpoint executes its call',
+test('two endpoints with different mcp_cluster_endpoint, one idempotency key: each executes its call',
      async (t) => {
     const other = await start(OTHER, {}, redis.url,
                               { mcp_cluster_endpoint: 'other' });
@@ -294,7 +294,7 @@ test('Redis does not answer: a call with an idempotency key gets 503, is not exe
 });
 
 
-test('Redis is emptied: an equal call at another node gets 503, then the response',
+test('Redis is emptied during a call: an equal call at another node gets 503, later the response',
      async (t) => {
     const { redis: own, cut, fixture } = await cuttable(t, OPTIONS);
     const there = await start(OTHER, undefined, own.url);

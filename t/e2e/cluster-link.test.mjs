@@ -142,7 +142,7 @@ describe('a node', { concurrency: true }, () => {
 
     const skip = SERVER === 'nginx' ? false : 'nginx only';
 
-    test('node with a Redis host that nginx resolves later: joins when it is resolved',
+    test('node with a Redis host name unknown to DNS at first: joins the cluster when the name is known',
          { skip }, async (t) => {
         const dns = await NameServer.start();
 
@@ -391,7 +391,7 @@ describe('Redis', { concurrency: true }, () => {
         await joined(fixture);
     });
 
-    test('Redis closes connections after any number of bytes: the node leaks no socket',
+    test('Redis connections are cut after 0 to 300 bytes: the node leaks no socket',
          async (t) => {
         const { cut, fixture } = await start(t);
 
@@ -459,7 +459,7 @@ describe('a process', { concurrency: true }, () => {
 // node lacks these layouts and serves standalone until both share layout 1, and
 // again while the data in Redis has a layout that it does not read.
 
-test('node that shares no layout of data in Redis with a member: serves standalone until they share one',
+test('node and cluster member support no common data layout in Redis: the node serves standalone until they do',
      async (t) => {
     const redis = await Redis.start();
 

@@ -120,7 +120,7 @@ describe('session streams', { concurrency: true }, () => {
         await redis?.stop();
     });
 
-    test('session stream of a node that is resumed at another node: has the later notifications',
+    test('session stream opened at one node, resumed at another node: has the later notifications',
          async () => {
         const listening = await Listening.start(nodes);
 
@@ -181,7 +181,7 @@ describe('session streams', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('resource updated after a subscription, at any two nodes: the notification arrives',
+    test('subscription at one node, resource updated at the same or another node: the notification arrives',
          async () => {
         const listening = await Listening.start(nodes);
 
@@ -199,7 +199,7 @@ describe('session streams', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('subscription at one node: another node can open the session stream',
+    test('subscription at one node, then the session stream is opened at another node: it has the notification',
          async () => {
         const listening = await Listening.start(nodes);
 
@@ -210,7 +210,7 @@ describe('session streams', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('a GET and two subscriptions create the stream of a session at several nodes at once: one remains',
+    test('a GET and two subscriptions create the stream of a session at three nodes at once: one stream remains',
          async () => {
         for (const i of upTo(4)) {
             const listening = await Listening.start(nodes);
@@ -229,7 +229,7 @@ describe('session streams', { concurrency: true }, () => {
         }
     });
 
-    test('session stream opened at three nodes: the newest connection has it',
+    test('session stream opened at three nodes in turn: older connections end, the newest gets notifications',
          async () => {
         const listening = await Listening.start(nodes);
 

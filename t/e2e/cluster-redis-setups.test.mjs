@@ -159,7 +159,7 @@ describe('a Redis Cluster', { concurrency: true }, () => {
         assert.equal(await all.owner.endless(), '');
     });
 
-    test('Redis Cluster moves the slot: the call continues with the other master',
+    test('Redis Cluster moves the slot of the keys to another master: the call continues with that master',
          async (t) => {
         const { all, both } = await start(t, { failover: false });
         const { stranger } = all;
@@ -174,7 +174,7 @@ describe('a Redis Cluster', { concurrency: true }, () => {
     // is undone, the nodes write the missing keys again, before older copies
     // replace them.
 
-    test('Redis Cluster has moved half of the slot: no script begins until the move is undone',
+    test('Redis Cluster moves a part of the slot\'s keys, then moves them back: no script runs in part',
          async (t) => {
         const { all, both } = await start(t, { failover: false });
         const { stranger } = all;
@@ -212,7 +212,7 @@ describe('a Redis Cluster', { concurrency: true }, () => {
 });
 
 
-test('replicas=1, the replica restarts: each event of a call arrives once',
+test('mcp_cluster_sync with replicas=1, the replica restarts: each event of a call arrives once',
      async (t) => {
     const redis = await Redis.start();
 

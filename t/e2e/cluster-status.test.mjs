@@ -146,7 +146,7 @@ describe('the status of a cluster', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('Redis is emptied: the status counts streams_refilled', async (t) => {
+    test('Redis is emptied: the counter streams_refilled in the status rises', async (t) => {
         const { redis, nodes: [here, there] } = await pair(t);
 
         t.after(() => Promise.all([here.stop(), there.stop()]));
@@ -160,7 +160,7 @@ describe('the status of a cluster', { concurrency: true }, () => {
         await says(here, (cluster) => cluster.streams_refilled > 0);
     });
 
-    test('Redis is unreachable: the status counts the 503 in requests_refused',
+    test('Redis is unreachable, a call gets 503: the counter requests_refused in the status rises',
          async (t) => {
         const { cut, fixture } = await cuttable(t, {
             http: { mcp_cluster_outage_timeout: '2s' } });
@@ -177,7 +177,7 @@ describe('the status of a cluster', { concurrency: true }, () => {
 
     // On a loaded machine a live node may be silent for a while.
 
-    test('node dies: the status counts nodes_taken_over, streams_taken_over',
+    test('node dies: the counters nodes_taken_over, streams_taken_over in the status rise',
          async (t) => {
         const { nodes: [dying, there] } = await pair(t, {
             mcp_cluster_node_timeout: '5s' });

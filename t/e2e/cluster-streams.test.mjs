@@ -120,7 +120,7 @@ describe('a call', { concurrency: true }, () => {
         assert.equal(textOf(response.result), 'counted to 3');
     });
 
-    test('questions answered at other nodes: the call continues', async () => {
+    test('questions of a call, answered at two nodes in turn: the call continues', async () => {
         const session = await here.session({
             capabilities: { elicitation: {} } });
         const twin = at(there, session);
@@ -271,7 +271,7 @@ describe('a call, faults of Redis', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('Redis answers late: a stream begins without event ids, and has them after the answer',
+    test('Redis answers late: a stream begins without event ids, and has them after Redis has answered',
          async (t) => {
 
         // after mcp_cluster_timeout, the call would wait for a new connection
@@ -377,7 +377,7 @@ describe('a call, faults of Redis', { concurrency: true }, () => {
             { text: 'hello' })).status === 200);
     });
 
-    test('Redis is unreachable, mcp_cluster_sync off: a call does not wait for it',
+    test('Redis is unreachable, mcp_cluster_sync off: a call does not wait for Redis',
          async (t) => {
         const { cut, fixture } = await cuttable(t, { sync: 'off' });
         const session = await fixture.session();

@@ -75,7 +75,7 @@ async function page(i, args, token) {
 }
 
 
-test('resume token of a page, sent several times to each node: the page is executed once, each request gets it',
+test('resume token for a result\'s next page, sent several times to each node: executed once, each request gets the page',
      async () => {
     const args = { key: 'again' };
     let { next } = await page(0, args);
@@ -95,7 +95,7 @@ test('resume token of a page, sent several times to each node: the page is execu
 });
 
 
-test('resume token of a page, sent to two nodes at once: the page is executed once, both clients get it',
+test('resume token for a result\'s next page, sent to two nodes at once: executed once, both requests get the page',
      async () => {
     for (const i of [0, 1]) {
         const args = { key: `once-${i}`, gated: true };
@@ -118,7 +118,7 @@ test('resume token of a page, sent to two nodes at once: the page is executed on
 });
 
 
-test('resume token of a page whose execution failed: still valid at each node',
+test('resume token for a result\'s next page, whose execution failed: still valid at each node',
      async () => {
     const args = { key: 'fails' };
     const { next } = await page(0, args);

@@ -56,7 +56,7 @@ for (const form of ['session', 'auto']) {
         }
 
         for (const [first, second] of [[0, 1], [1, 0]]) {
-            test(`first call at node ${first}, next call at the other node: both use the same session at the server`,
+            test(`first call at node ${first}, next call at the other node: both use the same session at the MCP server`,
                  async () => {
                 const it = await client();
                 const id = textOf(await it[first].tool('add', {}));
@@ -68,7 +68,7 @@ for (const form of ['session', 'auto']) {
             });
         }
 
-        test('first calls at both nodes at the same time: the client gets one session at the server',
+        test('first calls at both nodes at the same time: the client gets one session at the MCP server',
              async () => {
             const it = await client();
 
@@ -99,7 +99,7 @@ for (const form of ['session', 'auto']) {
             await until(() => upstream.sessions.size === 0);
         });
 
-        test('the server has lost its sessions: both nodes use the same new one',
+        test('MCP server has lost its sessions: both nodes use the same new session',
              async () => {
             const it = await client();
             const former = textOf(await it[0].tool('add', {}));
@@ -116,7 +116,7 @@ for (const form of ['session', 'auto']) {
             await until(() => upstream.sessions.size === 0);
         });
 
-        test('client ends its session at a node without calls: the session at the server is ended',
+        test('client ends its session at a node that had no call: the session at the MCP server is ended',
              async () => {
             const it = await client();
 
@@ -126,7 +126,7 @@ for (const form of ['session', 'auto']) {
             await until(() => upstream.sessions.size === 0);
         });
 
-        test('client without calls ends its session: the server gets no request',
+        test('client without calls ends its session: the MCP server gets no request',
              async () => {
             const it = await client();
 

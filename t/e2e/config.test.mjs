@@ -330,7 +330,7 @@ test('directives without effect: a warning for each', async (t) => {
         ...['mcp_upstream_check', 'mcp_upstream_stale',
             'mcp_upstream_lists'].map((d) => at(nameOf('routed'), d, '.*of an endpoint that lacks')),
         at(nameOf('passes'), 'mcp_pass_cookie', 'only .* use it'),
-        NGINX ? ['mcp_upstream in a location that is no backend',
+        NGINX ? ['mcp_upstream in a location that is not a backend',
                  /location "@nobody" has directives of this module/]
             : at('/mcp-backend/nobody', 'mcp_upstream', 'neither MCPBackend'),
         ...['mcp_backend', 'mcp_linger'].map((d) =>
@@ -376,7 +376,7 @@ test('directives without effect: a warning for each', async (t) => {
         });
     }
 
-    await t.test('location with MCP directives around an endpoint: no warning',
+    await t.test('location that sets MCP directives for an endpoint inside it: no warning',
                  () => {
         assert.doesNotMatch(log, /["/ ](?:status-)?around/);
     });
@@ -402,7 +402,7 @@ test('directives without effect: a warning for each', async (t) => {
                  MCPBackend /mcp-backend/tools
              </LocationMatch>\n`],
     ]) {
-        await t.test(`section without a handler, ${name}: no warning`,
+        await t.test(`MCP directives in a section without a handler, and ${name}: no warning`,
             { skip: NGINX && 'Apache only' }, async () => {
                 const apache = await Fixture.start({ http,
                     server: section('/silent', '', { mcp_debug: 'on' }) });

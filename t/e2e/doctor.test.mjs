@@ -311,7 +311,7 @@ describe('proxies in front', () => {
             .seen, /^events and comments arrive/);
     });
 
-    test('reload while mcp-doctor watches the streams: no fault', async (t) => {
+    test('reload while mcp-doctor watches the streams: it reports no fault', async (t) => {
         const own = await Fixture.start();
 
         t.after(() => own.stop());
@@ -338,19 +338,19 @@ describe('proxies in front', () => {
         }
     });
 
-    test('proxy buffers streams: mcp-doctor reports buffered', () =>
+    test('proxy buffers streams: mcp-doctor reports "buffered"', () =>
         finds('buffered', 'failure', [behind('/buffered'), ...watch,
                                       '--timeout', '6']));
 
-    test('proxy compresses streams: mcp-doctor reports compressed', () =>
+    test('proxy compresses streams: mcp-doctor reports "compressed"', () =>
         finds('compressed', 'warning', [at('/compressed')]));
 
-    test('proxy compresses and holds streams: mcp-doctor reports compressed',
+    test('proxy compresses and holds streams: mcp-doctor reports "compressed"',
          () =>
         finds('compressed', 'failure', [behind('/held'), ...watch,
                                         '--timeout', '6']));
 
-    test('proxy cuts idle connections after three seconds: mcp-doctor reports cut',
+    test('proxy cuts idle connections after three seconds: mcp-doctor reports "cut"',
          () =>
         finds('cut', 'failure', [at('/cut'), '--keepalive', '0', '--wait', '12'],
               { seen: /was cut after/ }));
@@ -365,56 +365,56 @@ describe('proxies in front', () => {
 
     for (const name of ['Mcp-Method', 'Mcp-Name', 'MCP-Protocol-Version',
                         'Mcp-Session-Id']) {
-        test(`proxy removes ${name} from requests: mcp-doctor reports headers`,
+        test(`proxy removes ${name} from requests: mcp-doctor reports "headers"`,
              () =>
             finds('headers', 'failure', [at(`/without-${name}`)]));
     }
 
-    test('proxy removes Mcp-Session-Id from responses: mcp-doctor reports headers',
+    test('proxy removes Mcp-Session-Id from responses: mcp-doctor reports "headers"',
          () =>
         finds('headers', 'failure', [at('/hidden-session')],
               { seen: /in the response/ }));
 
-    test('proxy changes Host: mcp-doctor reports own-origin', () =>
+    test('proxy changes Host: mcp-doctor reports "own-origin"', () =>
         finds('own-origin', 'warning', [at('/other-host')]));
 
-    test('proxy changes Host, with mcp_link: mcp-doctor reports host', () =>
+    test('proxy changes Host, with mcp_link: mcp-doctor reports "host"', () =>
         finds('host', 'failure', [at('/other-link')],
               { seen: /localhost/, also: ['own-origin'] }));
 
-    test('proxy refuses OPTIONS: mcp-doctor reports preflight', () =>
+    test('proxy refuses OPTIONS: mcp-doctor reports "preflight"', () =>
         finds('preflight', 'failure', [at('/no-options')],
               { seen: /HTTP 405/ }));
 
-    test('proxy removes a CORS header: mcp-doctor reports preflight', () =>
+    test('proxy removes a CORS header: mcp-doctor reports "preflight"', () =>
         finds('preflight', 'failure', [at('/no-cors')],
               { seen: /Allow-Headers lacks/ }));
 
-    test('proxy refuses GET and DELETE: mcp-doctor reports method', () =>
+    test('proxy refuses GET and DELETE: mcp-doctor reports "method"', () =>
         finds('method', 'warning', [at('/post-only')]));
 
-    test('proxy uses HTTP/1.0: mcp-doctor reports http-1.0', () =>
+    test('proxy uses HTTP/1.0: mcp-doctor reports "http-1.0"', () =>
         finds('http-1.0', 'warning', [at('/old')]));
 
-    test('proxy does not reach the endpoint: mcp-doctor reports gateway', () =>
+    test('proxy does not reach the endpoint: mcp-doctor reports "gateway"', () =>
         finds('gateway', 'failure', [at('/dead')]));
 
-    test('path redirects: mcp-doctor reports redirect', () =>
+    test('URL for mcp-doctor redirects: mcp-doctor reports "redirect"', () =>
         finds('redirect', 'failure', [at('/moved')], { seen: /\/mcp/ }));
 
-    test('path is absent: mcp-doctor reports not-found', () =>
+    test('URL for mcp-doctor does not exist: mcp-doctor reports "not-found"', () =>
         finds('not-found', 'failure', [at('/absent')]));
 
-    test('path is a page: mcp-doctor reports not-mcp', () =>
+    test('URL for mcp-doctor is that of a web page: mcp-doctor reports "not-mcp"', () =>
         finds('not-mcp', 'failure', [at('/page')]));
 });
 
 
 describe('endpoints', () => {
-    test('mcp_allow_origin *: mcp-doctor reports any-origin', () =>
+    test('mcp_allow_origin *: mcp-doctor reports "any-origin"', () =>
         finds('any-origin', 'failure', [at('/any-origin')]));
 
-    test('origin of a page is not allowed: mcp-doctor reports origin', () =>
+    test('origin of a page is not allowed: mcp-doctor reports "origin"', () =>
         finds('origin', 'failure', [server.url, '--origin', page]));
 
     test('origin of a page is allowed: mcp-doctor reports no fault',
@@ -424,11 +424,11 @@ describe('endpoints', () => {
         assert.deepEqual([...faults], []);
     });
 
-    test('401 without metadata: mcp-doctor reports no-metadata', () =>
+    test('401 without authorization metadata: mcp-doctor reports "no-metadata"', () =>
         finds('no-metadata', 'failure', [at('/basic')],
               { also: ['needs-token'] }));
 
-    test('401 with metadata: mcp-doctor reports needs-token, exit code 0',
+    test('401 with authorization metadata: mcp-doctor reports "needs-token", exit code 0',
          async () => {
         const { code, faults } = await doctor(at('/oauth'));
 
@@ -436,26 +436,26 @@ describe('endpoints', () => {
         assert.equal(code, 0);
     });
 
-    test('metadata cannot be reached: mcp-doctor reports metadata', () =>
+    test('authorization metadata cannot be reached: mcp-doctor reports "metadata"', () =>
         finds('metadata', 'failure', [at('/hidden')],
               { also: ['needs-token'] }));
 
-    test('metadata of another resource: mcp-doctor reports resource', () =>
+    test('authorization metadata names another resource: mcp-doctor reports "resource"', () =>
         finds('resource', 'failure', [at('/resource')],
               { also: ['needs-token'] }));
 
-    test('token is refused: mcp-doctor reports token', () =>
+    test('token is refused: mcp-doctor reports "token"', () =>
         finds('token', 'failure', [at('/oauth'), '--header',
                                    'Authorization: Bearer x']));
 
-    test('server does not run: mcp-doctor reports unreachable', async () => {
+    test('server does not run: mcp-doctor reports "unreachable"', async () => {
         const found = await finds('unreachable', 'failure',
             [`http://127.0.0.1:${await freePort()}/mcp`]);
 
         assert.match(found.remedy, /mcp_key \(MCPKey\)/);
     });
 
-    test('server cannot read its key file: mcp-doctor reports unreachable, names mcp_key',
+    test('server cannot read its key file: mcp-doctor reports "unreachable", names mcp_key',
          async () => {
         const own = await freePort();
 
@@ -468,11 +468,11 @@ describe('endpoints', () => {
         assert.match(found.remedy, /cannot read/);
     });
 
-    test('certificate of an unknown authority: mcp-doctor reports certificate',
+    test('certificate of an unknown authority: mcp-doctor reports "certificate"',
          () =>
         finds('certificate', 'failure', [`https://localhost:${secure}/mcp`]));
 
-    test('certificate ends in two days: mcp-doctor warns',
+    test('certificate expires in two days: mcp-doctor warns',
          async (t) => {
         process.env.SSL_CERT_FILE = certificate;
         t.after(() => { delete process.env.SSL_CERT_FILE; });
@@ -481,7 +481,7 @@ describe('endpoints', () => {
                     { seen: /ends in [12] days/ });
     });
 
-    test('endpoint lacks items of --catalog: mcp-doctor reports catalog',
+    test('endpoint lacks items of --catalog: mcp-doctor reports "catalog"',
          async () => {
         const other = await catalog({ tools: [{ name: 'other',
             inputSchema: { type: 'object' } }] });
@@ -490,7 +490,7 @@ describe('endpoints', () => {
                     { seen: /tools "other": not offered/ });
     });
 
-    test('clock of the server is an hour ahead: mcp-doctor reports clock', {
+    test('clock of the server is an hour ahead: mcp-doctor reports "clock"', {
         skip: process.env.SUITE_PREFIX ? 'with a sanitizer' : false,
     }, async (t) => {
         const wall = await file('wall', '');
@@ -521,31 +521,31 @@ describe('backends', () => {
     const call = (name, args = {}) => [server.url, '--call', name,
                                        '--arguments', JSON.stringify(args)];
 
-    test('backend does not run: mcp-doctor reports backend-down', () =>
+    test('backend does not run: mcp-doctor reports "backend-down"', () =>
         finds('backend-down', 'failure', call('refused')));
 
-    test('backend does not run, with --status: mcp-doctor reports failed, too',
+    test('backend does not run, with --status: mcp-doctor reports "failed" as well',
          () =>
         finds('backend-down', 'failure', [...call('refused'), ...status],
               { also: ['failed'] }));
 
-    test('backend sends JSON as text/html: mcp-doctor reports backend-type',
+    test('backend sends JSON as text/html: mcp-doctor reports "backend-type"',
          () =>
         finds('backend-type', 'failure', call('raw', {
             type: 'text/html', body: '{"content":[]}' })));
 
-    test('backend sends broken JSON: mcp-doctor reports backend-output', () =>
+    test('backend sends broken JSON: mcp-doctor reports "backend-output"', () =>
         finds('backend-output', 'failure', call('broken', {
             kind: 'not-json' })));
 
-    test('tool is unknown: mcp-doctor reports unknown-tool', () =>
+    test('tool is unknown: mcp-doctor reports "unknown-tool"', () =>
         finds('unknown-tool', 'failure', call('nobody')));
 
-    test('tool reports an error: mcp-doctor reports tool-error', () =>
+    test('tool reports an error: mcp-doctor reports "tool-error"', () =>
         finds('tool-error', 'failure', call('status', { code: 500 }),
               { seen: /status 500/ }));
 
-    test('MCP server with sessions, without mcp_upstream: mcp-doctor reports upstream-session',
+    test('MCP server with sessions, without mcp_upstream: mcp-doctor reports "upstream-session"',
          async (t) => {
         const upstream = await withSessions();
         const before = await Fixture.start({
@@ -568,7 +568,7 @@ describe('backends', () => {
         }
     });
 
-    test('MCP server refuses Host: mcp-doctor reports upstream-host',
+    test('MCP server refuses Host: mcp-doctor reports "upstream-host"',
          async (t) => {
         const upstream = await withSessions();
         const before = await Fixture.start({
@@ -603,7 +603,7 @@ describe('backends', () => {
         assert.equal(code, 0);
     });
 
-    test('MCP server does not run: mcp-doctor reports upstream-down',
+    test('MCP server does not run: mcp-doctor reports "upstream-down"',
          async (t) => {
         const before = await Fixture.start({
             without: ['mcp_catalog', 'mcp_route'],
@@ -638,7 +638,7 @@ describe('several nodes', () => {
         return { nodes, url: `http://127.0.0.1:${front}/mcp` };
     }
 
-    test('nodes have different keys: mcp-doctor reports keys, at a balancer or as two URLs',
+    test('nodes have different keys, behind a balancer or as two URLs: mcp-doctor reports "keys"',
          async (t) => {
         const { nodes, url } = await balanced(t);
 
@@ -646,7 +646,7 @@ describe('several nodes', () => {
         await finds('keys', 'failure', nodes.map((node) => node.url));
     });
 
-    test('nodes have the same key but no cluster: mcp-doctor reports no-cluster',
+    test('nodes have the same key but no cluster: mcp-doctor reports "no-cluster"',
          async (t) => {
         const key = await file('one.key', 'one key for both nodes, 32 bytes\n',
                                0o600);
@@ -680,7 +680,7 @@ describe('several nodes', () => {
         }
     });
 
-    test('Redis does not run: mcp-doctor reports redis', async (t) => {
+    test('Redis does not run: mcp-doctor reports "redis"', async (t) => {
         const key = await file('lonely.key', 'the key of a lonely node, 32 bytes\n',
                                0o600);
         const lonely = await Fixture.start({
@@ -694,7 +694,7 @@ describe('several nodes', () => {
                     { also: ['no-cluster', 'calls-lost', 'failed'] });
     });
 
-    test('nodes have different catalogs: mcp-doctor reports nodes-differ',
+    test('nodes have different catalogs: mcp-doctor reports "nodes-differ"',
          async (t) => {
         const key = await file('same.key', 'the same key at both, 32 bytes..\n',
                                0o600);
@@ -711,7 +711,7 @@ describe('several nodes', () => {
 
 
 describe('zones', () => {
-    test('small zone is filled with listeners: mcp-doctor reports small-zone, then zone-full',
+    test('small zone is filled with listeners: mcp-doctor reports "small-zone", then "zone-full"',
          async (t) => {
         const small = await Fixture.start({ zone: '288k', location: {
             mcp_quota_listeners: 'off', mcp_quota_streams: 'off',
@@ -754,7 +754,7 @@ describe('remedies', () => {
         + 'print(json.dumps(runpy.run_path(sys.argv[1])["REMEDIES"]))',
         `${root}/tools/mcp-doctor`], { encoding: 'utf8' }));
 
-    test('faults of mcp-doctor: the same in docs/tools.md', async () => {
+    test('faults listed in docs/tools.md: the same as those that mcp-doctor can report', async () => {
         const page = await fs.readFile(`${root}/docs/tools.md`, 'utf8');
         const [, table] = /\| fault \|[^]*?\n\| ---[^\n]*\n([^]*?)\n\n/.exec(page);
         const names = table.split('\n').flatMap((row) =>
@@ -763,7 +763,7 @@ describe('remedies', () => {
         assert.deepEqual(names.toSorted(), Object.keys(remedies).toSorted());
     });
 
-    test('each fault that mcp-doctor can report: has a test, or is in the list of rare ones',
+    test('each fault that mcp-doctor can report: has a test, or is in the list of rare faults',
          async () => {
         const text = await fs.readFile(new URL(import.meta.url), 'utf8');
         const rare = ['plain-http', 'server-error', 'forbidden',
@@ -805,7 +805,7 @@ describe('servers that are not HTTP', () => {
         return `http://127.0.0.1:${raw.address().port}/mcp`;
     }
 
-    test('server sends no response: mcp-doctor reports unreachable',
+    test('server sends no response: mcp-doctor reports "unreachable"',
          async (t) => {
         const sockets = [];
 
@@ -816,7 +816,7 @@ describe('servers that are not HTTP', () => {
              '--timeout', '1'], { seen: /no response within 1 s/ });
     });
 
-    test('server closes each connection: mcp-doctor reports unreachable',
+    test('server closes each connection: mcp-doctor reports "unreachable"',
          async (t) => {
         await finds('unreachable', 'failure',
             [await accepting(t, (socket) => socket.end('no HTTP\r\n\r\n'))]);

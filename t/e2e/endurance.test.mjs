@@ -110,7 +110,7 @@ describe('10,000 events', async () => {
             { n, size: 20, format: 'ndjson' }), n, 100, rand), n);
     });
 
-    test('20 calls at once, 20 lost connections each: each event arrives once',
+    test('20 calls at once, each loses its connection 20 times: each event arrives once',
          async () => {
         const rand = random(seed + 2);
 
@@ -314,7 +314,7 @@ describe('a worker dies', async () => {
         assert.ok(other > 0);
     });
 
-    test('call after killed workers: each event arrives', async () => {
+    test('call after workers were killed: each event arrives', async () => {
         const { messages } = await session.follow(
             await session.call('count', { n: 100 }));
 

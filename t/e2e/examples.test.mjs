@@ -123,7 +123,7 @@ describe('demo', async () => {
                      'A table for 3 at 18:00 under the name of Ada.');
     });
 
-    test('question ends a stream of the demo: its retry is 100 ms; the next stream has that of mcp_retry',
+    test('demo, mcp_link on, question: its stream ends with retry 100 ms, the next stream has the retry of mcp_retry',
         async () => {
             const linked = await open({ mcp_link: 'on', mcp_retry: '3s' });
             const retries = ({ blocks }) => blocks.filter((b) => b.retry)
@@ -155,7 +155,7 @@ describe('demo', async () => {
                      /^\x89PNG/);
     });
 
-    test('resource template, prompt, completion of the demo: answered',
+    test('resources/read, prompts/get, completion/complete at the demo: each gets its result',
          async () => {
         const { contents } = (await session.response('resources/read',
             { uri: 'demo://weather/Oslo' })).result;
@@ -241,7 +241,7 @@ describe('run', async () => {
     const roll = async (session) => (await session.tool('dice',
         { count: 3, sides: 1 })).structuredContent.sum;
 
-    test('make run twice: each demo has its own port, Ctrl-C ends each',
+    test('make run started twice: each demo gets its own port, Ctrl-C ends only its own demo',
          async () => {
         const first = await demonstration();
         const session = await Session.open(first);
@@ -274,7 +274,7 @@ describe('run', async () => {
                          { closed: [0, null], errors: '' });
     });
 
-    test('make run-gateway: clients use the MCP server, Ctrl-C ends both',
+    test('make run-gateway: clients can call the MCP server behind it, Ctrl-C ends both servers',
          async () => {
         const demo = await demonstration('gateway');
         const session = await Session.open(demo);
@@ -304,7 +304,7 @@ describe('client', { concurrency: 3 }, async () => {
 
     for (const [resumption, comesBack] of Object.entries(returns)) {
         for (const kill of [false, true]) {
-            test(`example client, method ${resumption}${kill ? ', killed' : ''}: each message arrives once`,
+            test(`example client with --method ${resumption}${kill ? ' --kill' : ''}: each message arrives once`,
                  async () => {
                 const child = spawn(process.execPath, [
                     path.join(root, 'examples/client/resume.mjs'),
@@ -383,7 +383,7 @@ describe('php', { skip: !phpFpm && 'no php-fpm' }, async () => {
         const capabilities = { elicitation: {} };
         const accepted = { action: 'accept', content: { name: 'Ada' } };
 
-        test('client of 2025-11-25: the question is answered', async () => {
+        test('tool of php-pool has a question, client of 2025-11-25: the tool gets the answer', async () => {
             const session = await server.session({ capabilities });
 
             assert.equal(session.server.serverInfo.name, 'php-pool');
@@ -396,7 +396,7 @@ describe('php', { skip: !phpFpm && 'no php-fpm' }, async () => {
             assert.equal(textOf(response.result), 'Hello, Ada!');
         });
 
-        test('client of 2026-07-28: the question is answered', async () => {
+        test('tool of php-pool has a question, client of 2026-07-28: the tool gets the answer', async () => {
             const client = new Modern(server, { capabilities });
             const { inputRequests, requestState } = await client.tool('ask');
 

@@ -70,7 +70,7 @@ async function tiny() {
 }
 
 
-test('full disk: bodies that need a file get an error, other requests succeed',
+test('full disk: requests whose bodies need a temporary file get an error, other requests succeed',
     async (t) => {
         const disk = await tiny();
 
@@ -238,7 +238,7 @@ async function stopped(signal) {
 
 const fixed = SERVER !== 'nginx' || sanitized;
 
-test('new binary of nginx: sessions continue, a resume of an old stream gets 404',
+test('upgrade of the nginx binary: sessions continue, a resume of an old stream gets 404',
      { skip: fixed }, async () => {
     const fixture = await Fixture.use({ location: { mcp_close_after: 'off' } });
     const port = await freePort();

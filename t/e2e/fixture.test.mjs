@@ -30,11 +30,11 @@ test('port is taken by another process: the server starts at another port',
     await fixture.stop();
 });
 
-test('port of a test is taken: the start fails', () => assert.rejects(
+test('port that a test requires is taken: the server does not start', () => assert.rejects(
     Fixture.start({ kind: SERVER, port: taken }),
     /Address already in use/));
 
-test('two nodes, of which one does not start: the running node is stopped', async () => {
+test('one of two nodes does not start: the running node is stopped', async () => {
     const stopped = Promise.withResolvers();
 
     await assert.rejects(together([

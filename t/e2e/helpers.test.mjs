@@ -456,7 +456,7 @@ test('library for tools in each language: at most 150 lines', async () => {
     }
 });
 
-test('examples in docs/backends.md: equal to their files', async () => {
+test('code of the examples in docs/backends.md: equal to the example files', async () => {
     const page = await fs.readFile(`${root}/docs/backends.md`, 'utf8');
     const begins = { 'tools.php': 'require __DIR__', 'tools.py': 'from mcptools',
                      'tools.pl': 'use strict;', 'tools.mjs': 'import { Mcp',

@@ -262,7 +262,7 @@ async function honest(headers) {
 }
 
 
-test('ten callers use all that their quotas allow: two other callers lose nothing',
+test('ten callers use up their quotas: all requests of two other callers succeed',
      async () => {
     let going = true;
     let rounds = 0;
@@ -353,7 +353,7 @@ const from = (fixture, localAddress) => fixture.session({
 describe('many addresses that begin and end sessions', async () => {
     const small = await Fixture.use({ workers: 2, zone: '1m' });
 
-    test('many addresses have ended sessions: a new address can end its own, 204',
+    test('64 addresses have ended 6400 sessions: a client at a new address can end its session, 204',
         async () => {
             const codes = {};
 
@@ -502,7 +502,7 @@ describe('a zone full of calls without clients', async () => {
                     mcp_max_wait: '10m', mcp_stream_buffer: '128k' },
     });
 
-    test('zone full of calls without clients: new calls run, old calls are aborted',
+    test('zone is full of calls whose clients have left: a new call succeeds, old calls are aborted',
          async () => {
         const session = await full.session();
         const tag = 'left';

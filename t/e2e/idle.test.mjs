@@ -77,7 +77,7 @@ const threads = SERVER === 'apache'
     && (process.env.FIXTURE_MPM ?? 'event') !== 'event'
     && 'an idle stream holds a thread with this MPM';
 
-test(`${n} idle session streams: calls are answered, each stream gets both notifications`,
+test(`${n} idle session streams: calls are answered, each stream gets two published notifications`,
      { skip: threads }, async (t) => {
     const ids = await sessions(server.port, n);
 

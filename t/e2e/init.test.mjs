@@ -93,7 +93,7 @@ async function tree(where) {
 
 
 describe('files of mcp-init', () => {
-    test('mcp-init with default options: writes the files of README.Debian',
+    test('mcp-init with default options: writes the files that README.Debian describes',
          async () => {
         const where = await system();
         const { code, errors } = init(where, ['--yes']);

@@ -204,7 +204,7 @@ for (const [version, can] of SESSIONS) {
 }
 
 
-test('2025-11-25, mcp_link on: questions end the response, its stream URL accepts the answers',
+test('2025-11-25, mcp_link on, backend has questions: they end the stream, its URL accepts the answers',
      async () => {
     const session = await sessionOf(linked, '2025-11-25', ALL);
 
@@ -284,7 +284,7 @@ class Asked extends Modern {
 }
 
 
-test('2026-07-28, backend has questions: they are the response, as input_required',
+test('2026-07-28, backend has questions: the client gets them in an input_required result',
      async () => {
     for (const can of [ALL, { elicitation: {} }, { sampling: {}, roots: {} }]) {
         const modern = new Asked(server, { capabilities: can });
@@ -307,7 +307,7 @@ test('2026-07-28, backend has questions: they are the response, as input_require
 });
 
 
-test('2026-07-28, backend of a task has questions: tasks/get has them',
+test('2026-07-28, backend of a task has questions: the client gets them by tasks/get',
      async () => {
     for (const can of [ALL, { sampling: {}, roots: {} }]) {
         const client = new Tasks(server, { capabilities: can });
@@ -343,7 +343,7 @@ test('2026-07-28, backend of a task has questions: tasks/get has them',
 });
 
 
-test('2026-07-28, requestState: accepted for its own request, otherwise -32602',
+test('2026-07-28, requestState: accepted with its own request, -32602 if altered or with another request',
      async () => {
     const modern = new Asked(server, { capabilities: ALL });
     const params = { name: 'book', arguments: { a: 1, b: ['x', { c: 2 }] } };
@@ -423,7 +423,7 @@ test('2026-07-28, question whose capability the client did not declare: 400, -32
 });
 
 
-test('input_required without questions: the backend is called again, after a longer pause each time',
+test('backend responds with input_required without questions: called again in a session, after a longer pause each time',
      async () => {
     // a client of 2026-07-28 chooses its own pauses
 

@@ -39,7 +39,7 @@ async function answering(answer, reply, from = session) {
 
 
 for (const name of ['ask', 'ask_streaming', 'http_ask']) {
-    test(`tool ${name}, three rounds of questions: all on one stream`,
+    test(`tool ${name}, three rounds of questions: all questions are sent on one stream`,
          async () => {
         const { asked, response, blocks } = await answering(
             await session.call(name, { rounds: 3 }), (m) => accept(
@@ -78,7 +78,7 @@ test('three questions at once: their answers are accepted in any order',
 });
 
 
-test('sampling and roots: the answers reach the backend', async () => {
+test('questions for sampling and roots: the client\'s answers reach the backend', async () => {
     const sampled = await answering(await session.call('ask_sampling'),
         () => ({ role: 'assistant', content: { type: 'text', text: 'said' },
                  model: 'm', stopReason: 'endTurn' }));
@@ -102,7 +102,7 @@ test('declined question: the backend gets the action decline', async () => {
 });
 
 
-test('client lost between question and answer: the question is sent again',
+test('client disconnects between question and answer: it gets the question again when it resumes',
      async () => {
     const answer = await session.call('ask', { rounds: 2 });
     const first = await answer.message();
@@ -127,7 +127,7 @@ test('client lost between question and answer: the question is sent again',
 });
 
 
-test('answers from another session, to no question, or to an answered question: ignored',
+test('answers from another session, with an unknown id, or to an answered question: ignored',
      async () => {
     const other = await server.session({ capabilities: { elicitation: {} } });
     const answer = await session.call('ask');

@@ -244,7 +244,7 @@ for (const [era, open] of Object.entries(eras)) {
             assert.equal(executed(tag), 1);
         });
 
-        test('eight equal requests at the same instant: one is executed',
+        test('eight equal requests with one idempotency key at the same instant: one is executed',
              async () => {
             const client = await open('ann');
 
@@ -259,7 +259,7 @@ for (const [era, open] of Object.entries(eras)) {
             }
         });
 
-        test('equal requests of another principal: executed for each principal',
+        test('equal requests of two principals: executed separately for each principal',
              async () => {
             const [ann, bob] = await Promise.all([open('ann'), open('bob')]);
             const tag = `${era} stranger`;
@@ -282,7 +282,7 @@ for (const [era, open] of Object.entries(eras)) {
             assert.equal(executed(tag), 4);
         });
 
-        test('equal request after the end of a call: executed again',
+        test('equal request without idempotency key after the end of a call: executed again',
              async () => {
             const client = await open('ann');
 
@@ -307,7 +307,7 @@ for (const [era, open] of Object.entries(eras)) {
                 assert.equal(most[tag], 1);
             });
 
-        test('idempotency key with other parameters, or an invalid one: -32602',
+        test('idempotency key used again with other parameters, or invalid: -32602',
              async () => {
             const client = await open('ann');
             const tag = `${era} other`;
@@ -343,7 +343,7 @@ for (const [era, open] of Object.entries(eras)) {
     });
 }
 
-test('after all joined calls: no call or consumer is left', async () => {
+test('all joined calls have ended: no active call or consumer is left', async () => {
     const nothing = { calls_active: 0, consumers_active: 0 };
     const now = await settle(() => status(server), nothing, 30000);
 

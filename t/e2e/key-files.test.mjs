@@ -53,7 +53,7 @@ describe('keys that others may know', { concurrency: 2 }, () => {
             /key file ".*" is readable for every user/],
         ['random, and readable for root and a group', random, 0o640, null],
     ]) {
-        test(`file of mcp_key, ${name}: ${warning ? 'a' : 'no'} warning`,
+        test(`file of mcp_key that is ${name}: ${warning ? 'a' : 'no'} warning`,
              async () => {
             const key = `${dir}/${name}`.replaceAll(' ', '-');
 
@@ -75,7 +75,7 @@ describe('keys that others may know', { concurrency: 2 }, () => {
 });
 
 
-test('zone: not part of the core dumps of any process', async () => {
+test('shared memory of a zone: excluded from the core dumps of all processes', async () => {
     const server = await Fixture.use({ zone: '37m' });
 
     for (const pid of [await server.master(), ...await server.workers()]) {

@@ -58,7 +58,7 @@ describe('ends of calls', async () => {
 
     // The cancellation may reach any worker, and the call may run at any other.
 
-    test('cancellation at any worker, long before the stream begins: the backend is aborted',
+    test('call cancelled long before its stream begins, at any worker: the backend is aborted',
          async () => {
         const of = await late.session();
 
@@ -74,7 +74,7 @@ describe('ends of calls', async () => {
         }
     });
 
-    test('cancellation by another session: the call continues', async () => {
+    test('another session cancels the request id of a call: the call continues', async () => {
         const other = await server.session();
         const tag = 'not cancelled';
         const answer = await session.call('count', { n: 1, gate: tag, tag });
@@ -169,7 +169,7 @@ describe('back-pressure', async () => {
     // sockets between; the backend must wait with the rest.
 
     for (const name of ['count', 'http_count']) {
-        test(`tool ${name}, slow reader: the backend waits`, async () => {
+        test(`tool ${name}, client reads slowly: the backend has to wait`, async () => {
             const size = 16384;
             const n = 4000;
             const tag = `slow ${name}`;
@@ -201,7 +201,7 @@ describe('back-pressure', async () => {
         });
     }
 
-    test('call without a reader: waits when its buffer is full, continues with a reader',
+    test('call whose client has left: waits when its buffer is full, continues when the client resumes',
         async () => {
             const tag = 'nobody reads';
             const n = 3000;

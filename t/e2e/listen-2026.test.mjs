@@ -117,7 +117,7 @@ test('subscription with a filter: gets the notifications that the filter names',
 });
 
 
-test('subscription with any request id: each notification has this id',
+test('subscription whose request id is a string or a number: each notification has this id',
      async () => {
     for (const id of ['a "b" \u00e9', '', 0, -7, 9007199254740991, '7']) {
         const answer = await listen(modern, { toolsListChanged: true },
@@ -130,7 +130,7 @@ test('subscription with any request id: each notification has this id',
 });
 
 
-test('published message with _meta: subscribers get this _meta', async () => {
+test('published message with _meta: a subscriber gets it with its own subscription id', async () => {
     const answer = await listen(modern, { toolsListChanged: true });
 
     await publish(note('tools/list_changed', {
@@ -172,7 +172,7 @@ test('subscriptions at every worker: each gets a published message', async () =>
 });
 
 
-test('filter for lists that the catalog lacks: these lists are not acknowledged',
+test('subscription to lists that the catalog lacks: these lists are not acknowledged',
      async () => {
     const file = `${dir}/tools.json`;
 
@@ -259,7 +259,7 @@ test('idle subscription: comments keep it open', async () => {
 });
 
 
-test('MCPHold 1s: a subscription ends with a result', {
+test('MCPHold 1s, no notification: the server ends the subscription with a result', {
     skip: !THREADS && 'none is held' }, async () => {
     const held = new Modern(await Fixture.use({
         http: { apache: 'MCPHold 1s' } }));
@@ -389,7 +389,7 @@ test('graceful shutdown: a subscription ends with a result', async () => {
 
 // The publisher's process serves 1,024 listeners in one step.
 
-test('1200 subscriptions at one worker: each gets both notifications, in order',
+test('1200 subscriptions at one worker: each gets two published notifications, in order',
      { skip: THREADS && 'each subscription holds a thread' }, async () => {
     const server = await Fixture.use({ workers: 1, zone: '128m', location: {
         mcp_quota_key: 'off', mcp_max_session_streams: 'off' } });

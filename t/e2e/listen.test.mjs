@@ -106,7 +106,7 @@ test('updated resource: only its subscribers are notified', async () => {
 });
 
 
-test('messages of a call: not sent on the stream of GET', async () => {
+test('log messages of a call: not sent on the session\'s GET stream', async () => {
     const other = await server.session();
     const listener = await other.get();
 
@@ -118,7 +118,7 @@ test('messages of a call: not sent on the stream of GET', async () => {
 });
 
 
-test('backend answers 202, then publishes messages: they arrive', async () => {
+test('backend responds with 202, then publishes messages: the client gets them', async () => {
     for (const n of [0, 1, 5]) {
         const { messages, response } = await session.follow(
             await session.call('detach', { n }));
@@ -129,7 +129,7 @@ test('backend answers 202, then publishes messages: they arrive', async () => {
 });
 
 
-test('backend answers 202, then publishes all messages at once: they arrive',
+test('backend responds with 202, then publishes all messages at once: the client gets them',
      async () => {
     for (const as of ['batch', 'ndjson', 'sse']) {
         const { messages, response } = await session.follow(
@@ -141,7 +141,7 @@ test('backend answers 202, then publishes all messages at once: they arrive',
 });
 
 
-test('backend answers 202, client leaves and resumes: it gets the messages published later',
+test('backend responds with 202, client leaves and resumes: it gets the messages published later',
      async () => {
     const answer = await session.call('detach', { n: 3, gate: 'detached' });
 
@@ -163,7 +163,7 @@ test('backend answers 202, client leaves and resumes: it gets the messages publi
 });
 
 
-test('publish without the right token: 4xx', async () => {
+test('POST to the publish endpoint without a valid token: 4xx', async () => {
     const url = (await session.tool('env')).structuredContent.MCP_PUBLISH_URL;
     const path = new URL(url).pathname + new URL(url).search;
     const knock = async (where) => (await request(server.port, {

@@ -130,7 +130,7 @@ const CASES = [
 ];
 
 for (const [how, outcome, result, field, line] of CASES) {
-    test(`backend answers with ${how}: ${result} in logs and counters`,
+    test(`backend responds with ${how}: "${result}" in logs and counters`,
          async () => {
         await counted(async () => {
             await session.follow(await session.call('count', { how }));
@@ -146,7 +146,7 @@ for (const [how, outcome, result, field, line] of CASES) {
                     new RegExp(`of "count" ended: ${result}, after \\d+ ms`));
     });
 
-    test(`backend answers in a stream with ${how}: ${result} in logs and counters`,
+    test(`backend responds in a stream with ${how}: "${result}" in logs and counters`,
          async () => {
         const gate = `stream ${how}`;
 
@@ -188,7 +188,7 @@ test('rejected requests: the log has the reason', async () => {
 });
 
 
-test('process of a call is killed: "lost" in logs and counters', () => counted(async () => {
+test('process that runs a call is killed: "lost" in logs and counters', () => counted(async () => {
     const answer = await session.call('count', { how: 'a result',
                                                  gate: 'lost' });
 

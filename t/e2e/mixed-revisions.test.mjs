@@ -118,7 +118,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('log messages of a call: sent from the requested level on',
+    test('log messages of a call: only those of the requested level and above are sent',
          async () => {
         const seen = [];
         const client = await on({ notifications: {
@@ -134,7 +134,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('elicitation, sampling, roots: the answers reach the backend',
+    test('questions for elicitation, sampling, roots: the client\'s answers reach the backend',
          async () => {
         const client = await on({ requests: HANDLERS });
 
@@ -157,7 +157,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('text, binary, template resources: the client reads each',
+    test('text resource, binary resource, resource template: the client reads each',
          async () => {
         const client = await on();
         const read = async (uri) =>
@@ -195,7 +195,7 @@ function scenarios({ name: who, modern, connect }) {
 
     // On the session's own stream, or on a subscription.
 
-    test('changed lists, updated resources: the client is notified',
+    test('changed list, updated resource are published: the client gets both notifications',
          async () => {
         const seen = { tools: 0, updated: [] };
         const client = await on({ notifications: {
@@ -259,7 +259,7 @@ describe('clients with and without sessions at one endpoint',
 
 
 describe('an endpoint with or without sessions', () => {
-    test('endpoint without or with only 2026-07-28: clients that support one of its revisions connect',
+    test('endpoint with only 2026-07-28, or without it: only clients that support one of its revisions connect',
          async () => {
         const [v1, legacy, auto, pinned] = eras;
         const older = await Fixture.use({ location: {

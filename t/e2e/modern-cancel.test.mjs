@@ -78,7 +78,7 @@ async function kept(modern, earlier) {
 
 
 describe('closed connections', () => {
-    for (const [when, server] of [['before anything was sent', late],
+    for (const [when, server] of [['before the server has sent anything', late],
                                   ['after the head of the stream', soon]])
     {
         test(`2026-07-28, connection closed ${when}: the backend is aborted`,
@@ -140,7 +140,7 @@ describe('closed connections', () => {
     // On a connection with earlier calls, or without.
 
     for (const earlier of [0, 1, 3]) {
-        test(`2026-07-28, connection closed for writing only, after ${earlier} calls: the backend is aborted`,
+        test(`2026-07-28, connection closed for writing only, after ${earlier} earlier calls: the backend is aborted`,
              async () => {
             const modern = new Modern(soon);
             const tag = `half ${earlier}`;
@@ -154,7 +154,7 @@ describe('closed connections', () => {
         });
 
         test('2026-07-28, connection closed for writing with the last request, '
-             + `after ${earlier} calls: the backend is aborted`,
+             + `after ${earlier} earlier calls: no call is left`,
              async () => {
             const modern = new Modern(soon);
             const { socket, post, call } = await kept(modern, earlier);
@@ -177,7 +177,7 @@ describe('closed connections', () => {
 
     // One stream of a connection that stays open.
 
-    test('2026-07-28, HTTP/2 stream closed: its call is aborted, another one continues', {
+    test('2026-07-28, HTTP/2 stream closed: its call is aborted, another call on the connection continues', {
         skip: SERVER === 'apache' && MPM === 'prefork'
             && 'mod_http2 does not run in prefork' }, async (t) => {
         const port = await freePort();
@@ -219,7 +219,7 @@ describe('closed connections', () => {
         assert.equal(textOf(response.result), 'counted to 1');
     });
 
-    test('2026-07-28, backend answered 202, connection closed: the late answer is dropped',
+    test('2026-07-28, backend responded with 202, connection closed: the late response is dropped',
          async () => {
         const modern = new Modern(soon);
         const tag = 'detached';
@@ -248,7 +248,7 @@ describe('closed connections', () => {
 
 
 describe('calls that continue', () => {
-    test('connection closed, another client has a call with the same request id: that call continues',
+    test('client closes its connection, another client has a call with the same request id: that call continues',
          async () => {
         const one = new Modern(soon);
         const other = new Modern(soon);
@@ -270,7 +270,7 @@ describe('calls that continue', () => {
         assert.equal(textOf(response.result), 'counted to 1');
     });
 
-    test('session cancels a request id that a call without a session has: that call continues',
+    test('session cancels the request id of a call without a session: this call continues',
          async () => {
         const modern = new Modern(soon);
         const session = await soon.session();

@@ -198,7 +198,7 @@ describe('results', () => {
                          { a: 1.5, b: [] });
     });
 
-    test('2026-07-28, prompts/get, completion/complete: resultType, serverInfo, no cache hints',
+    test('2026-07-28, results of prompts/get, completion/complete: have resultType and serverInfo, no cache hints',
          async () => {
         const messages = '[{"role":"user","content":{"type":"text",'
             + '"text":"\\u00e9"}}]';
@@ -220,7 +220,7 @@ describe('results', () => {
         assert.ok(completion.text.includes('"total":1.0'));
     });
 
-    test('input_required for completion/complete: -32603', async () => {
+    test('backend responds to completion/complete with input_required: -32603', async () => {
         const asking = JSON.stringify({ resultType: 'input_required',
             inputRequests: { r: { method: 'roots/list', params: {} } } });
         const { error } = await ask(asking, 'completion/complete',
@@ -276,7 +276,7 @@ describe('caching', () => {
         }
     });
 
-    test('lists of the catalog: ttlMs from mcp_cache_ttl, cacheScope public without principals',
+    test('lists of the catalog: ttlMs from mcp_cache_ttl, cacheScope public, but private with principals',
         async () => {
             const fixture = (location) => Fixture.use({
                 location: { mcp_catalog: file, mcp_cache_ttl: '90s',
@@ -311,7 +311,7 @@ describe('caching', () => {
             }
         });
 
-    test('lists of a backend: its cache hints, else ttlMs 0, cacheScope private',
+    test('lists of a backend: its cache hints are passed on; without hints, ttlMs 0 and cacheScope private',
          async () => {
         const plain = await ask('{"tools":[]}', 'tools/list', {}, bare);
 
@@ -325,7 +325,7 @@ describe('caching', () => {
                          [7, 'public']);
     });
 
-    test('resources/read that has questions: input_required without cache hints',
+    test('backend of resources/read has questions: the input_required result has no cache hints',
          async () => {
         const { result } = await ask(JSON.stringify({
             resultType: 'input_required',
@@ -383,7 +383,7 @@ describe('lists', () => {
         assert.deepEqual(old[2].execution, { taskSupport: 'optional' });
     });
 
-    test('tools/list on several connections: the same bytes', async () => {
+    test('tools/list sent eight times: each response has the same bytes', async () => {
         const texts = new Set();
 
         for (let i = 0; i < 8; i++) {
@@ -436,7 +436,7 @@ describe('requests at the backend', () => {
             .includes(context));
     });
 
-    test('revision, declared capabilities of a request: the backend gets them',
+    test('revision and client capabilities of a request: the backend gets them',
         async () => {
             const declared = '{"sampling":{"tools":{}},"extensions":'
                 + '{"com.example/x":{"a":1.50}},"experimental":{"y":{}}}';
@@ -514,7 +514,7 @@ describe('errors of a backend', () => {
             { uri: 'test://r' })).error.code, -32002);
     });
 
-    test('backend with an empty or invalid answer: -32603', async () => {
+    test('response of a backend that is empty or invalid: -32603', async () => {
         for (const text of ['', 'oops', '{"content"', '[]', '5']) {
             next = () => text;
             assert.equal((await modern.refused('resources/read',
@@ -536,7 +536,7 @@ describe('streams', () => {
         return modern.request('tools/call', { name: 'any' }, options);
     };
 
-    test('quick answer of a backend: sent as plain JSON', async () => {
+    test('quick response of a backend: sent as plain JSON', async () => {
         next = () => PLAIN;
         assert.equal((await modern.call('any')).type, 'application/json');
     });

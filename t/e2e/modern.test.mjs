@@ -79,7 +79,7 @@ describe('the revision of a request', () => {
         await refusal(await modern.post(message), 400, PARAMS, 'x');
     });
 
-    test('session of 2025-11-25, _meta names that revision: answered by its rules',
+    test('session of 2025-11-25, _meta of a request names 2025-11-25: answered by the rules of 2025-11-25',
         async () => {
             const { result } = await session.response('tools/list', {
                 _meta: { [META.version]: '2025-11-25' } });
@@ -129,7 +129,7 @@ describe('the revision of a request', () => {
         assert.notEqual(answer.headers['mcp-session-id'], undefined);
     });
 
-    test('2026-07-28, capabilities of an earlier request: not used, 400, -32021',
+    test('2026-07-28, capabilities declared only in an earlier request: not used, 400, -32021',
          async () => {
         const able = new Modern(server, { capabilities: { elicitation: {} } });
 
@@ -205,7 +205,7 @@ describe('_meta', () => {
             'com.example/x': null, progressToken: 'p' } });
     });
 
-    test('keys of _meta with escapes: accepted', async () => {
+    test('keys of _meta that contain JSON escapes: accepted', async () => {
         const text = JSON.stringify(modern.message('tools/list', {},
                                                    { id: 'e' }))
             .replaceAll('io.modelcontextprotocol/',
@@ -220,7 +220,7 @@ describe('_meta', () => {
 
 
 describe('the version', () => {
-    test('version header differs from _meta: 400, -32020, even if one is unknown',
+    test('version header differs from the version in _meta: 400, -32020, even if one version is unknown',
         async () => {
             await refuses(400, HEADER, 'server/discover', {}, {
                 meta: { [META.version]: 'v999.0.0' } });
@@ -237,7 +237,7 @@ describe('the version', () => {
         }
     });
 
-    test('unknown version in the header and in _meta: 400, -32022 with supported and requested',
+    test('unknown version in the header and in _meta: 400, -32022 with the supported and the requested version',
         async () => {
             for (const requested of ['v999.0.0', '1900-01-01', '2025-06-18',
                                      '2024-11-05', 'a"b'])
@@ -279,7 +279,7 @@ describe('the method', () => {
         });
     }
 
-    test('Mcp-Method missing or different: 400, -32020', async () => {
+    test('Mcp-Method header missing or different from the method in the body: 400, -32020', async () => {
         const base64 = Buffer.from('tools/list').toString('base64');
 
         for (const value of [null, '', 'tools/call', 'TOOLS/LIST',
@@ -291,12 +291,12 @@ describe('the method', () => {
         }
     });
 
-    test('Mcp-Method twice: 400, -32020', async () => {
+    test('two Mcp-Method headers: 400, -32020', async () => {
         await refuses(400, HEADER, 'tools/list', {}, {
             headers: { 'mcp-method': 'tools/call' } });
     });
 
-    test('Mcp-Method different, unknown method: 400, -32020', async () => {
+    test('unknown method in the body, another method in Mcp-Method: 400, -32020', async () => {
         await refuses(400, HEADER, 'no/such', {}, {
             headers: { 'Mcp-Method': 'tools/list' } });
     });
@@ -321,7 +321,7 @@ describe('Mcp-Name', () => {
         ['resources/read', { uri: URI }, URI]];
 
     for (const [method, params, name] of named) {
-        test(`${method}, Mcp-Name missing or different: 400, -32020`,
+        test(`${method}, Mcp-Name header missing or different from the body: 400, -32020`,
              async () => {
             for (const value of [null, '', `${name}x`, name.toUpperCase(),
                                  `${name}, ${name}`])
@@ -346,7 +346,7 @@ describe('Mcp-Name', () => {
         });
     }
 
-    test('Mcp-Name for a method without a name: ignored', async () => {
+    test('Mcp-Name header with a method that has no name: ignored', async () => {
         await accepts('tools/list', {}, { headers: { 'Mcp-Name': 'echo' } });
         await accepts('server/discover', {}, {
             headers: { 'Mcp-Name': '=?base64?!?=' } });
@@ -396,7 +396,7 @@ describe('params', () => {
         }
     });
 
-    test('unknown cursor: -32602', async () => {
+    test('list request with an unknown cursor: -32602', async () => {
         for (const method of ['tools/list', 'prompts/list', 'resources/list',
                               'resources/templates/list'])
         {
@@ -445,7 +445,7 @@ describe('messages that are not requests', () => {
         }
     });
 
-    test('2026-07-28, response from a client: 400, -32600 without an id',
+    test('2026-07-28, client POSTs a JSON-RPC response: 400, -32600 without an id',
          async () => {
         for (const message of [{ result: {} },
                                { error: { code: 1, message: 'x' } }])
@@ -478,7 +478,7 @@ describe('messages that are not requests', () => {
         }
     });
 
-    test('2026-07-28, notification: 202 without an effect', async () => {
+    test('2026-07-28, client POSTs a notification: 202, the notification has no effect', async () => {
         const gate = 'not cancelled';
         const answer = await modern.call('count', { n: 1, gate, tag: gate },
             { meta: { progressToken: 'p' } });
@@ -516,7 +516,7 @@ describe('messages that are not requests', () => {
 
 
 describe('HTTP', () => {
-    test('request ids: the same bytes in the response', async () => {
+    test('request id that is a number or a string: the response has the same bytes as its id', async () => {
         for (const id of ['1', '0', '-7', '9007199254740993', '""', '"a\\u00e9"',
                           '"\\/"', '"ü"'])
         {
@@ -588,7 +588,7 @@ describe('HTTP', () => {
             'tools/list', { x: 'x'.repeat(1.1 * 1024 * 1024) }))), 413);
     });
 
-    test('PUT: 405', async () => {
+    test('PUT request to the endpoint: 405', async () => {
         const answer = await modern.send({ method: 'PUT', headers: {
             'MCP-Protocol-Version': MODERN } });
 
@@ -664,7 +664,7 @@ describe('discovery', () => {
             assert.match(error.message, /MCP-Protocol-Version/);
         });
 
-    test('2026-07-28, catalog with only prompts: methods of other kinds get 404, -32601',
+    test('2026-07-28, catalog with only prompts: methods for tools, resources, completions get 404, -32601',
          async () => {
         const little = new Modern(await Fixture.use({
             location: { mcp_catalog: await catalog({ prompts: [] }) } }));
@@ -736,7 +736,7 @@ describe('discovery', () => {
 
 
 describe('mcp_revisions', () => {
-    test('mcp_revisions 2026-07-28: initialize gets 4xx, an older or no version 400, GET and DELETE 405',
+    test('mcp_revisions 2026-07-28: initialize gets 4xx, a POST with an older or no version 400, GET and DELETE 405',
          async () => {
         const only = await Fixture.use({ location: { mcp_revisions: MODERN } });
         const client = new Modern(only);

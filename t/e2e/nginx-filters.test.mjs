@@ -113,13 +113,13 @@ function behind(name, swallows, send) {
     const text = (n) => (name === 'subs' ? `reached ${n}`
                                          : `counted to ${n}`);
 
-    test('body filter of nginx, JSON answer: arrives whole', async () => {
+    test('body filter of nginx that delays data, JSON response: arrives whole', async () => {
         const session = await ready;
 
         assert.equal(textOf(await session.tool('echo', { text: 'x' })), 'x');
     });
 
-    test('body filter of nginx, stream with pauses: each event arrives',
+    test('body filter of nginx that delays data, stream with pauses: each event arrives',
          async () => {
         const session = await ready;
         const gate = `filter ${process.pid} ${gates++}`;
@@ -144,7 +144,7 @@ function behind(name, swallows, send) {
         assert.equal(ending, 'end');
     });
 
-    test('body filter of nginx, long stream, client that pauses: every byte arrives',
+    test('body filter of nginx that delays data, long stream, client that pauses: every byte arrives',
          async () => {
         const session = await ready;
         const n = 64;
@@ -166,7 +166,7 @@ function behind(name, swallows, send) {
         assert.equal(ending, 'end');
     });
 
-    test('body filter of nginx, listener without events: the client gets the response head',
+    test('body filter of nginx that delays data, listener without events: the client gets the response head',
          async () => {
         const session = await ready;
         const answer = await session.get();
@@ -183,7 +183,7 @@ function behind(name, swallows, send) {
 }
 
 
-test('body filter of nginx that keeps all its input: an error names it, memory is limited',
+test('body filter of nginx that keeps all its input: the log has an error, the kept bytes are limited',
      async () => {
     const session = await Session.open(server, {
         send: (options) => request(server.port, { ...options,

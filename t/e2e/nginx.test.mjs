@@ -38,7 +38,7 @@ async function descriptors(eventfds) {
 }
 
 
-test('first stream of a connection: Nagle\'s algorithm is off',
+test('stream as the first response on a connection: Nagle\'s algorithm is off',
      { skip }, async () => {
     const { file, env } = await descriptors(-1);
     const server = await Fixture.use({ env });
@@ -104,7 +104,7 @@ test('eventfd() fails in workers: calls continue across a reload',
 
 const KEEP = { headers: { Connection: 'keep-alive' } };
 
-test('reload with kept connections: each is closed with the last answer of the old worker',
+test('reload with keepalive connections: the old worker closes each one with its last response',
      async () => {
     const server = await Fixture.use({
         workers: 1,
@@ -171,7 +171,7 @@ async function ask(agent, port, session, message) {
     return { type: answer.headers['content-type'], text, socket: req.socket };
 }
 
-test('a stream that has ended: its connection takes the next request, and '
+test('stream has ended: its connection accepts the next request, and '
      + 'keepalive_timeout closes it', async () => {
     const server = await Fixture.use({
         server: { nginx: 'keepalive_timeout 300ms;' } });

@@ -239,7 +239,7 @@ async function seen(tool, result, { endpoint = '/first', inLog = true } = {}) {
 
 
 for (const how of Object.keys(answers)) {
-    test(`call with result ${how}: the log, the status and the metrics show it`,
+    test(`call with result ${how}: the log, the status and the metrics show this result`,
          async () => {
         const tool = `tool-${next++}`;
 
@@ -322,7 +322,7 @@ test('no client within mcp_max_wait: counted as expired', async () => {
 });
 
 
-test('killed process: its call is counted as lost, other counters stay',
+test('process is killed: its call is counted as lost, other counters are kept',
      async () => {
     const tool = `tool-${next++}`;
     const before = (await json()).tools;
@@ -372,7 +372,7 @@ test('call of an unknown tool: the status lists it as refused', async () => {
 });
 
 
-test('trace context: from _meta, else from HTTP headers', async () => {
+test('trace context in _meta and in HTTP headers: the backend gets that of _meta, else that of the headers', async () => {
     const id = '4bf92f3577b34da6a3ce929d0e0e4736';
     const parent = (n) => `00-${id}-00f067aa0ba902b${n}-01`;
     const call = async (name, meta, headers) => {
@@ -494,7 +494,7 @@ test('backend that does not run: the duration of a call is counted as a failure'
 });
 
 
-test('requests without a backend: their durations are counted by method',
+test('requests that need no backend: their durations are counted by method',
      async () => {
     const modernLabels = (method, error) => ({ mcp_method_name: method, ...error,
                                                ...MODERN_LABEL });
@@ -530,7 +530,7 @@ test('requests without a backend: their durations are counted by method',
 });
 
 
-test('call that becomes a stream: its duration is counted with its response',
+test('call that becomes a stream: its duration is counted when its response is sent',
      async () => {
     const tool = `tool-${next++}`;
     const labels = { mcp_method_name: 'tools/call', gen_ai_tool_name: tool,
@@ -546,7 +546,7 @@ test('call that becomes a stream: its duration is counted with its response',
 });
 
 
-test('50 tools, 70 active calls: the status lists the calls in pages of 64',
+test('50 tools, 70 active calls: the status lists all calls, in pages of 64',
      async () => {
     const { tools, endpoints: all, server: name, zone } = await json();
 
@@ -717,7 +717,7 @@ test('build between releases: the version has the short hash of the commit',
 });
 
 
-test('build from a tarball: the version has no hash of a commit, or that of git archive',
+test('build from a tarball: the version has no commit hash, except the one that git archive has written',
      async () => {
     const { top, git, commit } = await tree('1.2.0-dev');
 

@@ -134,7 +134,7 @@ for (const row of rows) {
         before(async () => { peer = await at(server, row); });
         after(() => peer.end());
 
-        test('client lists tools and calls one: all messages arrive, in the expected revision',
+        test('client lists tools and calls a tool: all messages arrive, in the expected revision',
              async () => {
             const { client, way } = peer;
             const call = counting(peer, 3);
@@ -146,7 +146,7 @@ for (const row of rows) {
             await comes(row, peer, call, 3);
         });
 
-        test('call with a question: the client answers it', async () => {
+        test('call with a question: the backend gets the client\'s answer', async () => {
             assert.equal(await peer.client.ask(), peer.client.question.text);
         });
 
@@ -230,7 +230,7 @@ for (const row of rows) {
 }
 
 
-test('mcp_reconnect_wait 200ms, client cancels: the call is aborted after this time',
+test('mcp_reconnect_wait 200ms, client cancels its call: the backend is aborted',
      async () => {
     const peer = await at(servers['mcp_reconnect_wait 200ms'],
                           { name: 'TypeScript client 2.4.0, auto' });

@@ -139,7 +139,7 @@ async function audit() {
 }
 
 
-test('250 calls of 12 tools during 15 reloads: the clients can send all of them', async () => {
+test('15 reloads while clients call 12 tools: all 250 calls can be sent', async () => {
     const per = Math.ceil(CALLS / RELOADS);
 
     for (let n = 0; n < RELOADS; n++) {

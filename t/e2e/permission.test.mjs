@@ -98,7 +98,7 @@ const lists = [
 
 describe('lists', () => {
     for (const [method, member, key, few, all] of lists) {
-        test(`${method}: each caller has its own list`, async () => {
+        test(`${method} by callers with different rights: each gets only the items that it may see`, async () => {
             assert.deepEqual(await names(user, method, member, key), few);
             assert.deepEqual(await names(root, method, member, key), all);
 
@@ -128,7 +128,7 @@ describe('hidden items', () => {
     ];
 
     for (const [method, hidden, unknown] of cases) {
-        test(`${method} of hidden ${JSON.stringify(hidden)}: the error for an unknown one`,
+        test(`${method} of ${JSON.stringify(hidden)}, hidden by mcp_allow: the same error as for an unknown item`,
              async () => {
             const { error: a } = await user.response(method, hidden);
             const { error: b } = await user.response(method, unknown);
@@ -139,7 +139,7 @@ describe('hidden items', () => {
         });
     }
 
-    test('subscription to a hidden resource: the same result as for an unknown one',
+    test('subscription to a resource hidden by mcp_allow: the same result as for an unknown resource',
          async () => {
         const session = await Session.open(server,
             { headers: { 'X-User': 'user' } });
@@ -162,7 +162,7 @@ describe('hidden items', () => {
         answer.close();
     });
 
-    test('call of a hidden tool: the log names the rule that hides it',
+    test('call of a tool hidden by mcp_allow: the log names the rule that hides the tool',
          async () => {
         const log = await server.log();
 
@@ -185,7 +185,7 @@ describe('scopes', () => {
         assert.match(error.message, new RegExp(`scopes: ${scopes}$`));
     }
 
-    test('tool with two scopes: 403 unless both are granted', async () => {
+    test('call of a tool with two scopes: 403 unless the caller has both scopes', async () => {
         const args = { name: 'open', arguments: { gate: 'none' } };
 
         await lacks(await having().request('tools/call', args), 'see count');
@@ -200,7 +200,7 @@ describe('scopes', () => {
         assert.ok(result.content);
     });
 
-    test('resource with a scope: 403 for read and subscription without it',
+    test('resource with a scope: 403 for read and subscription without this scope',
          async () => {
         await lacks(await having().request('resources/read',
                                            { uri: 'test://s' }), 'read');
@@ -217,7 +217,7 @@ describe('scopes', () => {
             { name: 'open', arguments: {} }), 'see count');
     });
 
-    test('batch with a missing scope and a hidden tool: an error for each',
+    test('batch with a call that lacks a scope and a call of a hidden tool: an error for each of the two calls',
          async () => {
         const session = await Session.open(server,
             { version: '2025-03-26', headers: { 'X-User': 'user' } });
@@ -287,7 +287,7 @@ describe('a request with two names for the tool', () => {
         }
     }
 
-    test('message with PARAMS and params: 400', async () => {
+    test('message with the members PARAMS and params: 400', async () => {
         const body = JSON.stringify(user.message('tools/call',
             { name: 'echo', arguments: {} })).replace(
             '"params":', '"PARAMS":{"name":"admin_drop"},"params":');
@@ -315,7 +315,7 @@ describe('null for optional members', () => {
         ['tools/call', { name: 'echo', arguments: {},
                          _meta: { progressToken: null } }],
     ]) {
-        test(`${method} ${JSON.stringify(params)}: accepted`, async () => {
+        test(`${method} with params ${JSON.stringify(params)}: accepted`, async () => {
             const session = await Session.open(server,
                 { headers: { 'X-User': 'user' } });
             const { error } = await session.response(method, params);

@@ -41,7 +41,7 @@ for (const kind of ['nginx', 'apache']) {
         await Fixture.use({ kind,
             http: serverOn(port, kind, linesOf(kind, endpoint)) });
 
-        test(`${kind} in front, metadata document: the client gets it`,
+        test(`${kind} as a proxy in front, metadata document: the client gets it`,
              async () => {
             const answer = await request(port, { method: 'GET',
                 path: '/.well-known/oauth-protected-resource/mcp' });
@@ -50,7 +50,7 @@ for (const kind of ['nginx', 'apache']) {
             assert.equal((await answer.json()).resource, `${url}/mcp`);
         });
 
-        test(`${kind} in front, stream: each event arrives when it is sent, Host is unchanged`,
+        test(`${kind} as a proxy in front, stream: each event arrives when it is sent, Host is unchanged`,
              async () => {
             const session = await endpoint.session({
                 headers: { Origin: url },
@@ -64,7 +64,7 @@ for (const kind of ['nginx', 'apache']) {
             await counting.finish();
         });
 
-        test(`${kind} in front, other origin: 403`, async () => {
+        test(`${kind} as a proxy in front, request from a foreign Origin: 403`, async () => {
             const answer = await request(port, { method: 'POST', path: '/mcp',
                 headers: { Origin: 'http://other.example',
                            'Content-Type': 'application/json' },

@@ -1254,7 +1254,7 @@ async function run(seed) {
 
 
 for (const seed of SEEDS) {
-    test(`${ROUNDS} random steps, MCP_SEED=${seed}: as the model predicts`,
+    test(`${ROUNDS} random steps of clients, MCP_SEED=${seed}: the responses are as the model predicts`,
         { timeout: 3600000 },
         async (t) => {
             t.diagnostic(JSON.stringify(await run(seed)));

@@ -94,7 +94,7 @@ async function say(client, name = 'echo', args = { text: 'a' }) {
     return result;
 }
 
-test('caller above its limit for a tool: isError, others are served',
+test('caller above its rate limit for a tool: isError, other callers and other tools are served',
      async () => {
     const alice = callers.modern('alice');
 
@@ -130,7 +130,7 @@ test('503 with Retry-After from a backend: isError with the seconds to wait',
 
 // httpd's own limiter, configured as in the manual.
 
-test('mod_qos as in the manual: limits concurrent calls, and calls in an hour',
+test('mod_qos with the rules of the manual: concurrent calls and calls in an hour are limited',
      { skip: SERVER === 'nginx' && 'Apache only' }, async () => {
     const manual = await fs.readFile(`${root}/docs/operations.md`, 'utf8');
     const [, rules] = /<!-- run: qos -->\n```apache\n([^]*?)```/.exec(manual);

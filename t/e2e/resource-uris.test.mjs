@@ -75,24 +75,24 @@ const code = async (method, uri) =>
 
 describe('resources/read', () => {
     const cases = [
-        ['non-ASCII, plain', 'file:///docs/café.txt', PASSED],
-        ['non-ASCII percent-encoded', 'file:///docs/caf%C3%A9.txt', PASSED],
-        ['hex digits in lower case', 'file:///docs/caf%c3%a9.txt', PASSED],
-        ['a letter percent-encoded', 'file:///d%6Fcs/café.txt', PASSED],
-        ['scheme in upper case', 'FILE:///docs/café.txt', PASSED],
-        ['path in another case', 'file:///Docs/café.txt', REFUSED],
-        ['a slash percent-encoded', 'file:///docs%2Fcafé.txt', REFUSED],
-        ['scheme and host in lower case', 'http://example.com/A', PASSED],
-        ['host in upper case', 'http://EXAMPLE.COM/A', PASSED],
-        ['path in lower case', 'http://example.com/a', REFUSED],
-        ['template, literal plain', 'file:///t/café/1', PASSED],
-        ['template, literal encoded', 'file:///t/caf%c3%A9/1', PASSED],
-        ['template, value of one character', 'file:///t/café/%C3%A9', PASSED],
-        ['template, empty value', 'file:///t/café/', REFUSED],
-        ['template, empty value in the middle', 'test://template//data',
+        ['URI with non-ASCII characters', 'file:///docs/café.txt', PASSED],
+        ['URI with non-ASCII characters, percent-encoded', 'file:///docs/caf%C3%A9.txt', PASSED],
+        ['URI with percent-encoding in lower-case hex digits', 'file:///docs/caf%c3%a9.txt', PASSED],
+        ['URI with a percent-encoded letter', 'file:///d%6Fcs/café.txt', PASSED],
+        ['URI with the scheme in upper case', 'FILE:///docs/café.txt', PASSED],
+        ['URI with the path in another case', 'file:///Docs/café.txt', REFUSED],
+        ['URI with a percent-encoded slash', 'file:///docs%2Fcafé.txt', REFUSED],
+        ['URI with scheme and host in lower case', 'http://example.com/A', PASSED],
+        ['URI with the host in upper case', 'http://EXAMPLE.COM/A', PASSED],
+        ['URI with the path in lower case, not in upper case', 'http://example.com/a', REFUSED],
+        ['URI of a template with a plain literal', 'file:///t/café/1', PASSED],
+        ['URI of a template with a percent-encoded literal', 'file:///t/caf%c3%A9/1', PASSED],
+        ['URI of a template with a value of one character', 'file:///t/café/%C3%A9', PASSED],
+        ['URI of a template with an empty value', 'file:///t/café/', REFUSED],
+        ['URI of a template with an empty value in the middle', 'test://template//data',
             REFUSED],
-        ['template of any characters, empty value', 'all:', REFUSED],
-        ['template of any characters', 'all:x', PASSED],
+        ['URI of a template of any characters, with an empty value', 'all:', REFUSED],
+        ['URI of a template of any characters', 'all:x', PASSED],
     ];
 
     for (const [name, uri, expected] of cases) {
@@ -107,13 +107,13 @@ describe('permission', () => {
     for (const uri of ['file:///secret/été', 'file:///secret/%C3%A9t%C3%A9',
                        'file:///%73ecret/%c3%a9t%c3%a9',
                        'FILE:///s%65cret/été', 'all:é', 'all:%c3%a9']) {
-        test(`hidden resource, requested as ${uri}: -32002`, async () => {
+        test(`resource hidden by mcp_allow, requested as ${uri}: -32002`, async () => {
             assert.equal(await code('resources/read', uri), REFUSED);
             assert.equal(await code('resources/subscribe', uri), REFUSED);
         });
     }
 
-    test('subscription to a resource with x-mcp-scope: 403 in another spelling as well',
+    test('subscription to a resource with x-mcp-scope, in another spelling of its URI: 403',
          async () => {
         const answer = await session.request('resources/subscribe',
                                              { uri: 'FILE:///scop%65d' });
@@ -121,7 +121,7 @@ describe('permission', () => {
         assert.equal(answer.status, 403);
     });
 
-    test('subscriptions/listen for a hidden resource in another spelling: not acknowledged',
+    test('subscriptions/listen for a resource hidden by mcp_allow, in another spelling of its URI: not acknowledged',
          async () => {
         const uris = ['file:///docs/caf%c3%a9.txt', 'file:///%73ecret/été'];
         const answer = await modern.request('subscriptions/listen', {
@@ -140,7 +140,7 @@ const CHANGED = { jsonrpc: '2.0',
                   method: 'notifications/tools/list_changed' };
 
 describe('resources/subscribe', () => {
-    test('resources/subscribe with a catalog: answered without a backend',
+    test('resources/subscribe at an endpoint with a catalog: answered without a backend',
          async () => {
         assert.equal(session.server.capabilities.resources.subscribe, true);
 
@@ -155,7 +155,7 @@ describe('resources/subscribe', () => {
                      REFUSED);
     });
 
-    test('resources/subscribe, update in another spelling of the URI: arrives',
+    test('resources/subscribe, update published with another spelling of the URI: arrives',
          async () => {
         const subscriber = await server.session();
         const listening = await subscriber.get();
@@ -179,7 +179,7 @@ describe('resources/subscribe', () => {
         listening.close();
     });
 
-    test('subscriptions/listen, update in another spelling of the URI: arrives',
+    test('subscriptions/listen, update published with another spelling of the URI: arrives',
          async () => {
         const answer = await modern.request('subscriptions/listen', {
             notifications: { resourceSubscriptions:
@@ -194,7 +194,7 @@ describe('resources/subscribe', () => {
     });
 });
 
-test('resources/subscribe without a catalog: not declared, passed on',
+test('resources/subscribe at an endpoint without a catalog: not declared, passed on to the backend',
     async () => {
         const bare = await Session.open(server, {
             send: (options) => request(server.port,

@@ -178,7 +178,7 @@ describe('a client that declares resumableRequests', () => {
         assert.equal(textOf(messages.at(-1).result), 'counted to 5');
     });
 
-    test('2026-07-28, GET while the first connection reads: the first connection ends',
+    test('2026-07-28, GET with the event id while the first connection reads the stream: the first connection ends',
          async () => {
         const call = await begun(client);
         const second = await get(client, call.last);
@@ -189,7 +189,7 @@ describe('a client that declares resumableRequests', () => {
         assert.deepEqual(progress((await rest(second)).messages), [2, 3]);
     });
 
-    test('2026-07-28, GET by another principal, or by none: 404', async () => {
+    test('2026-07-28, GET with an event id of another principal, with or without a principal: 404', async () => {
         const alice = new Modern(declared, { ...DECLARES, headers: { 'X-User': 'alice' } });
         const bob = new Modern(declared, { headers: { 'X-User': 'bob' } });
         const call = await begun(alice);
@@ -199,7 +199,7 @@ describe('a client that declares resumableRequests', () => {
         await completes(alice, call);
     });
 
-    test('event id of a session used without a session, or the reverse: 404',
+    test('event id of a session used without a session, event id of no session used in a session: 404',
          async () => {
         const session = await declared.session();
         const old = await session.call('count', { n: 1 });
@@ -212,7 +212,7 @@ describe('a client that declares resumableRequests', () => {
         await completes(client, call);
     });
 
-    test('2026-07-28, GET with an unknown event id: 404; malformed: 400; none: 405',
+    test('2026-07-28, GET with an unknown event id: 404; with a malformed one: 400; without one: 405',
          async () => {
         await refused(await get(client, `${'A'.repeat(22)}.1`), 404);
 

@@ -76,7 +76,7 @@ test('mcp_link on: each stream has a URL of the endpoint\'s origin, other respon
 });
 
 
-test('request in absolute form: its host is the origin of the stream\'s URL',
+test('request target in absolute form: the stream\'s URL has its host, not that of the Host header',
      async () => {
     const own = `http://localhost:${server.port}`;
     const post = (path, body, headers = {}) => session.send({ path,
@@ -136,7 +136,7 @@ test('request target with bytes that a URL cannot contain: percent-encoded in th
 });
 
 
-test('invalid mcp_link_origin: rejected; made invalid by a variable: no Link header, a line in the log',
+test('invalid mcp_link_origin: rejected; invalid by a variable\'s value: no Link header, a line in the log',
      async () => {
     for (const origin of ['https://a.example/', '"a b"', 'ftp://a.example']) {
         await assert.rejects(
@@ -167,7 +167,7 @@ test('invalid mcp_link_origin: rejected; made invalid by a variable: no Link hea
 });
 
 
-test('questions one after the other: each one\'s stream has a new URL, a used URL gets 404',
+test('questions one after the other: the stream after each answer has a new URL, a used URL gets 404',
      async () => {
     let answer = await session.call('ask', { rounds: 3, count: 2 });
     const { id } = answer;
@@ -217,7 +217,7 @@ test('questions one after the other: each one\'s stream has a new URL, a used UR
 });
 
 
-test('question ends a stream: its retry is 100 ms; the stream after the answer has that of mcp_retry',
+test('question ends a stream: this stream has retry 100 ms, the next stream has the retry of mcp_retry',
      async () => {
     const answer = await session.call('ask', { rounds: 1 });
     const retry = ({ blocks }) => blocks.filter((b) => b.retry)
@@ -236,7 +236,7 @@ test('question ends a stream: its retry is 100 ms; the stream after the answer h
 });
 
 
-test('one answer at a time to a stream\'s URL: the remaining questions are sent',
+test('POST of one answer at a time to a stream\'s URL: the response has the remaining questions',
      async () => {
     const first = await session.call('ask', { rounds: 1, count: 3 });
     const asked = await questions(first);
@@ -270,7 +270,7 @@ test('one answer at a time to a stream\'s URL: the remaining questions are sent'
 
 // In any state of the call in its own process.
 
-test('error among the answers to a stream\'s URL: a result with isError',
+test('POST of answers to a stream\'s URL, one of them an error: the call\'s result has isError',
      async () => {
     for (let i = 0; i < 12; i++) {
         const answer = await session.call('ask', { rounds: 1, count: 2 });
@@ -287,7 +287,7 @@ test('error among the answers to a stream\'s URL: a result with isError',
 });
 
 
-test('equal answers to a stream\'s URL at once: both accepted, used once',
+test('two POSTs of the same answer to a stream\'s URL at once: both are accepted, the answer is used once',
      async () => {
     for (let i = 0; i < 12; i++) {
         const answer = await session.call('ask', { rounds: 1, count: 1 });
@@ -380,7 +380,7 @@ test('question in 2025-03-26 or 2025-06-18: the stream ends, its URL accepts the
 });
 
 
-test('percent-encoded token in a stream\'s URL: valid; of two tokens the last one counts',
+test('token in a stream\'s URL is percent-encoded: valid; the URL has two tokens: the last token counts',
      async () => {
     const call = await held(session, 1, 1);
     const url = urlOf(call.answer);
@@ -405,7 +405,7 @@ test('percent-encoded token in a stream\'s URL: valid; of two tokens the last on
 });
 
 
-test('client that ignores the stream\'s URL: resumes by event id', async () => {
+test('client ignores the stream\'s URL: it can resume by event id', async () => {
     const asked = [];
     const { response, resumed } = await session.follow(
         await session.call('ask', { rounds: 2 }), {
@@ -530,7 +530,7 @@ async function noTokenInAnyLog(fixture, send) {
 }
 
 
-test('token of a stream\'s URL: in no log', async () => {
+test('token in a stream\'s URL: not written to any log', async () => {
     const fixture = await Fixture.use({ workers: 1, ...logs });
     const { token, path } = await noTokenInAnyLog(fixture);
 
@@ -560,7 +560,7 @@ test('token of a stream\'s URL: in no log', async () => {
 });
 
 
-test('token of a stream\'s URL over HTTP/2: in no log',
+test('token in a stream\'s URL over HTTP/2: not written to any log',
      { skip: SERVER === 'apache' && process.env.FIXTURE_MPM === 'prefork'
              && 'mod_http2 does not run in prefork' }, async (t) => {
     const port = await freePort();

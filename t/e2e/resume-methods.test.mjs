@@ -171,7 +171,7 @@ test('stream read to its end: pending messages are reported until the client con
 
 // The client may have read further on another connection.
 
-test('resumed without an event id: the stream begins without an event id',
+test('stream resumed without an event id: the resumed stream begins without an event id',
      async (resumption) => {
     const caller = await begin(resumption, count(2));
 
@@ -187,7 +187,7 @@ test('resumed without an event id: the stream begins without an event id',
 }, { of: ({ cursor }) => cursor === 'may' });
 
 
-test('initialize: declares the capability of the resumption method',
+test('initialize: the result declares the capability of the resumption method',
      async (resumption) => {
     const { session } = await resumption.of(serverOf(resumption));
     const { experimental } = session.server.capabilities;
@@ -203,7 +203,7 @@ test('initialize: declares the capability of the resumption method',
 // A client whose connection was kept would get an error when its call times
 // out.
 
-test('2025-06-18, server closes the stream: it is resumed',
+test('2025-06-18, server closes the stream: the client can resume it',
      async (resumption) => {
     const caller = await begin(resumption, count(2), willing,
         await resumption.session(willing, 'ann', '2025-06-18'));
@@ -264,7 +264,7 @@ test('connection lost before its stream begins: the call continues',
 });
 
 
-test('connection lost before its stream begins, mcp_max_wait 0: backend is aborted',
+test('connection lost before its stream begins, mcp_max_wait 0: the backend is aborted',
      async (resumption) => {
     const caller = await resumption.of(strict);
 
@@ -273,7 +273,7 @@ test('connection lost before its stream begins, mcp_max_wait 0: backend is abort
 });
 
 
-test('connection lost after the first event: everything arrives',
+test('connection lost after the first event: all messages arrive',
      async (resumption) => {
     const caller = await begin(resumption, count(3));
 
@@ -363,7 +363,7 @@ test('connection lost while the response is sent: the resumed client gets the re
 
 // These methods declare how long a client may stay away.
 
-test('connection lost while the response is sent: the response is kept for the declared time',
+test('connection lost while the response is sent: the response is kept for the time that the client declared',
     async (resumption) => {
         const caller = await begin(resumption, count(2), hasty);
 
@@ -389,7 +389,7 @@ test('connection lost while the response is sent: the response is kept for the d
     }, { of: ({ method }) => method === 'requests' || method === 'streams' });
 
 
-test('resumed three times during a stream: the newest connection has it',
+test('stream resumed three times: the older connections end, the newest one gets the messages',
      async (resumption) => {
     const caller = await begin(resumption, count(3));
 
@@ -409,7 +409,7 @@ test('resumed three times during a stream: the newest connection has it',
 });
 
 
-test('resumed at another worker: the remaining messages arrive', async (resumption) => {
+test('stream resumed at another worker: the remaining messages arrive', async (resumption) => {
     const caller = await begin(resumption, count(4));
 
     await caller.open(1);
@@ -432,7 +432,7 @@ test('resumed at another worker: the remaining messages arrive', async (resumpti
 });
 
 
-test('status requests during a stream: its client loses nothing',
+test('status requests during a stream: the reading client loses no message',
      async (resumption) => {
     const caller = await begin(resumption, count(3));
     const other = await begin(resumption, count(1), caller.server, caller.session);

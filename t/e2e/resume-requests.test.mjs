@@ -32,7 +32,7 @@ const resume = (of, { id, said }, last) => of.request(
 
 // Each request gets its own messages and its own response, once.
 
-test('batch of resumable requests: each resumes its own messages', async () => {
+test('batch of resumable requests: the token of each request resumes its own messages', async () => {
     const old = await patient.session({ capabilities, version: '2025-03-26' });
     const gate = `batch ${process.pid}`;
     const ids = ['b1', 'b2'];
@@ -85,7 +85,7 @@ test('client that declared resumableRequests: the first event of its stream is t
 });
 
 
-test('client that did not declare resumableRequests: no policy, its methods get -32601',
+test('client that did not declare resumableRequests: no resumePolicy, requests/* methods get -32601',
      async () => {
     const plain = await server.session();
     const call = await held(session, 1);
@@ -128,7 +128,7 @@ test('call resumed by event id as well as by token: each message arrives once',
 });
 
 
-test('status requests: keep a call without a client; without them it expires',
+test('call without a client: kept while status requests arrive, expires without them',
     async () => {
         const call = await held(session, 1);
 

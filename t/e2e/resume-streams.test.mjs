@@ -39,7 +39,7 @@ const resume = (of, call, last) => of.request('stream/resume', names(call),
     { headers: last && { 'Last-Event-ID': last } });
 
 
-test('messages of a stream: stream/create first, stream/end last',
+test('client that declared streams: its stream begins with stream/create and ends with stream/end',
      async () => {
     const call = await held(session, 2);
     const { streamId, resumeToken } = call.said[CREATE];
@@ -56,7 +56,7 @@ test('messages of a stream: stream/create first, stream/end last',
 });
 
 
-test('client that did not declare streams: no stream/create, its methods get -32601',
+test('client that did not declare streams: no stream/create, stream/* methods get -32601',
      async () => {
     const plain = await server.session();
     const { answer, said, gate, id } = await held(plain, 1);
@@ -137,7 +137,7 @@ test('call that ended with an error: stream/poll has hasError', async () => {
 
 // One request of a batch has failed, the other one still runs.
 
-test('batch with an error: stream/poll has hasError until it is read',
+test('batch with an error: stream/poll has hasError until the client has read the error',
      async () => {
     const old = await patient.session({ capabilities, version: '2025-03-26' });
     const gate = `batch ${process.pid}`;
@@ -181,7 +181,7 @@ test('batch with an error: stream/poll has hasError until it is read',
 });
 
 
-test('stream/poll: keeps a stream without a client; without polls it expires',
+test('stream without a client: kept while stream/poll requests arrive, expires without them',
      async () => {
     const call = await held(session, 1);
 

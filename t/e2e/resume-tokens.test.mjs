@@ -93,7 +93,7 @@ async function slow(n) {
 
 // Last-Event-ID resumes no stream of a request that has its interim response.
 
-test('call with an interim response: its token gets the response, its event ids get 204',
+test('interim response to a call: its resume token gets the response, event ids of the call get 204',
      async () => {
     const gate = `tokens ${gates++}`;
     const args = { n: 2, gate };
@@ -117,7 +117,7 @@ test('call with an interim response: its token gets the response, its event ids 
 
 
 for (const top of [false, true]) {
-    test(`pages${top ? ', tokens outside of _meta' : ''}: a token is valid `
+    test(`result in pages${top ? ', tokens outside of _meta' : ''}: a token is valid `
          + 'until the next one is used',
          async () => {
         const args = { n: 4, top };
@@ -164,7 +164,7 @@ for (const top of [false, true]) {
 // The connection is reset when the head of an answer arrives; a client that
 // repeats the request may have parsed and written its params anew.
 
-test('answer to a page\'s resume token is lost: sent again, for params of any spelling',
+test('response to a page\'s resume token is lost: sent again, also if the params are spelled differently',
      async () => {
     const args = { n: 4, a: 3, b: { c: 'x/y', d: [1, 0.5] } };
     const spelled = '{"arguments":{"b":{"d":[1.0,5e-1],"c":"x\\/\\u0079"},'
@@ -319,7 +319,7 @@ test('page\'s resume token used again after a failure: the call runs on another 
 });
 
 
-test('backend\'s resume token, client that did not declare resumeTokens: gets it encrypted',
+test('resume token of a backend, client that did not declare resumeTokens: the client gets it encrypted',
      async () => {
     const args = { n: 3 };
     const { result } = await (await plain.call('pages', args)).json();
@@ -368,7 +368,7 @@ test('slow call: an interim response, whose token gets the remaining messages',
 // Two live requests with one token: when its time is over, the older one gets
 // an interim response with the same token, not an error.
 
-test('two requests with one resume token: the older one gets an interim response with it',
+test('two requests with one resume token: the older request gets an interim response with this token',
      async () => {
     const { args, token } = await slow(2);
     const older = await again(session, 'count', args, token);
@@ -393,7 +393,7 @@ test('two requests with one resume token: the older one gets an interim response
 // A client that lost its connection repeats the request at once; the server may
 // handle the request of the dead connection last.
 
-test('resume token sent on a dead and on a live connection: the live one gets an interim response',
+test('resume token sent on a dead and on a live connection: the live connection gets an interim response',
      async () => {
     const one = await quick.session({ capabilities });
 

@@ -114,7 +114,7 @@ test('connection cut after every byte, resumed: all messages arrive',
 });
 
 
-test('resumed stream: begins with a priming event of the same id',
+test('resumed stream: begins with a priming event that has the id sent by the client',
     async () => {
         const { answer, gate, last } = await held(3, 2);
 
@@ -265,7 +265,7 @@ test('ended stream, resumed from each of its events: the later events are sent a
     });
 
 
-test('GET with an event id of another session or an unknown one: 404; malformed: 400',
+test('GET with an event id that is unknown or of another session: 404; with a malformed one: 400',
      async () => {
     const { answer, gate, last } = await held(1);
     const other = await server.session();
@@ -318,7 +318,7 @@ test('call whose client left: runs to its end', async () => {
 // A pipelined request may come before the first one is answered; the server
 // notices the end of a connection behind it all the same.
 
-test('second request sent during a call on its connection: answered, but not if the client has closed its end',
+test('second request on the connection of an active call: answered, but not if the client has closed its end',
      async () => {
     const [caller, porter] = [await slow.session(), await slow.session()];
     const options = { port: slow.port, host: '127.0.0.1', allowHalfOpen: true };

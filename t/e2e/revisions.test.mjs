@@ -12,7 +12,7 @@ const server = await Fixture.use({ workers: 2,
 
 
 for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
-    test(`${version}: a session with tools, progress and resumption`,
+    test(`session of ${version}: tool calls, progress and resumption succeed`,
         async () => {
             const session = await server.session({ version });
             const gate = `revision ${version}`;

@@ -65,7 +65,7 @@ test('mcp-snapshot, server whose lists have several pages: writes all items',
 });
 
 
-test('mcp-snapshot of a server without 2026-07-28: the same catalog',
+test('mcp-snapshot of a server without 2026-07-28: writes the same catalog',
      async () => {
     const old = await Fixture.use({
         location: { ...location, mcp_revisions: '2025-06-18 2025-11-25' } });
@@ -76,7 +76,7 @@ test('mcp-snapshot of a server without 2026-07-28: the same catalog',
 });
 
 
-test('--keep: members x-mcp-* of the older catalog are kept', async () => {
+test('mcp-snapshot --keep: members x-mcp-* of the older catalog are kept', async () => {
     const { code, out, errors } = await snapshot(server.url, '--keep', file);
 
     assert.equal(code, 0, errors);
@@ -84,13 +84,13 @@ test('--keep: members x-mcp-* of the older catalog are kept', async () => {
 });
 
 
-test('--check with an equal catalog: no difference', async () => {
+test('mcp-snapshot --check with an equal catalog: prints no difference', async () => {
     assert.deepEqual(await snapshot(server.url, '--check', file),
                      { code: 0, out: '', errors: '' });
 });
 
 
-test('--check with another catalog: each difference in a line', async () => {
+test('mcp-snapshot --check with a different catalog: prints each difference in a line', async () => {
     const other = structuredClone(catalog);
 
     other.tools[0].description = 'Another tool';
@@ -114,7 +114,7 @@ test('--check with another catalog: each difference in a line', async () => {
 });
 
 
-test('--header: each request has the header', async () => {
+test('mcp-snapshot --header: each request has the header', async () => {
     const closed = await Fixture.use({ location: {
         ...location,
         nginx: 'if ($http_x_user != root) { return 403; }',

@@ -216,7 +216,7 @@ async function round(part) {
 }
 
 
-test(`${calls} calls, ${drops} dropped connections: nothing is left over`,
+test(`${calls} calls, ${drops} dropped connections: no calls or streams are left, memory does not grow`,
      async (t) => {
     const empty = (await settle(state, IDLE)).zone_used_bytes;
 

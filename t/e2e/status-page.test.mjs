@@ -211,7 +211,7 @@ function assertQuiet(server) {
 }
 
 
-test('HTML status: security headers; other formats: none', { skip: threads },
+test('status page in HTML: has security headers; in other formats: has none', { skip: threads },
      async () => {
     const server = await use({ zone: '4m' });
     const page = await get(server, '/status', { Accept: 'text/html' });
@@ -247,7 +247,7 @@ test('HTML status: security headers; other formats: none', { skip: threads },
 
 
 test(`status page with ${n} streams: figures and tables are right, `
-     + 'light and dark, and it fits a phone',
+     + 'in light and dark mode, and the page fits a phone',
      { skip: threads }, async (t) => {
     const server = await use({ zone: '128m' });
     const began = Date.now();
@@ -384,7 +384,7 @@ test(`status page with ${n} streams: figures and tables are right, `
 });
 
 
-test('status page with MCP servers: shows their state, and one that is down',
+test('status page with an MCP server: shows its state, also when the server is down',
      { skip: threads }, async () => {
     const upstream = await withSessions();
     const server = await use({

@@ -187,7 +187,7 @@ let keys = 0;
 const key = () => `key-${++keys}`;
 
 
-test('slow call: each worker has it as a task, working, then completed',
+test('slow call: becomes a task that each worker shows as working, then as completed',
      async () => {
     const k = key();
     const before = Date.now();
@@ -227,7 +227,7 @@ test('quick call: answered without a task', async () => {
 });
 
 
-test('progress of a task: its statusMessage; before the call becomes a task: stream events',
+test('progress of a task: is its statusMessage; progress before the call becomes a task: arrives on the stream',
      async () => {
     const k = key();
     const task = await tasks.create('later_steps', { key: k, n: 3 }, META);
@@ -371,7 +371,7 @@ test('cancelled task: the backend is aborted, the task is kept', async () => {
 });
 
 
-test('backend answers 202: the call is a task until the late response',
+test('backend responds with 202: the call is a task until the late response',
      async () => {
     const k = key();
     const task = await tasks.create('late', { key: k });
@@ -402,7 +402,7 @@ test('task with a result of 5 MB: tasks/get and a subscriber get it whole',
 });
 
 
-test('client that did not declare tasks: its task requests get -32021, its calls stream; wrong task id: -32602',
+test('client that did not declare tasks: tasks/* requests get -32021, its calls get a stream; wrong task id: -32602',
      async () => {
     const k = key();
     const { taskId } = await tasks.create('work', { key: k });
@@ -463,7 +463,7 @@ test('server/discover: announces tasks', async () => {
 });
 
 
-test('notifications of a task: equal to tasks/get', async () => {
+test('notifications of a task to its subscribers: equal to responses to tasks/get', async () => {
     const k = key();
     const { taskId } = await tasks.create('always_two', { key: k });
     const listeners = await Promise.all(upTo(6).map(() =>
@@ -497,7 +497,7 @@ test('notifications of a task: equal to tasks/get', async () => {
 });
 
 
-test('client leaves after its task began: the task continues; before: the call is aborted',
+test('client leaves after its call became a task: the task continues; before: the call is aborted',
      async () => {
     const k = key();
     const answer = await tasks.call('always_work', { key: k });
@@ -526,7 +526,7 @@ test('client leaves after its task began: the task continues; before: the call i
 const executed = (k) => backend.calls
     .filter(({ message }) => message.params.arguments.key === k).length;
 
-test('call repeated with its idempotency key: the same task', async () => {
+test('call repeated with its idempotency key: the client gets the same task', async () => {
     for (const name of ['keyed_work', 'joined_work']) {
         const k = key();
         const options = { meta: { idempotencyKey: k } };
@@ -569,7 +569,7 @@ test('call repeated with its idempotency key: the same task', async () => {
 });
 
 
-test('response with a task is lost, call repeated with its idempotency key: the same task',
+test('response with a task is lost, call repeated with its idempotency key: executed once',
      async () => {
     const k = key();
     const options = { meta: { idempotencyKey: k } };
@@ -694,7 +694,7 @@ test('end of mcp_task_ttl: tasks/get gets -32602, the backend is aborted',
 });
 
 
-test('worker is killed: its tasks fail, others continue', async () => {
+test('worker is killed: its tasks fail, tasks of other workers continue', async () => {
     const fixture = await Fixture.start(options);
 
     try {

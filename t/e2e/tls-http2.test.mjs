@@ -139,7 +139,7 @@ async function halfway() {
 
 // nginx before 1.27.1 sends no GOAWAY on such a connection.
 
-test('HTTP/2 connection begun during a reload: the call is complete', {
+test('HTTP/2 connection begun during a reload: all messages of its call arrive', {
     skip: skip2,
 }, async () => {
     const session = await server.session({ send: fronts['TLS, HTTP/1.1'] });
@@ -200,14 +200,14 @@ function front(name, send) {
         assert.ok(response.result);
     });
 
-    test('request and answer of 600 kB: arrive whole', async () => {
+    test('request and response of 600 kB: arrive whole', async () => {
         const session = await open();
         const text = 'large '.repeat(100000);
 
         assert.equal(textOf(await session.tool('echo', { text })), text);
     });
 
-    test('events of a stream: sent at once', async () => {
+    test('events of a stream: each is sent without waiting for the next one', async () => {
         const session = await open();
         const gate = gateOf('at once');
         const answer = await session.call('count', { n: 20, gate });
@@ -250,7 +250,7 @@ function front(name, send) {
         }
     });
 
-    test('client that leaves: the call continues, stream/poll/all finds it',
+    test('client leaves during a call: the call continues, stream/poll/all lists its stream',
          async () => {
         const session = await open({ capabilities: { streams: {} } });
         const porter = await open();

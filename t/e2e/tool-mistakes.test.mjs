@@ -154,7 +154,7 @@ test('call without a session: the log has "session (none)"', async () => {
     assert.doesNotMatch(log, /AAAAAAAA/);
 });
 
-test('backend that closes or does not exist: the status has each reason',
+test('backend closes the connection, backend does not exist: the status has the reason of each error',
      async () => {
     await call('dies');
     await call('absent');
@@ -174,7 +174,7 @@ test('question that the client cannot answer: log and status name the capability
         assert.match(await detail('asks'), /did not declare: .*"elicitation"/);
     });
 
-test('broken output of a backend: the status quotes it only with details',
+test('invalid output of a backend: the status quotes it only if it is configured to show details',
      async () => {
     await call('broken');
 

@@ -53,7 +53,7 @@ test('ping: a result; unknown method: -32601', async () => {
 });
 
 
-test('quick answer: one JSON response', async () => {
+test('quick call: the response is JSON, not a stream', async () => {
 
     // the first call of a process may be slow
 
@@ -86,7 +86,7 @@ test('JSON-RPC response of a backend: passed on', async () => {
 });
 
 
-test('prompts, resources, templates, completions: answered', async () => {
+test('requests for prompts, resources, completions: the client gets the results', async () => {
     const { messages } = (await session.response('prompts/get', {
         name: 'test_prompt_with_arguments',
         arguments: { arg1: 'a', arg2: 'b' } })).result;
@@ -127,7 +127,7 @@ test('method, name, ids and tokens of a call: the backend gets them',
 });
 
 
-test('HTTP backend: gets the path of its location', async () => {
+test('HTTP backend: the request has the path that its location configures', async () => {
     const backend = http.createServer((req, res) => {
         res.setHeader('Content-Type', 'text/plain');
         req.resume().on('end', () => res.end(req.url));
@@ -225,7 +225,7 @@ test('log messages below the session\'s level: not sent', async () => {
 });
 
 
-test('text, images, audio, files of a backend: become content of their type',
+test('text, image, audio, PDF as a backend\'s response: becomes content of its type',
      async () => {
     const wrapped = async (args) => (await session.tool('raw', args))
         .content[0];
@@ -264,7 +264,7 @@ test('HTTP error of a backend: a result with isError', async () => {
 });
 
 
-test('invalid answer of a backend: -32603', async () => {
+test('invalid response of a backend: -32603', async () => {
     const errorOf = async (name, args) => (await session.follow(
         await session.call(name, args))).response.error;
 
@@ -445,7 +445,7 @@ test('request with If-Range and Range: both are ignored, the response is whole',
 });
 
 
-test('status page with an absolute target: checks its host, not the Host header',
+test('status page requested by an absolute URL: the host of the URL is checked, not the Host header',
      async () => {
     const ask = async (path, host) => (await request(server.port, {
         method: 'GET', path, headers: { Host: host } })).status;

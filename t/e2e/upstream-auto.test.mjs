@@ -48,7 +48,7 @@ describe('mcp_upstream auto with a catalog', () => {
     const withCatalog = { without: ['mcp_route'], location: {
         mcp_backend: 'server', mcp_task_after: 'off' } };
 
-    test('mcp_upstream auto, server with sessions: the first call opens a session',
+    test('mcp_upstream auto, MCP server with sessions: the first call opens a session',
          async () => {
         const upstream = await withSessions();
         const server = await auto(upstream.port, withCatalog);
@@ -62,7 +62,7 @@ describe('mcp_upstream auto with a catalog', () => {
                           'tools/call']);
     });
 
-    test('mcp_upstream auto, server of 2026-07-28: one server/discover before the first call',
+    test('mcp_upstream auto, MCP server of 2026-07-28: one server/discover before the first call',
          async () => {
         const upstream = await recording();
         const server = await auto(upstream.port, withCatalog);
@@ -77,7 +77,7 @@ describe('mcp_upstream auto with a catalog', () => {
         assert.equal(upstream.last().body.params._meta[META.version], MODERN);
     });
 
-    test('mcp_upstream auto, server fails at server/discover: the call gets -32603, the next call succeeds',
+    test('mcp_upstream auto, server/discover fails at the MCP server: the call gets -32603, the next call succeeds',
          async () => {
         const upstream = await withSessions();
         const server = await auto(upstream.port, withCatalog);
@@ -97,7 +97,7 @@ describe('mcp_upstream auto with a catalog', () => {
 
 
 describe('server that is replaced by one of another form', () => {
-    test('server of 2026-07-28 is replaced by one with sessions: the call is sent again',
+    test('MCP server of 2026-07-28 is replaced by an MCP server with sessions: the call is sent again',
          async () => {
         const upstream = await withSessions();
         const server = await auto(upstream.port);
@@ -124,7 +124,7 @@ describe('server that is replaced by one of another form', () => {
         assert.match(await server.log(), /is called as "mcp_upstream session"/);
     });
 
-    test('server with sessions is replaced by one of 2026-07-28: the call is sent again',
+    test('MCP server with sessions is replaced by an MCP server of 2026-07-28: the call is sent again',
          async () => {
         const upstream = await withSessions();
         const server = await auto(upstream.port);

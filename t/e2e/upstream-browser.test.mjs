@@ -33,7 +33,7 @@ const browser = await Browser.use(['--no-proxy-server',
 
 
 for (const [name, { upstream, start }] of Object.entries(sdkServers)) {
-    test(`${name}, page in Chromium: lists tools, calls one, resumes its stream`,
+    test(`${name}, page in Chromium: lists tools, calls a tool, resumes the stream of its call`,
          { timeout: 60000 }, async () => {
         const port = await start();
         const server = await Fixture.use({

@@ -57,7 +57,7 @@ for (const upstream of ['session', 'auto']) {
                 await way.close();
             });
 
-            test('lists, tools, prompts, resources: the client gets them',
+            test('official client lists and uses tools, prompts, resources of an MCP server: each has its result',
                  async () => {
                 const { tools } = await client.listTools();
 
@@ -112,7 +112,7 @@ for (const upstream of ['session', 'auto']) {
             ];
 
             for (const [tool, args, pattern] of questions) {
-                test(`question of the tool ${tool}: the server gets the client's response`,
+                test(`question of the tool ${tool}: the MCP server gets the client's response`,
                      async () => {
                     const { content } = await client.call(tool, args);
 

@@ -98,7 +98,7 @@ async function call(it, answer = { action: 'decline' }) {
 
 
 describe('questions on the GET stream', () => {
-    test('question on the GET stream of an MCP server, client of 2025-11-25: sent on the stream of its call',
+    test('question on the GET stream of an MCP server, client of 2025-11-25: sent on the stream of the client\'s call',
          async () => {
         const it = await server.session({ capabilities: CAN });
 
@@ -125,7 +125,7 @@ describe('questions on the GET stream', () => {
         assert.equal(get.headers['last-event-id'], undefined);
     });
 
-    test('question on the GET stream of an MCP server, client of 2026-07-28: its response is input_required',
+    test('question on the GET stream of an MCP server, client of 2026-07-28: the client gets an input_required result',
          async () => {
         const client = new Modern(server, { capabilities: CAN });
         const params = { name: 'add', arguments: {} };
@@ -144,7 +144,7 @@ describe('questions on the GET stream', () => {
         assert.deepEqual(valueOf(response).result, { roots: [] });
     });
 
-    test('question on the GET stream of an MCP server before tools/call: the client gets it',
+    test('question on the GET stream of an MCP server before the server has the tools/call: the client gets it',
          async () => {
         const it = await server.session({ capabilities: CAN });
         const answer = new Promise((resolve) => {
@@ -220,7 +220,7 @@ describe('questions on the GET stream', () => {
             params: { requestId: messages[0].id } });
     });
 
-    test('two calls of a session, a question on their GET stream: the client gets it once, the server the answer',
+    test('two calls share a GET stream, which has a question: the client gets it once, the MCP server gets the answer',
          async () => {
         const it = await server.session({ capabilities: CAN });
         const both = Promise.withResolvers();
@@ -247,7 +247,7 @@ describe('questions on the GET stream', () => {
         await stream.closed;
     });
 
-    test('call whose client has a question of the GET stream ends: the question is cancelled, and sent to the other call',
+    test('call that got a question of the GET stream ends: the question is cancelled, and sent on the other call\'s stream',
          async () => {
         const it = await server.session({ capabilities: CAN });
         const first = await startedCall(it);
@@ -334,7 +334,7 @@ describe('life of the GET stream', () => {
         assert.equal(steps('GET'), 2);
     });
 
-    test('client can answer no question, or requests a list: no GET stream is opened',
+    test('client without capabilities for questions, or request for a list: no GET stream is opened',
          async () => {
         const it = await server.session();
         const other = await server.session({ capabilities: CAN });
@@ -431,7 +431,7 @@ describe('session that several clients of a principal share', () => {
         return one;
     };
 
-    test('mcp_upstream_session principal, two clients of 2025-11-25: the server gets no GET',
+    test('mcp_upstream_session principal, two clients of 2025-11-25: the MCP server gets no GET',
          async () => {
         const own = await Fixture.use(options(upstream.port, { location,
             backend: { more: { mcp_upstream_session: 'principal' } } }));
@@ -441,7 +441,7 @@ describe('session that several clients of a principal share', () => {
         await shares(its);
     });
 
-    test('two clients of 2026-07-28 with one principal: no GET, then a client of '
+    test('two clients of 2026-07-28 with one principal: the MCP server gets no GET; client of '
          + '2025-11-25: one GET', async () => {
         const own = await Fixture.use(options(upstream.port, { location }));
         const its = [new Modern(own, client), new Modern(own, client)];
@@ -633,7 +633,7 @@ describe('server of SDK 1.32 with sessions', async () => {
     const own = await Fixture.use(options(sdk, { workers: 2 }));
 
     for (const { name, connect } of clients) {
-        test(`server of SDK 1.32 calls elicitInput() twice without relatedRequestId, ${name}: gets both questions`,
+        test(`MCP server of SDK 1.32 calls elicitInput() without relatedRequestId, ${name}: the client gets the question`,
              async () => {
             const client = await connect({ url: own.url }, { requests: {
                 'elicitation/create': () => ({ action: 'accept',

@@ -71,7 +71,7 @@ async function names(client, params, method = 'tools/list') {
 
 describe('list that the server declares as public', () => {
     for (const [method] of KINDS) {
-        test(`public list, ${method}: one request for all clients, with and without sessions`,
+        test(`public list, ${method}: one request for all clients with sessions, one for all without`,
              async () => {
             const { server, upstream } = await started('modern', 'public');
             const older = await server.session();
@@ -145,7 +145,7 @@ describe('list that the server declares as public', () => {
         assert.deepEqual(await names(older), ['t1']);
     });
 
-    test('list of several pages: each page is cached, an error removes them all',
+    test('list of several pages: each page is cached, an error response for a page removes all pages',
          async () => {
         const { server, upstream } = await started('modern', 'public');
         const older = await server.session();
@@ -246,8 +246,8 @@ describe('list that is not cached: each client gets the server\'s response', () 
         ['private', 'modern', 'private', {}],
         ['private, mcp_upstream_lists shared', 'modern', 'private',
          { lists: 'shared' }],
-        ['without a scope', 'stateless', undefined, {}],
-        ['with another scope, mcp_upstream_lists shared', 'modern', 'all',
+        ['without cacheScope', 'stateless', undefined, {}],
+        ['with an unknown cacheScope, mcp_upstream_lists shared', 'modern', 'all',
          { lists: 'shared' }],
         ['public, mcp_upstream_lists off', 'modern', 'public',
          { lists: 'off' }],
@@ -257,7 +257,7 @@ describe('list that is not cached: each client gets the server\'s response', () 
          { location: { mcp_pass_cookie: 'on' } }],
         ['larger than 1 MB', 'modern', 'public', { size: 1 << 20 }]])
     {
-        test(`list of the MCP server, ${what}: not cached`, async () => {
+        test(`tools/list of the MCP server, result ${what}: not cached`, async () => {
             const { server, upstream } = await started(form, scope, options);
             const older = await server.session();
 
@@ -278,7 +278,7 @@ describe('list that is not cached: each client gets the server\'s response', () 
 describe('mcp_upstream_lists shared, server of an older revision', () => {
     const shared = { lists: 'shared' };
 
-    test('mcp_upstream_lists shared, server without sessions: one request for all clients',
+    test('mcp_upstream_lists shared, MCP server without sessions: one request for all clients',
          async () => {
         const { server, upstream } = await started('stateless', undefined,
                                                    shared);
@@ -288,7 +288,7 @@ describe('mcp_upstream_lists shared, server of an older revision', () => {
         assert.equal(upstream.n, 1);
     });
 
-    test('mcp_upstream_lists shared, server with sessions: the second client opens no session',
+    test('mcp_upstream_lists shared, MCP server with sessions: no session is opened for the second client',
          async () => {
         const { server, upstream } = await started('session', undefined,
                                                    shared);
@@ -304,7 +304,7 @@ describe('mcp_upstream_lists shared, server of an older revision', () => {
         assert.deepEqual(asked(), before);
     });
 
-    test('mcp_upstream_lists shared, server with sessions, list of several pages: not cached',
+    test('mcp_upstream_lists shared, MCP server with sessions, list of several pages: not cached',
          async () => {
         const { server, upstream } = await started('session', undefined,
                                                    shared);
@@ -325,7 +325,7 @@ describe('mcp_upstream_lists shared, server of an older revision', () => {
 
 
 describe('server that is down', () => {
-    test('expired list in the cache, server responds with 503: clients get the expired list',
+    test('expired list in the cache, MCP server responds with 503: clients get the expired list',
          async () => {
         const { server, upstream } = await started('modern', 'public',
                                                    { check: '1ms' });
@@ -376,7 +376,7 @@ describe('server that is down', () => {
         }
     });
 
-    test('expired list in the cache: used if the server responds with 500, not with 401',
+    test('expired list in the cache: sent to clients if the MCP server responds with 500, not with 401',
          async () => {
         const { server, upstream } = await started('modern', 'public',
                                                    { check: '1ms' });
@@ -403,7 +403,7 @@ describe('server that is down', () => {
         assert.equal(answer, -32603);
     });
 
-    test('no list in the cache, server is down: clients get -32603',
+    test('no list in the cache, MCP server is down: clients get -32603',
          async () => {
         const { server, upstream } = await started('modern', 'public');
 
@@ -431,7 +431,7 @@ async function counted(server) {
 
 describe('metrics of tools', () => {
     for (const form of ['modern', 'session']) {
-        test(`mcp_upstream ${form}: tools of tools/list have their own rows in the metrics, other names share one`,
+        test(`mcp_upstream ${form}: tools of tools/list have their own rows in the metrics, other tools share one row`,
              async () => {
             const { server } = await started(form, 'private', { workers: 2 });
             const client = form === 'session' ? await server.session()

@@ -194,7 +194,7 @@ describe('client of 2025-11-25, tools of the server were listed', () => {
 
 
 describe('client of 2025-11-25, the tools of the server are not known', () => {
-    test('MCP server refuses a call without Mcp-Param headers: it gets tools/list, then the call with them',
+    test('MCP server refuses a call without Mcp-Param headers: it gets tools/list, then the call with the headers',
          async () => {
         pages = [[tool('query', query)]];
 
@@ -230,7 +230,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
                                          'tools/list', 'tools/call']);
     });
 
-    test('tool has got x-mcp-header since tools/list: its refused call is sent again with the header',
+    test('x-mcp-header was added to a tool after tools/list: its refused call is sent again with the header',
          async () => {
         pages = [[tool('query', { region: { type: 'string' } })]];
 
@@ -256,7 +256,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
                          ['tools/call', 'tools/list', 'tools/call']);
     });
 
-    test('mcp_upstream auto, call refused without Mcp-Param headers: sent again with them',
+    test('mcp_upstream auto, call refused without Mcp-Param headers: sent again with the headers',
          async () => {
         pages = [[tool('query', query)]];
 
@@ -278,7 +278,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
         assert.deepEqual(methods(from), ['tools/call']);
     });
 
-    test('MCP server refuses a header in a stream: -32603, the call is not sent again',
+    test('MCP server refuses a header by an error in an event stream: -32603, the call is not sent again',
          async () => {
         const session = await (await started()).session();
         const { reply } = upstream;
@@ -329,7 +329,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
 });
 
 
-test('client of 2026-07-28: its Mcp-Param headers reach the MCP server, which refuses wrong ones',
+test('client of 2026-07-28: its Mcp-Param headers reach the MCP server, its refusal of a wrong header reaches the client',
      async () => {
     const client = new Modern(server);
     const from = upstream.requests.length;

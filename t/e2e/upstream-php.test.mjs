@@ -93,7 +93,7 @@ const furtherCases = ({ sessions, questions }) => (official, client) => {
     // without a session and a principal, each call has a session of its own
 
     if (sessions && !official.modern) {
-        test('server has forgotten the session: the call succeeds in a new one',
+        test('MCP server has lost the session: the call succeeds in a new session',
              async () => {
             await client().call('add', { a: 1, b: 2 });
             await forget();
@@ -117,7 +117,7 @@ const furtherCases = ({ sessions, questions }) => (official, client) => {
 
 function cancelCases(server, { sessions, reports }) {
     for (const [name, { connect }] of officialClients) {
-        test(`${name}, cancelled call: it ends at the server, the next call succeeds`,
+        test(`${name}, cancelled call: it ends at the MCP server, the next call succeeds`,
              async () => {
             const from = (await journal()).length;
             const client = await connect({ url: server.url });
@@ -179,7 +179,7 @@ describe('MCP servers in PHP', { skip: !phpFpm && 'no php-fpm' }, async () => {
             ['sdk', {}, '2026-07-28'],
             ['wordpress', credentials('alice'), '2025-11-25'],
         ]) {
-            test(`${script}: called in revision ${revision}`, async () => {
+            test(`mcp_upstream auto, MCP server in PHP "${script}": called in revision ${revision}`, async () => {
                 const server = await use(script, 'auto', { more });
                 const it = await server.session();
                 const from = (await journal()).length;
@@ -203,7 +203,7 @@ describe('MCP servers in PHP', { skip: !phpFpm && 'no php-fpm' }, async () => {
         const options = { location: {
             mcp_allow_origin: headers.Origin } };
 
-        test('public name, Host set in the location: the call succeeds',
+        test('MCP server accepts only Host localhost, the location sets this Host: the call succeeds',
              async () => {
             const server = await use('sdk', 'modern', { more, ...options });
             const it = await server.session({ headers });
@@ -211,7 +211,7 @@ describe('MCP servers in PHP', { skip: !phpFpm && 'no php-fpm' }, async () => {
             assert.equal(textOf(await it.tool('add', { a: 1, b: 2 })), '3');
         });
 
-        test('public name, Host not set: clients get 503, the log names the header',
+        test('MCP server accepts only Host localhost, the location does not set it: clients get 503, the log names Host',
              async () => {
             const server = await use('sdk', 'modern', options);
             const { status } = await initialize(server, headers);
@@ -226,7 +226,7 @@ describe('MCP servers in PHP', { skip: !phpFpm && 'no php-fpm' }, async () => {
         const server = await use('wordpress', 'session', {
             more: credentials('alice') });
 
-        test('unknown tool, HTTP 404: the client gets the error, the session is kept',
+        test('MCP server responds to an unknown tool with 404: the client gets the error, the session is kept',
              async () => {
             const it = await server.session();
 
@@ -245,7 +245,7 @@ describe('MCP servers in PHP', { skip: !phpFpm && 'no php-fpm' }, async () => {
             assert.equal(refused.session, next.session);
         });
 
-        test('mcp_upstream_listen on, GET gets 405: calls succeed, one GET is sent',
+        test('mcp_upstream_listen on, MCP server responds to GET with 405: calls succeed, one GET is sent',
              async () => {
             const own = await use('wordpress', 'session', {
                 more: { ...credentials('alice'), mcp_upstream_listen: 'on' } });
@@ -261,7 +261,7 @@ describe('MCP servers in PHP', { skip: !phpFpm && 'no php-fpm' }, async () => {
                 .filter((method) => method === 'GET').length, 1);
         });
 
-        test('more clients than the sessions of a user: all calls succeed',
+        test('MCP server allows a user fewer sessions than there are clients: all calls succeed',
              async () => {
             const own = await use('wordpress', 'session', { more: {
                 nginx: `${credentials('carol').nginx}
@@ -316,7 +316,7 @@ describe('MCP servers in PHP', { skip: !phpFpm && 'no php-fpm' }, async () => {
         };
 
         for (const [era, connect] of Object.entries(eras)) {
-            test(`clients of ${era}: each session is used by its own user only`,
+            test(`several users, clients of ${era}: each session at the MCP server is used by one user only`,
                  async () => {
                 const from = (await journal()).length;
 
@@ -341,7 +341,7 @@ describe('MCP servers in PHP', { skip: !phpFpm && 'no php-fpm' }, async () => {
             });
         }
 
-        test('mcp_upstream_session principal: a session for each user',
+        test('mcp_upstream_session principal: one session at the MCP server for each user',
              async () => {
             const own = await setup({ mcp_upstream_session: 'principal' });
             const from = (await journal()).length;
@@ -372,7 +372,7 @@ describe('MCP servers in PHP', { skip: !phpFpm && 'no php-fpm' }, async () => {
             assert.match(await server.log(), /refused the credentials/);
         });
 
-        test('no credentials for the description: clients get 503', async () => {
+        test('no credentials for the request for the MCP server\'s description: clients get 503', async () => {
             const own = await setup({}, { alice: 'alice' });
 
             assert.equal((await initialize(own, { 'X-User': 'alice' })).status,

@@ -52,7 +52,7 @@ beforeEach(() => {
 
 
 describe('questions to a client of 2025-11-25', () => {
-    test('elicitation: the server gets the client\'s response', async () => {
+    test('elicitation, client of 2025-11-25: the MCP server gets the client\'s response', async () => {
         const it = await server.session({ capabilities: ALL });
         let question;
 
@@ -92,7 +92,7 @@ describe('questions to a client of 2025-11-25', () => {
             roots: {} });
     });
 
-    test('client disconnects before it answers: it can resume at any worker',
+    test('client disconnects before it answers, then reload: it can answer and resume the stream',
          async () => {
         const it = await server.session({ capabilities: ALL });
 
@@ -113,7 +113,7 @@ describe('questions to a client of 2025-11-25', () => {
         resumed.close();
     });
 
-    test('several open questions, answered in another order: the server gets each answer',
+    test('several open questions, answered in another order: the MCP server gets each answer',
          async () => {
         const it = await server.session({ capabilities: ALL });
         const questions = [];
@@ -141,7 +141,7 @@ describe('questions to a client of 2025-11-25', () => {
                           [2, 'sampling/createMessage']]);
     });
 
-    test('client responds to a question with an error: the server gets the error',
+    test('client responds to a question with an error: the MCP server gets the error',
          async () => {
         const it = await server.session({ capabilities: ALL });
         const error = { code: -1, message: 'The user is away' };
@@ -155,7 +155,7 @@ describe('questions to a client of 2025-11-25', () => {
         assert.deepEqual(valueOf(response).error, error);
     });
 
-    test('server cancels its question: the client gets notifications/cancelled',
+    test('MCP server cancels its question: the client gets notifications/cancelled',
          async () => {
         const it = await server.session({ capabilities: ALL });
 
@@ -176,7 +176,7 @@ describe('questions to a client of 2025-11-25', () => {
         assert.equal((await it.respond(messages[0].id, {})).status, 202);
     });
 
-    test('POST of an answer fails at the server: the call continues',
+    test('MCP server responds with 500 to the POST of an answer: the call continues',
          async () => {
         const it = await server.session({ capabilities: ALL });
         const usual = upstream.confirm;
@@ -197,7 +197,7 @@ describe('questions to a client of 2025-11-25', () => {
     });
 
     for (const [cuts, name, seen] of [
-        [1, 'connection closes during the POST of an answer: the server gets the answer again',
+        [1, 'connection closes during the POST of an answer: the MCP server gets the answer again',
          { roots: [] }],
         [9, 'connection closes during each POST of an answer: sent twice, the call continues',
          'no answer'],
@@ -236,7 +236,7 @@ describe('questions to a client of 2025-11-25', () => {
         });
     }
 
-    test('17 open questions of one call: the server gets an error for the last one',
+    test('17 open questions of one call: the MCP server gets an error for the last question',
          async () => {
         const it = await server.session({ capabilities: ALL });
 
@@ -274,7 +274,7 @@ describe('questions to a client of 2026-07-28', () => {
         inputResponses: answer && { [keyOf(response)]: answer },
     });
 
-    test('elicitation: the server gets the client\'s answer', async () => {
+    test('elicitation, client of 2026-07-28: the MCP server gets the client\'s answer', async () => {
         asks((call) => asked(call, 'elicitation/create', FORM, 7));
 
         const client = modern();
@@ -346,7 +346,7 @@ describe('questions to a client of 2026-07-28', () => {
                          [{ roots: [] }, { action: 'decline' }]);
     });
 
-    test('reload between question and answer: the server gets the answer',
+    test('reload between question and answer: the MCP server gets the answer',
          async () => {
         asks((call) => asked(call, 'elicitation/create', FORM));
 
@@ -374,7 +374,7 @@ describe('questions to a client of 2026-07-28', () => {
 
     for (const after of ['0', '1m']) {
         test(`mcp_stream_after ${after}, questions of more calls than the caller may `
-             + 'have: the server gets an error', async () => {
+             + 'have: the MCP server gets an error', async () => {
             const small = await Fixture.use({
                 without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
                 location: { mcp_stream_after: after, mcp_backend: 'sessions',
@@ -477,7 +477,7 @@ describe('questions to a client of 2026-07-28', () => {
         }
     });
 
-    test('requestState of another request: -32602', async () => {
+    test('requestState sent with another request than its own: -32602', async () => {
         asks((call) => asked(call, 'roots/list'));
 
         const client = modern();
@@ -489,7 +489,7 @@ describe('questions to a client of 2026-07-28', () => {
         await retry(client, first, { roots: [] });
     });
 
-    test('question whose capability the client has not declared: the server gets an error',
+    test('question whose capability the client has not declared: the MCP server gets an error',
          async () => {
         asks((call) => asked(call, 'elicitation/create', FORM));
 
@@ -529,7 +529,7 @@ describe('questions of a task', () => {
         return { key, ...question };
     }
 
-    test('question: the task shows it, and the server gets the answer',
+    test('question of a task: the task shows the question, the MCP server gets the answer',
          async () => {
         const client = tasks();
         const taskId = await begin(client, (call) =>
@@ -573,7 +573,7 @@ describe('questions of a task', () => {
                          [1, 2, 3]);
     });
 
-    test('two questions at the same time: a listener of the task gets both',
+    test('two questions at the same time: a listener of the task gets both questions',
          async () => {
         const client = tasks();
         let go;
@@ -623,7 +623,7 @@ describe('questions of a task', () => {
         assert.equal((await client.settled(taskId)).status, 'completed');
     });
 
-    test('server withdraws its question: the task no longer shows it',
+    test('MCP server withdraws its question: the task no longer shows the question',
          async () => {
         const client = tasks();
         let finish;
@@ -650,7 +650,7 @@ describe('questions of a task', () => {
         assert.equal((await client.settled(taskId)).status, 'completed');
     });
 
-    test('client cancels a task with an open question: the server gets notifications/cancelled',
+    test('client cancels a task with an open question: the MCP server gets notifications/cancelled',
          async () => {
         const client = tasks();
         const taskId = await begin(client, (call) =>
@@ -662,7 +662,7 @@ describe('questions of a task', () => {
         await until(() => upstream.steps.includes('notifications/cancelled'));
     });
 
-    test('question whose capability the client has not declared: the server gets -32601',
+    test('question of a task whose client has not declared the capability: the MCP server gets -32601',
          async () => {
         const client = new Tasks(server, { capabilities: { roots: {} } });
         const taskId = await begin(client, (call) =>
@@ -705,7 +705,7 @@ describe('question at one node of a cluster, client of 2026-07-28', async () => 
     });
 
     for (const [first, second] of [[0, 1], [1, 0]]) {
-        test(`question at node ${first} of a cluster, answer at the other node: the server gets it`,
+        test(`question at node ${first} of a cluster, answer at the other node: the MCP server gets it`,
              async () => {
             asks(async (one) => [await asked(one, 'roots/list', undefined, 1),
                                  await asked(one, 'roots/list', undefined, 2)]);
@@ -748,7 +748,7 @@ describe('requests that the client does not get', () => {
     ];
 
     for (const [name, capabilities, method, check] of cases) {
-        test(`request of the server ${name}: the server gets a response, the client no message`,
+        test(`request of the MCP server ${name}: the server gets a response, the client no message`,
              async () => {
             const it = await server.session({ capabilities });
 
@@ -762,7 +762,7 @@ describe('requests that the client does not get', () => {
         });
     }
 
-    test('request of the server with the id null: the call gets -32603',
+    test('request of the MCP server with the id null: the call gets -32603',
          async () => {
         const it = await server.session({ capabilities: ALL });
 
@@ -777,7 +777,7 @@ describe('requests that the client does not get', () => {
 
 
 describe('client that does not answer within mcp_input_timeout', () => {
-    test('no answer within mcp_input_timeout: elicitation is cancelled, other questions get an error',
+    test('no answer within mcp_input_timeout: elicitation gets the action cancel, other questions get an error',
          async () => {
         const hasty = await Fixture.use({
             without: ['mcp_catalog', 'mcp_route', 'mcp_server'],

@@ -217,7 +217,7 @@ async function call(session, args) {
 }
 
 
-test(`${CLIENTS} clients for ${SECONDS} s: each call has one end, none is executed twice`,
+test(`random faults, ${CLIENTS} clients for ${SECONDS} s: each call ends once, no call is executed twice`,
      async (t) => {
     const end = performance.now() + SECONDS * 1000;
     const goesOn = () => performance.now() < end;

@@ -70,7 +70,7 @@ beforeEach(() => {
 
 
 describe('stream that the server closes before the response', () => {
-    test('server closes the stream of a call: a GET with the last event id gets the response',
+    test('MCP server closes the stream of a call: a GET with the last event id gets the response',
          async () => {
         closesEarly();
         resumes((call) => {
@@ -96,7 +96,7 @@ describe('stream that the server closes before the response', () => {
         assert.equal(calls()[0].headers['last-event-id'], undefined);
     });
 
-    test('server closes the stream several times: each GET has the id of the last event',
+    test('MCP server closes the stream of a call several times: each GET has the id of the last event',
          async () => {
         closesEarly(`id: one\n${event(note(1))}`);
         resumes(`id: two\n${event(note(2))}`, `id: three\n${event(note(3))}`,
@@ -115,7 +115,7 @@ describe('stream that the server closes before the response', () => {
                          ['one', 'two', 'three']);
     });
 
-    test('stream is cut within an event: this event is dropped, Last-Event-ID is that of the event before it',
+    test('stream of a call is cut within an event: the event is dropped, the GET has the id of the event before',
          async () => {
         upstream.answer = (call) => {
             head(call);
@@ -133,7 +133,7 @@ describe('stream that the server closes before the response', () => {
         assert.equal(gets()[0].headers['last-event-id'], 'first');
     });
 
-    test('server is unreachable for some time: the GET is repeated until it gets the response',
+    test('MCP server is unreachable for some time: the GET is repeated until it gets the response',
          async () => {
         closesEarly();
         resumes(({ res }) => { res.destroy(); },
@@ -166,7 +166,7 @@ describe('stream that the server closes before the response', () => {
         assert.equal(textOf(await it.tool('add')), 'resumed');
     });
 
-    test('server keeps a resumed stream open after the response: the module closes it',
+    test('MCP server keeps a resumed stream open after the response: the module closes it',
          async () => {
         const closed = Promise.withResolvers();
 
@@ -184,7 +184,7 @@ describe('stream that the server closes before the response', () => {
         assert.ok(!upstream.steps.includes('notifications/cancelled'));
     });
 
-    test('reload before the GET: the call continues', async () => {
+    test('reload before the response to the GET: the call continues', async () => {
         const released = Promise.withResolvers();
 
         closesEarly(event(note('begins')));
@@ -208,7 +208,7 @@ describe('stream that the server closes before the response', () => {
         resumed.close();
     });
 
-    test('question on a resumed stream: the server gets the answer',
+    test('question on a resumed stream: the MCP server gets the answer',
          async () => {
         closesEarly();
         resumes(async (call) => {
@@ -253,7 +253,7 @@ describe('stream that the server closes before the response', () => {
         assert.equal(textOf(last.result), '{"roots":[]}');
     });
 
-    test('server closes the stream, client of 2026-07-28: it gets the response',
+    test('MCP server closes the stream of a call, client of 2026-07-28: the client gets the response',
          async () => {
         closesEarly();
         resumes((call) => {
@@ -314,7 +314,7 @@ describe('stream that cannot be resumed', () => {
         ['no ids', ''], ['an empty id after others', 'id: a\ndata:\n\nid:\n\n'],
         ['an id with a space', 'id: a b\ndata:\n\n'],
         ['an id of 1025 bytes', `id: ${'x'.repeat(1025)}\ndata:\n\n`]]) {
-        test(`stream is closed, its events have ${name}: -32603 without a GET`,
+        test(`stream of a call is closed, its events have ${name}: -32603 without a GET`,
              async () => {
             upstream.answer = (call) => {
                 head(call);
@@ -332,7 +332,7 @@ describe('stream that cannot be resumed', () => {
 
 
 describe('call that ends while its stream is interrupted', () => {
-    test('call is cancelled before its GET: the server gets notifications/cancelled',
+    test('call is cancelled before the GET for its closed stream: the MCP server gets notifications/cancelled',
          async () => {
         const cancelled = Promise.withResolvers();
 
@@ -400,7 +400,7 @@ describe('call that ends while its stream is interrupted', () => {
 });
 
 
-test('server without sessions closes the stream of a call: it is resumed',
+test('MCP server without sessions closes the stream of a call: the stream is resumed',
      async () => {
     const plain = await recording();
 

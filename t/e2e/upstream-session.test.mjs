@@ -65,7 +65,7 @@ describe('sessions of clients of 2025-11-25', () => {
         await until(() => upstream.sessions.size === 0);
     });
 
-    test('first call of a client: opens a session at the server, which all workers use',
+    test('first call of a client: opens a session at the MCP server, which all workers use',
          async () => {
         const it = await session();
 
@@ -113,7 +113,7 @@ describe('sessions of clients of 2025-11-25', () => {
         }
     });
 
-    test('several servers behind a backend: all requests of a session reach the same one',
+    test('backend with several MCP servers: all requests of a session reach the same server',
          async (t) => {
         if (SERVER === 'apache') {
             t.skip('nginx only');
@@ -170,7 +170,7 @@ describe('sessions of clients of 2025-11-25', () => {
         assert.equal(messages[0].params.progressToken, 'mine');
     });
 
-    test('reload: the session at the server is kept', async () => {
+    test('reload: the session at the MCP server is kept', async () => {
         const it = await session();
 
         await it.tool('add');
@@ -180,7 +180,7 @@ describe('sessions of clients of 2025-11-25', () => {
                          [...OPEN, 'tools/call', 'tools/call']);
     });
 
-    test('client ends its session: the server gets DELETE', async () => {
+    test('client ends its session: the MCP server gets DELETE', async () => {
         const it = await session();
 
         await it.tool('add');
@@ -194,7 +194,7 @@ describe('sessions of clients of 2025-11-25', () => {
         assert.equal(upstream.last().text, '');
     });
 
-    test('server responds late to DELETE: the client gets 204', async () => {
+    test('MCP server responds late to DELETE: the client gets 204', async () => {
         const it = await session();
         const { reply } = upstream;
         let late;
@@ -219,7 +219,7 @@ describe('sessions of clients of 2025-11-25', () => {
         }
     });
 
-    test('mcp_upstream_max_sessions 2, three clients: the session that was used first is ended, its client gets a new one',
+    test('mcp_upstream_max_sessions 2, three clients: the least recently used session is ended, its client gets a new one',
          async () => {
         const limited = await Fixture.start({
             workers: 1, without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
@@ -254,7 +254,7 @@ describe('sessions of clients of 2025-11-25', () => {
         }
     });
 
-    test('client ends its session without a call: the server gets no request',
+    test('client ends its session without a call: the MCP server gets no request',
          async () => {
         const it = await session();
 
@@ -262,7 +262,7 @@ describe('sessions of clients of 2025-11-25', () => {
         assert.deepEqual(upstream.steps, []);
     });
 
-    test('cancelled call: the server gets notifications/cancelled',
+    test('cancelled call: the MCP server gets notifications/cancelled',
          async () => {
         const it = await session();
         let running;
@@ -283,7 +283,7 @@ describe('sessions of clients of 2025-11-25', () => {
 
 
 describe('sessions of clients of 2026-07-28', () => {
-    test('client without a session and principal: the session at the server ends with the call',
+    test('client without a session and principal: the session at the MCP server ends with the call',
          async () => {
         const client = new Modern(server);
 
@@ -313,7 +313,7 @@ const losses = [
 
 describe('server that has lost a session', () => {
     for (const [name, reply] of losses) {
-        test(`MCP server has lost the session, ${name}: the call is sent again in a new session`,
+        test(`MCP server has lost the session, responds with ${name}: the call is sent again in a new session`,
              async () => {
             const it = await session();
 
@@ -328,7 +328,7 @@ describe('server that has lost a session', () => {
     }
 
     for (const [name, reply] of losses) {
-        test(`MCP server loses each session, ${name}: the client gets an error`,
+        test(`MCP server loses each session, responds with ${name}: the client gets an error`,
              async () => {
             const it = await session();
 
@@ -351,7 +351,7 @@ describe('server that has lost a session', () => {
         ['HTTP 400 because of an argument', 400,
          { code: -32600, message: 'session_token is missing' }],
     ]) {
-        test(`server responds with ${name}: the client gets this error, the session is kept`,
+        test(`MCP server responds with ${name}: the client gets this error, the session is kept`,
              async () => {
             const it = await session();
 
@@ -368,7 +368,7 @@ describe('server that has lost a session', () => {
         });
     }
 
-    test('server restarts during calls: only running calls fail, none is executed twice',
+    test('MCP server restarts during calls: only running calls fail, none is executed twice',
          async () => {
         const executed = new Map();
         let lost = 0;
@@ -408,7 +408,7 @@ describe('server that has lost a session', () => {
         assert.ok(lost <= 25 * 20, `${lost} calls failed`);
     });
 
-    test('error after a message of the call: the call is not sent again',
+    test('MCP server sends "Session not found" after a message of the call: the call is not sent again',
          async () => {
         const it = await session();
 
@@ -445,7 +445,7 @@ describe('server that opens no session', () => {
     ];
 
     for (const [name, describes, message] of failures) {
-        test(`server responds to initialize with ${name}: the client gets an error`,
+        test(`MCP server responds to initialize with ${name}: the client gets an error`,
              async () => {
             const it = await session();
             const { describe: usual } = upstream;
@@ -466,7 +466,7 @@ describe('server that opens no session', () => {
         });
     }
 
-    test('server sends no session id: calls are sent without one', async () => {
+    test('MCP server sends no session id: calls are sent without a session id', async () => {
         const it = await session();
         const { describe: usual, reply } = upstream;
 

@@ -149,7 +149,7 @@ describe('server with sessions', () => {
         assert.equal(await metric('sessions', 'sessions'), 0);
     });
 
-    test('calls at an MCP server with sessions: logs have init, hit and again, the status counts 3 sessions',
+    test('calls at an MCP server with sessions: logs have init, hit and again, the status counts 3 initializations',
          async () => {
         const it = await open('sessions');
         const call = async () => assert.equal(textOf(await it.tool('add')),
@@ -177,7 +177,7 @@ describe('server with sessions', () => {
                                   'result="ok"'), 3);
     });
 
-    test('client ends its session: the status has one session less at the MCP server',
+    test('client ends its session: the status counts one session less at the MCP server',
          async () => {
         const { sessions: before } = await row('sessions');
         const it = await open('sessions');
@@ -313,7 +313,7 @@ describe('server of 2026-07-28', () => {
         ['HTTP 401', () => ({ status: 401, type: 'text/plain', text: 'no' }),
          true, 'upstream_auth'],
     ]) {
-        test(`MCP server responds with ${name}: the status has its error`,
+        test(`MCP server responds with ${name}: the status shows this error`,
              async () => {
             const it = await open('modern');
 
@@ -364,7 +364,7 @@ test('metrics of MCP servers: promtool accepts them', async () => {
 });
 
 
-test('examples/prometheus/alerts.yml: names only metrics of MCP servers that exist',
+test('alerts on MCP servers in examples/prometheus/alerts.yml: use only metrics that exist',
      async () => {
     const alerts = await fs.readFile(`${root}/examples/prometheus/alerts.yml`,
                                      'utf8');

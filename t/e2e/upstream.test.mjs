@@ -59,7 +59,7 @@ const echo = ({ body }) => ({ content: [{ type: 'text',
 
 
 describe('client of 2025-11-25, upstream of 2026-07-28', () => {
-    test('client of 2025-11-25: the upstream gets revision, capabilities, client in _meta',
+    test('client of 2025-11-25: the upstream gets revision, capabilities, client info in _meta',
          async () => {
         const session = await server.session({
             capabilities: { elicitation: {} }, headers: secrets });
@@ -188,7 +188,7 @@ describe('client of 2025-11-25, upstream of 2026-07-28', () => {
                          { q: { action: 'decline' }, r: { roots: [] } });
     });
 
-    test('connection cut while the upstream streams: a resumed stream has all messages',
+    test('client\'s connection is cut while the upstream sends a stream: a resumed stream has all messages',
          async () => {
         const session = await server.session();
         let release;
@@ -298,7 +298,7 @@ describe('client and upstream of 2026-07-28', () => {
         assert.equal(code, -32021);
     });
 
-    test('Mcp-Param-A differs from the argument: the upstream gets both, the client its error',
+    test('Mcp-Param-A differs from the argument: the upstream gets both values, the client gets the upstream\'s error',
          async () => {
         const client = new Modern(server);
 
@@ -317,7 +317,7 @@ describe('client and upstream of 2026-07-28', () => {
 
 
 describe('upstream of an older revision without sessions', () => {
-    test('client of 2026-07-28, older upstream: it gets requests without the members of 2026-07-28',
+    test('client of 2026-07-28, older upstream: the upstream gets requests without the members of 2026-07-28',
          async () => {
         const client = new Modern(stateless, { meta: { 'x/y': 1 } });
 
@@ -348,7 +348,7 @@ describe('upstream of an older revision without sessions', () => {
         assert.equal(typeof result.cacheScope, 'string');
     });
 
-    test('client of 2025-11-25, upstream without sessions: it gets the body unchanged',
+    test('client of 2025-11-25, upstream without sessions: the upstream gets the body unchanged',
          async () => {
         const session = await stateless.session();
         const text = '{"jsonrpc":"2.0", "id":5,"method":"tools/call",'
@@ -474,7 +474,7 @@ describe('description of the upstream', () => {
         }
     });
 
-    test('initialize, upstream has never responded: 503; it fails later: clients get its last description',
+    test('initialize, upstream has never responded: 503; upstream fails later: clients get its last description',
          async () => {
         const upstream = await recording();
         const fresh = await Fixture.start({
@@ -579,7 +579,7 @@ const failures = [
 describe('failure of an upstream: the client gets an error, the status page its reason',
          () => {
     for (const [name, reply, message, reason] of failures) {
-        test(`upstream sends ${name}: an error for the client, its reason in the status`,
+        test(`upstream sends ${name}: the client gets an error, the status has the reason`,
              async () => {
             const session = await server.session();
 
@@ -615,7 +615,7 @@ describe('failure of an upstream: the client gets an error, the status page its 
         assert.deepEqual(response.error, error);
     });
 
-    test('upstream needs a capability that an older client lacks: isError with the text',
+    test('upstream needs a capability that an older client lacks: isError with the upstream\'s text',
          async () => {
         const session = await server.session();
 

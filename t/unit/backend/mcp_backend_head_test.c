@@ -151,7 +151,7 @@ TEST(http_error_with_a_stream_is_a_failed_result_or_an_error)
 }
 
 
-TEST(http_error_of_other_than_tools_is_a_fault_or_a_json_rpc_error)
+TEST(http_error_of_a_prompt_or_resource_is_a_fault_or_its_json_rpc_error)
 {
     static const answer_t  answers[] = {
         { "resource, 404", RESOURCE, 404, "text/html", BODY("<h1>"),

@@ -103,7 +103,7 @@ TEST(valid_json_response_is_read_and_a_malformed_one_is_a_fault)
 
 /* structuredContent that is not an object is an error for tools only. */
 
-TEST(structured_content_that_is_no_object_is_marked_for_tools_only)
+TEST(structured_content_is_not_an_object_only_results_of_tools_are_marked)
 {
     static const answer_t  answers[] = {
         { "structuredContent is an object", TOOL, 200, JSON,
@@ -354,7 +354,7 @@ server_message(int asks, const char *text, mcp_backend_msg_t *msg)
 }
 
 
-TEST(server_may_ask_its_requests_are_read)
+TEST(mcp_server_is_allowed_to_ask_its_requests_are_read)
 {
     mcp_backend_t      *b;
     mcp_backend_msg_t   msg;
@@ -376,7 +376,7 @@ TEST(server_may_ask_its_requests_are_read)
 }
 
 
-TEST(request_with_wrong_members_is_a_fault)
+TEST(request_of_an_mcp_server_with_wrong_members_is_a_fault)
 {
     size_t              i;
     mcp_backend_t      *b;
@@ -399,7 +399,7 @@ TEST(request_with_wrong_members_is_a_fault)
 }
 
 
-TEST(server_may_not_ask_only_ping_is_ignored)
+TEST(mcp_server_is_not_allowed_to_ask_ping_is_ignored_other_requests_are_faults)
 {
     mcp_backend_t      *b;
     mcp_backend_msg_t   msg;
@@ -417,7 +417,7 @@ TEST(server_may_not_ask_only_ping_is_ignored)
 }
 
 
-TEST(header_that_differs_from_the_body_is_a_fault_with_the_error)
+TEST(mcp_server_reports_a_header_mismatch_the_fault_is_marked_and_has_the_error)
 {
     mcp_backend_t      *b;
     mcp_backend_msg_t   msg;

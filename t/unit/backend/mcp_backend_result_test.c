@@ -104,7 +104,7 @@ TEST(response_of_a_prompt_becomes_a_message_of_the_user)
 /* An answer of control characters, which grows most when it becomes a JSON
  * string, is limited as well. */
 
-TEST(content_larger_than_twice_the_limit_as_json_is_a_fault)
+TEST(content_that_exceeds_twice_the_limit_when_written_as_json_is_a_fault)
 {
     test_mem_t            tm;
     static char           body[4000];
@@ -144,7 +144,7 @@ TEST(content_larger_than_twice_the_limit_as_json_is_a_fault)
 }
 
 
-TEST(tool_error_is_a_result_with_a_text_and_is_error)
+TEST(tool_error_is_written_as_a_result_with_its_text_and_is_error_true)
 {
     mcp_buf_t   buf;
     test_mem_t  tm;

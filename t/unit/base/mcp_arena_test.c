@@ -117,7 +117,7 @@ TEST(arena_is_reset_its_memory_is_used_again)
 }
 
 
-TEST(release_of_an_arena_frees_what_was_allocated_after_the_mark)
+TEST(arena_is_released_to_a_mark_all_later_allocations_are_freed)
 {
     char             *p;
     long              live;

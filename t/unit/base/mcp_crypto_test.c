@@ -78,7 +78,7 @@ TEST(random_bytes_differ_between_two_calls)
 }
 
 
-TEST(hash_of_abc_begins_like_its_sha_256)
+TEST(hash_of_abc_begins_with_the_bytes_of_its_sha_256)
 {
     unsigned char  hash[MCP_CRYPTO_HASH_LEN];
 
@@ -112,7 +112,7 @@ TEST(mac_equals_the_test_vector_of_rfc_4231)
 
 
 /* Test case 14 of the specification of GCM; modified texts are rejected. */
-TEST(cipher_equals_the_vector_of_gcm_and_rejects_altered_texts)
+TEST(cipher_equals_the_gcm_test_vector_and_rejects_altered_texts)
 {
     char                 plain[16];
     unsigned char        key[MCP_CRYPTO_KEY_LEN], iv[MCP_CRYPTO_IV_LEN];

@@ -76,7 +76,7 @@ TEST(pattern_is_an_exact_text_or_after_a_tilde_a_regular_expression)
 }
 
 
-TEST(subjects_end_without_nul)
+TEST(subject_has_no_final_nul_only_its_length_is_matched)
 {
     char         *p;
     mcp_match_t  *match;
@@ -174,7 +174,7 @@ TEST(pattern_that_backtracks_exponentially_does_not_match)
 
 
 /* Without JIT, a match has enough memory as well. */
-TEST(match_without_jit_has_enough_memory)
+TEST(pattern_without_jit_matches_long_subjects_and_many_repetitions)
 {
     char          subject[8192];
     size_t        i;
@@ -237,7 +237,7 @@ match_many(void *arg)
 }
 
 
-TEST(four_threads_match_with_one_pattern_at_the_same_time)
+TEST(four_threads_match_one_pattern_at_the_same_time_all_results_are_correct)
 {
     int           i;
     char          error[128];

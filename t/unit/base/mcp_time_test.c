@@ -39,7 +39,7 @@ TEST(times_are_printed_in_utc_with_milliseconds)
 
 
 /* Each day of four centuries, compared with the C library. */
-TEST(each_day_of_four_centuries_equals_strftime)
+TEST(each_day_of_four_centuries_is_printed_as_strftime_prints_it)
 {
     int        day;
     char       text[40];

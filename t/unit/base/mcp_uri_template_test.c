@@ -215,7 +215,7 @@ TEST(too_long_uri_template_is_a_configuration_error)
 
 /* Templates whose regular expression backtracks a lot: the time for a match is
  * bounded. */
-TEST(templates_do_not_explode)
+TEST(template_that_backtracks_exponentially_does_not_match)
 {
     char          uri[8192];
     mcp_match_t  *match;

@@ -35,7 +35,7 @@ check(const row_t *rows, size_t n, int is_template)
 }
 
 
-TEST(spellings_of_one_uri_have_one_form)
+TEST(equivalent_spellings_of_a_uri_have_one_normal_form)
 {
     static const row_t  rows[] = {
         { "", "" },
@@ -65,7 +65,7 @@ TEST(spellings_of_one_uri_have_one_form)
 }
 
 
-TEST(expressions_of_a_template_stay)
+TEST(uri_template_is_normalized_its_expressions_stay_unchanged)
 {
     static const row_t  rows[] = {
         { "FILE:///caf\xc3\xa9/{X}/%41", "file:///caf%C3%A9/{X}/A" },

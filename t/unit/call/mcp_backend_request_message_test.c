@@ -84,7 +84,7 @@ TEST(log_messages_below_the_level_of_the_session_are_not_sent)
 
 /* A list_changed notification reaches all listeners. It is not an event of the
  * call. */
-TEST(list_changed_of_a_backend_reaches_listeners_but_not_its_call)
+TEST(list_changed_notification_during_a_call_reaches_listeners_only)
 {
     mcp_backend_request_t  *breq;
 
@@ -134,7 +134,7 @@ TEST(backend_fails_or_sends_no_result_the_client_gets_an_error)
 /* A message that exceeds the limit for one message ends the call. A message
  * that exceeds only the limit of the stream is sent as soon as the stream
  * contains no other message. */
-TEST(message_over_max_message_ends_the_call_over_stream_buffer_does_not)
+TEST(message_over_mcp_max_message_ends_the_call_over_mcp_stream_buffer_it_is_sent)
 {
     mcp_backend_request_t  *breq;
 
@@ -162,7 +162,7 @@ TEST(message_over_max_message_ends_the_call_over_stream_buffer_does_not)
 
 /* Members that the client's revision does not define are removed, both in
  * plain responses and in the stream of a durable call. */
-TEST(members_of_a_result_that_its_revision_does_not_allow_are_removed)
+TEST(result_members_that_the_clients_revision_does_not_allow_are_removed)
 {
     mcp_backend_request_t  *breq;
 

@@ -65,7 +65,7 @@ TEST(stream_is_full_the_backend_waits_and_no_message_is_lost)
 
 /* A message of a backend is held because the stream has no room. Then the call
  * ends or continues in one of several ways. */
-TEST(message_is_held_for_lack_of_room_the_call_still_ends_in_each_way)
+TEST(stream_is_full_a_result_failure_timeout_or_lost_client_still_ends_the_call)
 {
     enum { LEAVE, RESULT_COMES, BACKEND_BREAKS, TIMEOUT, NOBODY_COMES, THINGS };
 
@@ -150,7 +150,7 @@ TEST(message_is_held_for_lack_of_room_the_call_still_ends_in_each_way)
 /* There is no room for the response, not even in the reserve: the append is
  * tried again until there is room, even without a wake-up, and beyond the
  * timeout of the call. */
-TEST(zone_has_no_room_for_the_response_it_is_stored_when_there_is_room)
+TEST(zone_has_no_room_for_the_response_it_is_stored_as_soon_as_room_is_free)
 {
     enum { AT_END, SAID, BREAKS, LATE, WAYS };
 
@@ -220,7 +220,7 @@ TEST(zone_has_no_room_for_the_response_it_is_stored_when_there_is_room)
 /* A backend request has not been started yet, but a question is published for
  * it and the client answers: the next backend request starts, although the
  * first one never ends. */
-TEST(backend_request_has_not_started_an_answer_starts_the_next_one)
+TEST(question_is_answered_before_the_backend_request_starts_the_next_one_starts)
 {
     char         id[64], url[512];
     const char  *path;
@@ -307,7 +307,7 @@ TEST(reference_to_a_call_keeps_the_body_of_its_ended_backend_request)
 }
 
 
-TEST(first_backend_request_is_refused_the_client_gets_429)
+TEST(glue_refuses_the_first_backend_request_the_client_gets_429)
 {
     mcp_backend_request_t  *breq;
 

@@ -86,7 +86,7 @@ TEST(items_hidden_from_the_caller_are_removed_from_backend_lists)
 }
 
 
-TEST(permission_changes_after_the_request_the_former_one_filters_the_list)
+TEST(permission_changes_after_a_list_request_the_old_permission_filters_the_list)
 {
     use_rules("1");
 

@@ -8,7 +8,7 @@
 
 /* The client that begins a call that can be joined gets the same response as
  * without a stream, for example plain JSON. */
-TEST(client_of_a_joinable_call_gets_json_or_after_1_s_a_stream)
+TEST(first_client_of_a_joinable_call_gets_json_or_after_1_s_an_event_stream)
 {
     mcp_store_stats_t  s;
 
@@ -53,7 +53,7 @@ TEST(joinable_call_is_cancelled_at_another_process_it_is_aborted)
 
 
 /* A rejected call leaves no stream behind. */
-TEST(no_room_or_too_many_streams_a_joinable_call_is_rejected)
+TEST(zone_is_full_or_session_has_too_many_streams_a_joinable_call_is_rejected)
 {
     mcp_stream_ref_t  ref;
 
@@ -70,7 +70,7 @@ TEST(no_room_or_too_many_streams_a_joinable_call_is_rejected)
 
 
 /* Each allocation fails once: no memory leaks. */
-TEST(memory_runs_out_no_joined_call_is_left)
+TEST(memory_runs_out_while_requests_join_a_call_no_call_is_left)
 {
     unsigned  n;
 

@@ -164,7 +164,7 @@ TEST(client_disconnects_and_does_not_resume_the_call_counts_as_expired)
 
 /* The client disconnects when the result is stored but was not sent: the
  * outcome is that of the result. */
-TEST(stored_result_is_not_sent_the_outcome_is_that_of_the_result)
+TEST(client_leaves_before_a_stored_tool_error_is_sent_the_outcome_is_tool_error)
 {
     mcp_backend_request_t  *breq;
 
@@ -216,7 +216,7 @@ TEST(outcome_of_a_batch_is_the_worst_of_its_requests)
 
 /* A log line describes the backend's answer, and contains the name of the
  * tool. */
-TEST(log_line_describes_the_backends_answer)
+TEST(backend_response_fails_or_looks_wrong_the_log_names_the_tool_and_the_reason)
 {
     static const struct {
         int          status;

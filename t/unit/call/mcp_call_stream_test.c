@@ -97,7 +97,7 @@ TEST(zone_is_full_a_call_that_needs_a_stream_ends_with_an_error)
 
 /* A call without a reader fills the zone, and another call needs a stream: the
  * first call is aborted, and a client that resumes it gets 404. */
-TEST(zone_is_full_a_call_without_a_reader_is_evicted_for_another_one)
+TEST(zone_is_full_a_call_without_a_reader_is_evicted_for_a_new_call)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;

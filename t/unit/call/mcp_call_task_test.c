@@ -30,7 +30,7 @@ begin(unsigned process)
 }
 
 
-TEST(status_message_of_a_task_is_the_last_progress_with_its_token)
+TEST(last_progress_with_the_token_of_a_task_becomes_its_status_message)
 {
     int                     i;
     char                    text[4096];

@@ -75,7 +75,7 @@ happen(int thing, mcp_backend_request_t *breq)
 }
 
 
-TEST(two_events_end_a_call_in_each_order)
+TEST(two_events_end_a_call_in_any_order_the_first_one_decides_the_response)
 {
     int                     one, two, early;
     mcp_backend_request_t  *breq;
@@ -143,7 +143,7 @@ TEST(two_events_end_a_call_in_each_order)
 
 /* The client disconnects before the glue has started the backend request: in
  * each of these cases the call ends and leaves no stream behind. */
-TEST(client_leaves_before_the_backend_request_starts_the_call_ends)
+TEST(client_leaves_before_its_backend_request_has_started_the_call_ends)
 {
     enum { PULLED, FULL, CANCELLED, NEVER_PULLED, NOBODY_COMES, PUBLISHED,
            WAYS };

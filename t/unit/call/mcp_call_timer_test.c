@@ -6,7 +6,7 @@
 #include "core_cases.h"
 
 
-TEST(mcp_stream_after_passes_the_response_becomes_a_stream)
+TEST(mcp_stream_after_has_passed_the_response_becomes_a_stream)
 {
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 999);
@@ -25,7 +25,7 @@ TEST(mcp_stream_after_passes_the_response_becomes_a_stream)
 /* The handler of a call's timer runs, on time or too late, in several states
  * of the call: afterwards the timer is not armed, or is armed for a time in
  * the future. Otherwise mcp_worker_expire() would never return. */
-TEST(timer_of_a_call_runs_it_is_then_off_or_set_to_a_later_time)
+TEST(call_timer_runs_it_is_then_off_or_set_to_a_later_time)
 {
     enum { STARTED, NOT_STARTED, ASKED, LEFT, LEFT_NO_WAIT, NO_ROOM, WAYS };
 
@@ -194,7 +194,7 @@ TEST(process_of_the_reader_dies_mcp_max_wait_begins)
 }
 
 
-TEST(call_timeout_passes_the_client_gets_an_error_despite_progress)
+TEST(mcp_call_timeout_passes_despite_progress_the_client_gets_an_error)
 {
     mcp_backend_request_t  *breq;
 
@@ -225,7 +225,7 @@ TEST(call_timeout_passes_the_client_gets_an_error_despite_progress)
 
 
 /* A timeout is logged once, even if its response has to wait for room. */
-TEST(error_of_a_timeout_waits_for_room_it_is_logged_once)
+TEST(zone_has_no_room_for_a_timeout_error_it_is_logged_once_and_sent_later)
 {
     mcp_stream_ref_t   ref;
 

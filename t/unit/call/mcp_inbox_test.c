@@ -126,7 +126,7 @@ TEST(cluster_reports_too_many_streams_the_call_ends_with_an_error)
 
 
 /* Published messages are appended after the held ones, in order. */
-TEST(published_messages_are_sent_after_the_held_one_in_order)
+TEST(published_messages_are_sent_in_order_after_the_held_message)
 {
     char                    id[64], url[512];
     mcp_backend_request_t  *breq;
@@ -152,7 +152,7 @@ TEST(published_messages_are_sent_after_the_held_one_in_order)
 
 /* There is no room for a published response: the append is tried again until
  * there is room. */
-TEST(published_response_has_no_room_it_is_stored_when_there_is_room)
+TEST(zone_has_no_room_for_a_published_response_it_is_stored_when_room_is_free)
 {
     char              id[64], url[512];
     const char       *path;
@@ -187,7 +187,7 @@ TEST(published_response_has_no_room_it_is_stored_when_there_is_room)
  * meanwhile: the next backend request starts only after that message was
  * stored.
  */
-TEST(no_room_for_a_published_message_the_next_backend_request_waits)
+TEST(stream_has_no_room_for_a_published_message_the_next_backend_request_waits)
 {
     int                     i;
     char                    id[64], question[64], url[512];

@@ -21,7 +21,7 @@
 
 /* A client gets only questions for which it has declared the capability, and
  * which its revision defines. */
-TEST(question_is_for_a_client_that_declared_it_and_a_revision_that_defines_it)
+TEST(question_reaches_the_client_only_if_its_capabilities_and_revision_allow_it)
 {
     static const struct {
         const char  *revision;
@@ -141,7 +141,7 @@ TEST(question_is_for_a_client_that_declared_it_and_a_revision_that_defines_it)
 
 /* The capabilities that the client lacks for a set of questions are returned
  * as one JSON object. */
-TEST(missing_capabilities_are_one_json_object)
+TEST(capabilities_that_the_client_lacks_for_questions_are_one_json_object)
 {
     mcp_buf_t       buf;
     mcp_client_t    client;

@@ -17,7 +17,7 @@ static char  id[72];
 
 /* There is no room for a client's response: the client gets an error, and may
  * send the response again. */
-TEST(no_room_for_an_answer_503_and_the_answer_can_be_sent_again)
+TEST(zone_has_no_room_for_an_answer_the_client_gets_503_and_can_send_it_again)
 {
     static char  answer[3000];
 

@@ -30,7 +30,7 @@ responds(const char *can, const char *answer, int status)
 /* The client gets the backend's result: its questions are unchanged, its
  * requestState is sealed, and members that only a complete result may have are
  * removed. */
-TEST(client_gets_the_questions_unchanged_and_the_state_sealed)
+TEST(client_gets_the_questions_unchanged_and_the_request_state_sealed)
 {
     responds(EVERYTHING, "{ \"inputRequests\" : { \"k\" : " FORM ", \"\\u006b2"
              "\":" URL " }, \"x\":1.50,\"_meta\":{\"a\":1,\"nextResumeToken\":"
@@ -141,7 +141,7 @@ TEST(stateless_call_has_a_stream_questions_are_its_last_event)
 }
 
 
-TEST(invalid_questions_or_result_types_of_a_backend_are_an_error)
+TEST(backend_returns_invalid_questions_or_result_types_the_client_gets_an_error)
 {
     size_t  i;
 
@@ -175,7 +175,7 @@ TEST(invalid_questions_or_result_types_of_a_backend_are_an_error)
 
 /* Backends of three methods may ask questions; for other methods, questions
  * are an error. */
-TEST(questions_for_a_list_or_a_completion_are_an_error_of_the_backend)
+TEST(backend_asks_questions_for_a_list_or_completion_the_client_gets_an_error)
 {
     size_t  i;
 
@@ -240,7 +240,7 @@ TEST(request_state_of_a_backend_is_too_long_the_client_gets_an_error)
 
 
 /* An allocation fails: the client gets the questions, or status 500. */
-TEST(memory_runs_out_for_the_questions_the_client_gets_200_or_500)
+TEST(memory_runs_out_while_questions_are_sent_the_client_gets_200_or_500)
 {
     unsigned long  n;
 

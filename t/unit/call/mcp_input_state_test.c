@@ -38,7 +38,7 @@ refused(const char *method, const char *name, const char *params)
 
 /* The backend gets its own requestState back unchanged, at any process, each
  * time that the client sends it, with answers or without them. */
-TEST(backend_gets_its_state_back_unchanged)
+TEST(client_sends_the_sealed_request_state_back_the_backend_gets_it_unchanged)
 {
     unsigned  i;
 

@@ -21,7 +21,7 @@ asks(mcp_backend_request_t *breq, const char *what)
 
 /* Answers may arrive one by one, at any process; the task shows only the
  * questions that are still open. */
-TEST(task_shows_only_its_unanswered_questions_at_each_process)
+TEST(tasks_get_at_any_process_returns_only_the_unanswered_questions)
 {
     asks(task_begin(0), ROUND(TWO) "\n");
     task_is(1, "\"status\":\"input_required\",\"createdAt\"");
@@ -69,7 +69,7 @@ TEST(task_shows_only_its_unanswered_questions_at_each_process)
 
 /* The backend asks before the call is a task: the questions are the
  * response. */
-TEST(backend_asks_before_the_call_is_a_task_questions_are_the_response)
+TEST(backend_asks_before_the_call_becomes_a_task_the_response_has_the_questions)
 {
     asks(task_call(0, "echo"), ROUND(TWO) "\n");
     has(a.text, "\"resultType\":\"input_required\"");
@@ -86,7 +86,7 @@ TEST(backend_asks_before_the_call_is_a_task_questions_are_the_response)
 }
 
 
-TEST(task_asks_an_invalid_or_unsupported_question_it_fails)
+TEST(backend_asks_an_invalid_or_unsupported_question_its_task_fails)
 {
     int                     i;
     mcp_backend_request_t  *breq;
@@ -151,7 +151,7 @@ TEST(task_asks_32_questions_it_continues_after_the_last_answer)
 
 
 /* No answer arrives within mcp_input_timeout: the task fails. */
-TEST(task_gets_no_answer_within_mcp_input_timeout_it_ends)
+TEST(task_gets_no_answer_within_mcp_input_timeout_its_result_is_an_error)
 {
     asks(task_begin(0), ROUND(TWO) "\n");
     driver_wait(&d, 19000);
@@ -164,7 +164,7 @@ TEST(task_gets_no_answer_within_mcp_input_timeout_it_ends)
 
 /* The backend returns a requestState without inputRequests: it is called again
  * after a pause. */
-TEST(backend_of_a_task_asks_nothing_it_is_called_again_after_a_pause)
+TEST(backend_of_a_task_returns_state_without_questions_it_is_called_again_later)
 {
     asks(task_begin(0), ROUND(STATE("later")) "\n");
     task_is(1, "\"status\":\"working\"");

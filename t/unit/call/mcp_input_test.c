@@ -165,7 +165,7 @@ TEST(answers_and_state_are_added_to_the_params_of_the_clients_request)
 }
 
 
-TEST(invalid_questions_of_a_backend_are_an_error)
+TEST(backend_asks_invalid_questions_the_client_gets_an_error)
 {
     static const char *const  broken[] = {
         ASK_ONE("k", "no/such", "s"),
@@ -304,7 +304,7 @@ TEST(question_is_open_a_cancellation_or_session_end_ends_the_call)
 
 /* The client is disconnected when the backend asks; the client resumes and
  * answers. */
-TEST(backend_asks_a_disconnected_client_it_can_resume_and_answer)
+TEST(backend_asks_a_disconnected_client_the_client_can_resume_and_answer)
 {
     mcp_backend_request_t  *breq;
 
@@ -395,7 +395,7 @@ TEST(second_question_waits_for_room_the_first_answer_is_kept)
 
 /* The backends of two requests of a batch ask at the same time: each one gets
  * the answer to its own question. */
-TEST(two_backends_of_a_batch_ask_each_gets_its_own_answer)
+TEST(two_requests_of_a_batch_have_questions_each_backend_gets_its_own_answer)
 {
     char  old[MCP_SESSION_TEXT_MAX];
 

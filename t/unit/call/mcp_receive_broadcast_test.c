@@ -147,7 +147,7 @@ TEST(call_is_cancelled_at_another_node_it_is_aborted)
 
 
 /* A list_changed notification reaches the listeners of all nodes. */
-TEST(list_changed_of_another_node_reaches_the_listeners)
+TEST(list_changes_at_another_node_the_listeners_of_this_node_are_notified)
 {
     size_t  i;
 

@@ -73,7 +73,7 @@ server_is_asked(void)
 }
 
 
-TEST(list_is_fresh_until_the_end_of_check)
+TEST(cached_list_is_not_requested_again_within_mcp_upstream_check)
 {
     fill_cache();
     driver_wait(&d, 59999);
@@ -94,7 +94,7 @@ TEST(list_is_fresh_until_the_end_of_check)
 }
 
 
-TEST(server_fails_the_old_list_is_used_for_a_second)
+TEST(mcp_server_fails_to_renew_a_list_the_cached_list_is_used_for_1_more_second)
 {
     fill_cache();
     driver_wait(&d, 60000);
@@ -112,7 +112,7 @@ TEST(server_fails_the_old_list_is_used_for_a_second)
 }
 
 
-TEST(server_is_silent_the_old_list_is_used_after_ten_seconds)
+TEST(mcp_server_sends_no_list_for_10_s_the_client_gets_the_cached_list)
 {
     fill_cache();
     driver_wait(&d, 60000);
@@ -125,7 +125,7 @@ TEST(server_is_silent_the_old_list_is_used_after_ten_seconds)
 }
 
 
-TEST(client_leaves_while_the_server_is_asked_others_ask_later)
+TEST(client_leaves_while_a_list_is_renewed_the_next_renewal_follows_later)
 {
     fill_cache();
     driver_wait(&d, 60000);
@@ -144,7 +144,7 @@ TEST(client_leaves_while_the_server_is_asked_others_ask_later)
 }
 
 
-TEST(server_fails_for_longer_than_stale_the_client_gets_the_fault)
+TEST(mcp_server_still_fails_after_mcp_upstream_stale_the_client_gets_the_fault)
 {
     fill_cache();
     driver_wait(&d, 660000);
@@ -154,7 +154,7 @@ TEST(server_fails_for_longer_than_stale_the_client_gets_the_fault)
 }
 
 
-TEST(server_refuses_credentials_the_client_gets_the_fault)
+TEST(mcp_server_refuses_credentials_the_client_gets_the_fault_and_no_cached_list)
 {
     fill_cache();
     driver_wait(&d, 60000);
@@ -170,7 +170,7 @@ TEST(server_refuses_credentials_the_client_gets_the_fault)
 }
 
 
-TEST(list_with_a_resume_token_is_not_stored)
+TEST(list_with_a_resume_token_is_not_cached)
 {
     list(&a);
     sends("tools/list");
@@ -181,7 +181,7 @@ TEST(list_with_a_resume_token_is_not_stored)
 }
 
 
-TEST(list_changes_before_an_older_response_it_is_not_stored)
+TEST(list_changes_during_a_list_request_the_response_is_not_cached)
 {
     list(&a);
     sends("tools/list");
@@ -197,7 +197,7 @@ TEST(list_changes_before_an_older_response_it_is_not_stored)
 }
 
 
-TEST(list_is_invalid_it_is_not_stored)
+TEST(mcp_server_sends_an_invalid_list_the_list_is_not_cached)
 {
     list(&a);
     sends("tools/list");
@@ -209,7 +209,7 @@ TEST(list_is_invalid_it_is_not_stored)
 }
 
 
-TEST(list_of_another_process_is_not_used)
+TEST(list_that_another_process_has_cached_is_not_used)
 {
     fill_cache();
     client_post(&d, 1, &a, session, LIST);

@@ -123,7 +123,7 @@ responds(mcp_backend_request_t *breq)
 }
 
 
-TEST(last_request_ends_the_stream_is_aborted)
+TEST(last_request_of_a_session_ends_its_get_stream_is_aborted)
 {
     opened(waits());
     assert_int_equal(d.n_breqs, 2);
@@ -136,7 +136,7 @@ TEST(last_request_ends_the_stream_is_aborted)
 }
 
 
-TEST(client_cancels_a_request_that_waits_the_stream_is_aborted)
+TEST(request_that_waits_for_the_get_stream_is_cancelled_the_get_is_aborted)
 {
     waits();
     client_post(&d, 0, &b, session, CANCEL7);
@@ -147,7 +147,7 @@ TEST(client_cancels_a_request_that_waits_the_stream_is_aborted)
 }
 
 
-TEST(request_that_opens_the_stream_is_cancelled_another_one_gets_it)
+TEST(request_that_opens_the_get_stream_is_cancelled_another_request_uses_it)
 {
     mcp_backend_request_t  *breq;
 
@@ -169,7 +169,7 @@ TEST(request_that_opens_the_stream_is_cancelled_another_one_gets_it)
 }
 
 
-TEST(no_response_the_request_is_sent_after_2_s)
+TEST(server_does_not_respond_to_get_the_waiting_request_is_sent_after_2_s)
 {
     waits();
     driver_wait(&d, MCP_UPSTREAM_LISTEN_WAIT - 1);
@@ -194,7 +194,7 @@ TEST(no_response_the_request_is_sent_after_2_s)
 }
 
 
-TEST(http_409_five_times_the_request_is_sent_and_get_repeated_later)
+TEST(server_refuses_get_with_409_five_times_the_request_is_sent_and_get_repeated)
 {
     size_t    i;
     uint64_t  wait;
@@ -227,7 +227,7 @@ TEST(http_409_five_times_the_request_is_sent_and_get_repeated_later)
 }
 
 
-TEST(streams_without_a_message_nine_in_a_row_are_the_last)
+TEST(nine_get_streams_in_a_row_bring_no_message_no_further_one_is_opened)
 {
     size_t    i;
     uint64_t  wait;
@@ -258,7 +258,7 @@ TEST(streams_without_a_message_nine_in_a_row_are_the_last)
 }
 
 
-TEST(server_sets_retry_to_1_ms_the_stream_is_opened_again_after_100_ms)
+TEST(server_sends_retry_1_ms_the_get_stream_is_opened_again_after_100_ms)
 {
     size_t    i;
     uint64_t  wait;
@@ -298,7 +298,7 @@ opens_again_after(const char *bytes, uint64_t time)
 }
 
 
-TEST(each_stream_has_a_message_the_time_between_two_stays_100_ms)
+TEST(each_get_stream_brings_a_message_the_pause_between_two_stays_100_ms)
 {
     size_t  i;
 
@@ -314,7 +314,7 @@ TEST(each_stream_has_a_message_the_time_between_two_stays_100_ms)
 }
 
 
-TEST(server_sends_no_retry_or_0_the_stream_is_opened_again_after_1_s)
+TEST(server_sends_no_valid_retry_the_get_stream_is_opened_again_after_1_s)
 {
     size_t  i;
 
@@ -334,7 +334,7 @@ TEST(server_sends_no_retry_or_0_the_stream_is_opened_again_after_1_s)
 }
 
 
-TEST(mcp_upstream_session_principal_the_request_is_sent_without_a_stream)
+TEST(mcp_upstream_session_is_principal_the_request_is_sent_without_a_get_stream)
 {
     target.session = MCP_UPSTREAM_OF_PRINCIPAL;
     call_tool(&a);
@@ -347,7 +347,7 @@ TEST(mcp_upstream_session_principal_the_request_is_sent_without_a_stream)
 }
 
 
-TEST(request_ends_before_the_stream_is_opened_again_it_is_not)
+TEST(last_request_ends_while_the_get_stream_is_closed_it_is_not_opened_again)
 {
     opened(waits());
     backend_end(&d, get(), MCP_FAULT_NONE);
@@ -359,7 +359,7 @@ TEST(request_ends_before_the_stream_is_opened_again_it_is_not)
 }
 
 
-TEST(new_request_while_the_stream_is_closed_opens_it_at_once)
+TEST(new_request_arrives_while_the_get_stream_is_closed_it_opens_it_at_once)
 {
     opened(waits());
     driver_wait(&d, MCP_UPSTREAM_ALONE_TIME);
@@ -404,7 +404,7 @@ full(char id[MCP_EVENT_ID_MAX])
 }
 
 
-TEST(clients_stream_is_full_the_question_waits_for_room)
+TEST(stream_of_the_client_is_full_a_question_of_the_server_waits_for_room)
 {
     char                    id[MCP_EVENT_ID_MAX + 1];
     unsigned                resumes;
@@ -427,7 +427,7 @@ TEST(clients_stream_is_full_the_question_waits_for_room)
 }
 
 
-TEST(request_of_a_waiting_question_ends_another_one_gets_it)
+TEST(request_with_a_waiting_question_ends_another_request_gets_the_question)
 {
     char  id[MCP_EVENT_ID_MAX + 1];
 
@@ -478,7 +478,7 @@ two_calls(mcp_backend_request_t **second)
 }
 
 
-TEST(request_with_the_question_ends_it_is_sent_again_for_another_one)
+TEST(request_with_an_open_question_ends_another_request_gets_the_question_again)
 {
     char                    id[MCP_EVENT_ID_MAX + 1];
     mcp_backend_request_t  *one, *two;
@@ -507,7 +507,7 @@ TEST(request_with_the_question_ends_it_is_sent_again_for_another_one)
 }
 
 
-TEST(question_is_open_no_request_of_the_session_times_out)
+TEST(question_of_the_server_is_open_no_request_of_the_session_times_out)
 {
     mcp_backend_request_t  *two;
 
@@ -534,7 +534,7 @@ TEST(question_is_open_no_request_of_the_session_times_out)
 }
 
 
-TEST(stream_ends_while_a_question_waits_it_is_opened_again_after_it)
+TEST(get_stream_ends_while_a_question_waits_it_reopens_after_the_question_is_sent)
 {
     char  id[MCP_EVENT_ID_MAX + 1];
 
@@ -555,7 +555,7 @@ TEST(stream_ends_while_a_question_waits_it_is_opened_again_after_it)
 }
 
 
-TEST(memory_runs_out_the_request_ends)
+TEST(memory_runs_out_during_a_get_stream_or_its_question_the_request_still_ends)
 {
     unsigned long           k;
     mcp_backend_request_t  *breq;

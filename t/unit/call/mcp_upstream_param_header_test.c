@@ -57,7 +57,7 @@ call_has_failed(void)
 }
 
 
-TEST(call_is_sent_again_it_ends_within_its_first_timeout)
+TEST(call_is_repeated_after_a_header_error_it_ends_within_its_first_timeout)
 {
     refused(20000);
     driver_wait(&d, 5000);
@@ -73,7 +73,7 @@ TEST(call_is_sent_again_it_ends_within_its_first_timeout)
 }
 
 
-TEST(list_has_many_pages_the_call_ends_within_its_timeout)
+TEST(tools_list_has_many_pages_the_waiting_call_ends_within_its_timeout)
 {
     refused(0);
     driver_wait(&d, 9000);
@@ -90,7 +90,7 @@ TEST(list_has_many_pages_the_call_ends_within_its_timeout)
 }
 
 
-TEST(server_asks_after_the_second_call_the_third_one_has_its_own_time)
+TEST(repeated_call_gets_a_question_the_request_after_the_answer_has_a_new_timeout)
 {
     char  id[72];
 
@@ -111,7 +111,7 @@ TEST(server_asks_after_the_second_call_the_third_one_has_its_own_time)
 }
 
 
-TEST(server_does_not_list_its_tools_the_client_gets_the_error_of_the_call)
+TEST(tools_list_after_a_header_error_fails_the_call_ends_with_an_error)
 {
     refused(0);
     backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
@@ -119,7 +119,7 @@ TEST(server_does_not_list_its_tools_the_client_gets_the_error_of_the_call)
 }
 
 
-TEST(server_lists_its_tools_too_late_the_client_gets_the_error_of_the_call)
+TEST(tools_list_after_a_header_error_takes_10_s_the_call_ends_with_an_error)
 {
     refused(0);
     driver_wait(&d, 10000);
@@ -127,7 +127,7 @@ TEST(server_lists_its_tools_too_late_the_client_gets_the_error_of_the_call)
 }
 
 
-TEST(response_of_the_list_is_an_error_the_client_gets_the_error_of_the_call)
+TEST(tools_list_after_a_header_error_is_refused_the_call_ends_with_an_error)
 {
     refused(0);
     backend_answer(&d, d.breqs[0],
@@ -137,7 +137,7 @@ TEST(response_of_the_list_is_an_error_the_client_gets_the_error_of_the_call)
 }
 
 
-TEST(response_is_published_while_tools_are_listed_it_is_ignored)
+TEST(result_is_published_during_tools_list_after_a_header_error_it_is_ignored)
 {
     char        url[512];
     const char  *path;

@@ -101,7 +101,7 @@ open_first(void)
 }
 
 
-TEST(server_without_requests_state_is_unknown)
+TEST(server_has_received_no_request_its_status_is_unknown)
 {
     assert_string_equal(row()->endpoint, "localhost/mcp");
     assert_string_equal(row()->name, "server");
@@ -111,7 +111,7 @@ TEST(server_without_requests_state_is_unknown)
 }
 
 
-TEST(session_lost_state_is_again)
+TEST(session_is_lost_the_state_variable_of_the_repeated_call_has_the_value_again)
 {
     open_first();
 
@@ -137,7 +137,7 @@ TEST(session_lost_state_is_again)
 }
 
 
-TEST(call_without_session_state_is_init_each_time)
+TEST(mcp_upstream_session_is_call_the_state_variable_of_each_call_is_init)
 {
     unsigned  i;
 
@@ -157,7 +157,7 @@ TEST(call_without_session_state_is_init_each_time)
 }
 
 
-TEST(server_sends_its_name_and_version_the_statistics_have_them)
+TEST(initialize_returns_the_servers_name_and_version_the_statistics_have_them)
 {
     call_tool(&a);
     mcp_backend_request_session(sends("\"initialize\""), mcp_str("s1"));
@@ -169,7 +169,7 @@ TEST(server_sends_its_name_and_version_the_statistics_have_them)
 }
 
 
-TEST(initialize_fails_it_is_counted)
+TEST(initialize_fails_the_statistics_count_it_and_have_the_reason)
 {
     size_t  i;
 
@@ -206,7 +206,7 @@ TEST(initialize_fails_it_is_counted)
 }
 
 
-TEST(server_refuses_initialize_it_is_up)
+TEST(server_refuses_initialize_with_a_json_rpc_error_its_status_is_up)
 {
     call_tool(&a);
     sends("\"initialize\"");
@@ -218,7 +218,7 @@ TEST(server_refuses_initialize_it_is_up)
 }
 
 
-TEST(initialize_times_out_it_is_counted)
+TEST(initialize_times_out_the_failure_is_counted_and_the_server_is_down)
 {
     call_tool(&a);
     sends("\"initialize\"");
@@ -229,7 +229,7 @@ TEST(initialize_times_out_it_is_counted)
 }
 
 
-TEST(call_fails_server_is_down_until_it_responds)
+TEST(call_fails_the_status_of_the_server_is_down_until_its_next_response)
 {
     open_first();
 
@@ -245,7 +245,7 @@ TEST(call_fails_server_is_down_until_it_responds)
 }
 
 
-TEST(invalid_response_server_is_down)
+TEST(call_gets_an_invalid_response_the_status_of_the_server_is_down)
 {
     open_first();
 
@@ -256,7 +256,7 @@ TEST(invalid_response_server_is_down)
 }
 
 
-TEST(json_rpc_error_server_is_up)
+TEST(call_gets_a_json_rpc_error_the_status_of_the_server_is_up)
 {
     open_first();
 
@@ -268,7 +268,7 @@ TEST(json_rpc_error_server_is_up)
 }
 
 
-TEST(delete_is_refused_server_stays_up)
+TEST(server_refuses_delete_of_a_session_its_status_stays_up)
 {
     open_first();
 

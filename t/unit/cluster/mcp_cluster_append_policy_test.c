@@ -47,7 +47,7 @@ event_alone(uint64_t seq)
 }
 
 
-TEST(longer_event_or_response_sends_the_complete_state_others_do_not)
+TEST(complete_state_is_sent_only_with_the_longest_event_so_far_or_the_response)
 {
     begin_marked(1);
 
@@ -79,7 +79,7 @@ TEST(longer_event_or_response_sends_the_complete_state_others_do_not)
 
 /* Events are appended all the time: the complete state is sent at intervals
  * nevertheless, and no key of the stream expires. */
-TEST(events_are_appended_without_pause_the_keys_are_still_renewed)
+TEST(events_are_appended_without_pause_the_redis_keys_are_still_renewed)
 {
     int       i;
     uint64_t  end;
@@ -107,7 +107,7 @@ TEST(events_are_appended_without_pause_the_keys_are_still_renewed)
 
 /* The stream has a reader at another node, and later at the owner's node: only
  * events are sent, and the reader gets them. */
-TEST(stream_has_a_reader_at_another_node_only_events_are_sent_to_redis)
+TEST(stream_has_a_remote_reader_redis_gets_only_its_events_not_its_state)
 {
     uint64_t  seq;
 
@@ -188,7 +188,7 @@ TEST(redis_has_lost_events_or_keys_the_complete_state_is_sent)
 
 /* Redis is emptied: the longest event that the owner has sent since then
  * counts as the longest event in Redis. */
-TEST(redis_is_emptied_the_longest_event_sent_since_then_counts)
+TEST(redis_is_emptied_the_owner_determines_the_longest_event_in_redis_anew)
 {
     mcp_stream_info_t  info;
 
@@ -210,7 +210,7 @@ TEST(redis_is_emptied_the_longest_event_sent_since_then_counts)
 
 /* Another node owns the stream in Redis: this node drops its stream, and Redis
  * gets no event. */
-TEST(events_for_a_stream_of_another_owner_are_not_added_in_redis)
+TEST(redis_has_another_owner_for_a_stream_events_of_this_node_are_not_added)
 {
     begin_marked(1);
     (void) about(0, "HSET", 'h', 'a', "o another");

@@ -56,7 +56,7 @@ TEST(stream_of_300_events_is_replicated)
 
 /* Commands that were sent on a lost connection reach Redis after later ones:
  * the late commands change nothing. */
-TEST(append_commands_arrive_again_after_later_ones_nothing_changes)
+TEST(old_append_commands_reach_redis_after_newer_commands_nothing_changes)
 {
     int     fd;
     char    buf[4096];
@@ -130,7 +130,7 @@ TEST(link_is_lost_during_an_append_redis_gets_each_event_once)
 
 
 /* Another node owns the stream in Redis: this node drops its stream. */
-TEST(append_finds_another_owner_in_redis_the_stream_is_dropped)
+TEST(append_finds_another_owner_in_redis_the_node_drops_its_stream)
 {
     begin_replicated(1, 0);
     (void) about(0, "HSET", 'h', 'a', "o another");
@@ -157,7 +157,7 @@ TEST(head_and_constant_values_of_a_freed_stream_are_deleted_in_redis)
 /* The node was declared dead and has sent no heartbeat since. When it
  * replicates a new stream, it detects that it was declared dead and gets a new
  * id. Redis records the new id as the owner of the stream. */
-TEST(node_that_was_declared_dead_gets_a_new_id_when_it_replicates)
+TEST(node_that_was_declared_dead_gets_a_new_id_when_it_replicates_a_stream)
 {
     char      text[80];
     uint64_t  id;
@@ -183,7 +183,7 @@ TEST(node_that_was_declared_dead_gets_a_new_id_when_it_replicates)
 /* A key of a new stream has a wrong type: the node records an error of the
  * script "append". When the key was deleted, the stream is replicated with all
  * its events. */
-TEST(new_stream_is_replicated_once_its_key_of_a_wrong_type_is_deleted)
+TEST(redis_key_of_a_new_stream_has_a_wrong_type_replication_waits_for_deletion)
 {
     begin_all(1);
     (void) about(0, "SET", 'h', 'a', "x EX 60");
@@ -224,7 +224,7 @@ TEST(head_key_has_a_wrong_type_for_too_long_the_stream_is_abandoned)
 
 /* The key of the log has a wrong type: the other keys of the stream are
  * removed. */
-TEST(event_log_has_a_wrong_type_for_too_long_the_head_is_deleted)
+TEST(event_log_key_has_a_wrong_type_for_too_long_the_head_key_is_deleted)
 {
     displaced('e', "0");
 }
@@ -232,7 +232,7 @@ TEST(event_log_has_a_wrong_type_for_too_long_the_head_is_deleted)
 
 /* A key has a wrong type, but mcp_cluster_sync is off, so no reader waits for
  * Redis: the stream is not abandoned. */
-TEST(cluster_sync_is_off_a_key_of_a_wrong_type_abandons_no_stream)
+TEST(cluster_sync_is_off_a_stream_with_a_key_of_a_wrong_type_is_not_abandoned)
 {
     begin_all(1);
     nodes[0].conf.outage_timeout = 0;
@@ -276,7 +276,7 @@ TEST(redis_lacks_a_configured_replica_no_event_is_acknowledged)
 
 /* The stream's head in Redis has only the field with the owner, as after an
  * error within a script: the stream is replicated with all its events. */
-TEST(head_in_redis_has_only_the_owner_all_events_are_replicated)
+TEST(stream_head_in_redis_has_only_the_owner_field_all_events_are_replicated)
 {
     char  owner[40];
 

@@ -109,7 +109,7 @@ tell(mcp_operation_t *op)
 
 /* A broadcast is sent without an operation: the result is MCP_OK before the
  * reply arrives, and an error reply is logged. */
-TEST(broadcast_is_sent_without_waiting_and_an_error_reply_is_logged)
+TEST(broadcast_without_an_operation_does_not_wait_an_error_reply_is_logged)
 {
     join();
     assert_ok(tell(NULL));
@@ -138,7 +138,7 @@ waiter(void)
 }
 
 
-TEST(any_reply_to_a_broadcast_or_a_lost_link_frees_its_operation)
+TEST(operation_of_a_broadcast_is_freed_by_any_reply_and_by_loss_of_the_link)
 {
     size_t  i;
 
@@ -166,7 +166,7 @@ TEST(any_reply_to_a_broadcast_or_a_lost_link_frees_its_operation)
 }
 
 
-TEST(broadcast_without_redis_fails_unless_sync_is_off_or_node_is_alone)
+TEST(broadcast_without_redis_fails_unless_sync_is_off_or_node_is_standalone)
 {
     mcp_operation_t  op;
 
@@ -192,7 +192,7 @@ TEST(broadcast_without_redis_fails_unless_sync_is_off_or_node_is_alone)
 
 /* mcp_cluster_sync is off: the broadcast is sent, but the operation does not
  * wait for the reply. */
-TEST(cluster_sync_is_off_a_broadcast_is_sent_without_waiting)
+TEST(cluster_sync_is_off_a_broadcast_does_not_wait_for_the_reply_of_redis)
 {
     mcp_operation_t  op;
 
@@ -292,7 +292,7 @@ TEST(notification_of_8192_bytes_is_received_a_longer_one_is_skipped)
 /* The node gets a new id while it waits for entries, and then receives an
  * entry of the queue of its old id: that entry neither changes the position in
  * the new queue nor removes entries from it. */
-TEST(entry_for_a_former_node_id_does_not_change_the_new_queue)
+TEST(node_has_a_new_id_an_entry_in_the_queue_of_its_old_id_has_no_effect)
 {
     mcp_node_position_t  place;
 
@@ -354,7 +354,7 @@ TEST(leader_was_paused_no_broadcast_takes_effect_twice)
 
 /* Replies and entries that no node writes are skipped, and the next XREAD is
  * sent. */
-TEST(unexpected_replies_to_xread_are_skipped_and_it_is_sent_again)
+TEST(reply_to_xread_is_unexpected_it_is_skipped_and_xread_is_sent_again)
 {
     size_t  i;
 
@@ -423,7 +423,7 @@ TEST(only_the_leader_of_a_node_opens_the_inbound_connection)
 
 /* The inbound connection is lost several times, each time after a reply to
  * XREAD: the delay before the next connection stays at its minimum. */
-TEST(delay_of_the_inbound_connection_grows_only_without_a_reply)
+TEST(inbound_connection_is_lost_the_delay_grows_only_if_there_was_no_reply)
 {
     unsigned  i;
 

@@ -81,7 +81,7 @@ TEST(mirror_fetches_3000_events_in_batches_and_then_the_later_events)
 
 /* Long events are fetched by the script, which limits the bytes of its
  * reply. */
-TEST(long_events_are_fetched_by_the_script_instead_of_xrange)
+TEST(long_events_are_fetched_by_a_lua_script_instead_of_xrange)
 {
     char      text[5000];
     uint64_t  seq;
@@ -133,7 +133,7 @@ TEST(link_is_lost_during_a_bulk_fetch_the_mirror_gets_all_events)
 
 
 /* The client leaves: the mirror fetches no more events. */
-TEST(client_leaves_during_a_bulk_fetch_the_mirror_fetches_no_more)
+TEST(client_leaves_during_a_bulk_fetch_the_mirror_fetches_no_more_events)
 {
     uint64_t  seq;
 
@@ -151,7 +151,7 @@ TEST(client_leaves_during_a_bulk_fetch_the_mirror_fetches_no_more)
 
 /* The log in Redis has an invalid entry: the mirror gets the events before
  * that entry only. */
-TEST(log_has_an_invalid_entry_the_mirror_gets_only_earlier_events)
+TEST(event_log_in_redis_has_an_invalid_entry_a_mirror_gets_only_earlier_events)
 {
     static const char *const  what[] = {
         "601-0 m no r 0",

@@ -59,7 +59,7 @@ taken(int i, char c)
 }
 
 
-TEST(only_answers_of_the_session_to_a_call_in_progress_are_accepted)
+TEST(answer_from_another_session_or_to_a_finished_call_is_ignored)
 {
     begin_replicated(2, 0);
 
@@ -86,7 +86,7 @@ TEST(only_answers_of_the_session_to_a_call_in_progress_are_accepted)
 
 /* From the time when Redis has an answer until the owner has processed it, the
  * stream and its mirrors have the flag "posted". */
-TEST(posted_is_1_at_owner_and_mirror_until_the_answer_is_processed)
+TEST(owner_and_mirror_have_the_flag_posted_until_the_answer_is_processed)
 {
     int       i;
     uint64_t  seq;
@@ -132,7 +132,7 @@ TEST(posted_is_1_at_owner_and_mirror_until_the_answer_is_processed)
 
 /* The owner's node is informed of an answer before the answer arrives:
  * "posted" is 1 until the owner has processed the answer. */
-TEST(notice_arrives_before_its_answer_posted_is_1_until_the_answer_is_read)
+TEST(answer_is_announced_before_it_arrives_flag_posted_is_1_until_it_is_read)
 {
     begin_all(2);
     make(0, 'a');
@@ -154,7 +154,7 @@ TEST(notice_arrives_before_its_answer_posted_is_1_until_the_answer_is_read)
 /* An answer that a client sends at the owner's node is sent through Redis as
  * well: the owner gets all answers in order, even if the process that received
  * an answer has died. */
-TEST(answer_at_the_owners_node_is_sent_through_redis)
+TEST(client_answers_at_the_owners_node_the_answer_is_still_sent_through_redis)
 {
     begin_replicated(2, 0);
     answer(0, 'a', 's', "\"one\"");
@@ -169,7 +169,7 @@ TEST(answer_at_the_owners_node_is_sent_through_redis)
 
 /* A failover of Redis has lost the numbers of the answers: the owner writes
  * them to Redis again, and the next answer gets a new number. */
-TEST(redis_has_lost_the_answer_numbers_the_owner_writes_them_again)
+TEST(redis_has_lost_the_numbers_of_answers_the_owner_writes_them_again)
 {
     begin_replicated(2, 0);
     answer(1, 'a', 's', "\"one\"");
@@ -190,7 +190,7 @@ TEST(redis_has_lost_the_answer_numbers_the_owner_writes_them_again)
 
 /* The client answers the two questions of a task: when both answers have
  * arrived, the task continues. Then the client cancels the task. */
-TEST(answers_from_another_node_continue_a_task_and_cancel_cancels_it)
+TEST(client_answers_and_cancels_a_task_at_another_node_both_reach_the_owner)
 {
     mcp_operation_client_input_t  post;
     mcp_stream_info_t             info;
@@ -246,7 +246,7 @@ TEST(answers_from_another_node_continue_a_task_and_cancel_cancels_it)
 
 /* The owner does not take the answers: Redis stores at most 1 MiB for a
  * call. */
-TEST(owner_takes_no_answers_redis_stores_at_most_1_mib_for_a_call)
+TEST(owner_does_not_fetch_answers_redis_stores_at_most_1_mib_of_them_per_call)
 {
     unsigned  i;
     char      text[200001];

@@ -88,7 +88,7 @@ TEST(node_queue_is_lost_entries_with_lower_ids_are_received)
 
 /* The queue is lost and has a new entry before the node joins again: that
  * entry and later ones are received. */
-TEST(node_queue_is_lost_and_begun_anew_later_entries_are_received)
+TEST(node_queue_is_recreated_before_the_node_joins_again_it_gets_new_entries)
 {
     uint64_t  beyond = real_now() + AHEAD;
 
@@ -103,7 +103,7 @@ TEST(node_queue_is_lost_and_begun_anew_later_entries_are_received)
 
 /* The queue is not lost: reading continues after the position, so no entry is
  * received twice. */
-TEST(node_queue_is_not_lost_reading_continues_after_the_position)
+TEST(node_joins_again_its_queue_is_intact_reading_continues_after_the_position)
 {
     uint64_t  beyond = real_now() + AHEAD;
 

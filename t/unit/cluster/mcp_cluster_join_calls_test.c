@@ -169,7 +169,7 @@ TEST(equal_request_joins_a_call_at_another_node_and_gets_its_events)
 
 /* A stream of an equal call becomes available at the node before the claim is
  * sent to Redis: the request joins that stream. */
-TEST(equal_stream_is_available_before_the_claim_the_request_joins_it)
+TEST(mirror_of_an_equal_call_arrives_before_a_claim_the_request_joins_that_call)
 {
     mcp_stream_ref_t    ref;
     mcp_stream_info_t   info;
@@ -193,7 +193,7 @@ TEST(equal_stream_is_available_before_the_claim_the_request_joins_it)
 
 /* join_once: when the response has been sent, the next equal call counts as
  * the first again. */
-TEST(join_once_and_the_response_was_sent_the_next_call_is_the_first)
+TEST(call_with_join_once_has_sent_its_response_an_equal_request_begins_a_call)
 {
     mcp_stream_info_t  info;
 
@@ -213,7 +213,7 @@ TEST(join_once_and_the_response_was_sent_the_next_call_is_the_first)
 /* A call without a key has sent a question, with which the response to its
  * client ends in a stateless revision: an equal request at another node begins
  * a call. In other revisions the request joins the first call. */
-TEST(question_was_sent_equal_calls_join_unless_revision_is_stateless)
+TEST(call_has_sent_a_question_equal_requests_join_unless_revision_is_stateless)
 {
     unsigned  i;
 
@@ -240,7 +240,7 @@ TEST(question_was_sent_equal_calls_join_unless_revision_is_stateless)
 
 /* join_once, and the client of the call is connected: a response that was sent
  * only to a joined request does not count as sent. */
-TEST(response_was_sent_only_to_a_joined_request_others_can_still_join)
+TEST(response_was_sent_only_to_a_joined_request_more_requests_can_still_join)
 {
     mcp_stream_info_t  info;
 
@@ -261,7 +261,7 @@ TEST(response_was_sent_only_to_a_joined_request_others_can_still_join)
 
 /* A stream is freed before its call begins: the joined requests lose their
  * mirror, and the next equal call counts as the first. */
-TEST(first_call_is_freed_before_it_begins_the_next_one_is_the_first)
+TEST(call_is_freed_before_it_begins_the_next_equal_request_is_a_new_call)
 {
     begin_first(2, 0);
     claim_second(0);
@@ -277,7 +277,7 @@ TEST(first_call_is_freed_before_it_begins_the_next_one_is_the_first)
 /* Redis is emptied: no call counts as the first until every node has had the
  * time to replicate its streams again. Then the request joins the earlier
  * call. */
-TEST(redis_is_emptied_a_claim_waits_and_then_joins_the_earlier_call)
+TEST(redis_is_emptied_an_equal_request_waits_and_then_joins_the_earlier_call)
 {
     begin_first(2, 0);
     begins(0, 'a');

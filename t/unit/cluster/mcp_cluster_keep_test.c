@@ -68,7 +68,7 @@ keep(void)
 }
 
 
-TEST(idle_streams_are_renewed_by_one_command_without_their_state)
+TEST(keys_of_all_idle_streams_are_renewed_by_one_command_without_their_state)
 {
     int  i;
 
@@ -97,7 +97,7 @@ TEST(idle_streams_are_renewed_by_one_command_without_their_state)
 /* Redis has lost a stream, a client queries the owner about an event, or
  * another node owns a stream: redis/append.lua is run for this stream, and the
  * other streams are only renewed. */
-TEST(stream_needs_more_than_renewal_append_is_run_for_it_alone)
+TEST(renewal_is_not_enough_for_one_stream_append_is_run_for_this_stream_only)
 {
     begin_idle();
     (void) about(0, "DEL", 'h', 'a', "");
@@ -122,7 +122,7 @@ TEST(stream_needs_more_than_renewal_append_is_run_for_it_alone)
 
 /* A key of one stream has a wrong type: an error; the other streams are
  * renewed. */
-TEST(key_of_one_idle_stream_has_a_wrong_type_the_others_are_renewed)
+TEST(key_of_one_idle_stream_has_a_wrong_type_the_other_streams_are_renewed)
 {
     begin_idle();
     (void) about(0, "DEL", 'h', 'a', "");
@@ -136,7 +136,7 @@ TEST(key_of_one_idle_stream_has_a_wrong_type_the_others_are_renewed)
 
 /* The link is lost before the reply: the complete state of each stream is sent
  * on the next link. */
-TEST(renewal_gets_no_reply_complete_states_are_sent_on_the_next_link)
+TEST(link_is_lost_during_a_renewal_the_next_link_gets_all_complete_states)
 {
     int  i;
 

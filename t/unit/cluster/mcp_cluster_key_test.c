@@ -17,7 +17,7 @@ begin(void)
 }
 
 
-TEST(key_names_have_prefix_letter_and_id_and_fit_the_longest_prefix)
+TEST(redis_key_consists_of_prefix_letter_and_id_the_longest_prefix_fits)
 {
     char       key[MCP_CLUSTER_KEY_MAX];
     mcp_str_t  name;
@@ -52,7 +52,7 @@ TEST(key_names_have_prefix_letter_and_id_and_fit_the_longest_prefix)
 /* Every script gets the mark of its node, which does not exist, so that Redis
  * Cluster rejects the script while the slot moves. No script gets a key twice,
  * and the number of its keys is within the limit. */
-TEST(each_script_gets_the_mark_of_its_node_and_no_key_twice)
+TEST(keys_of_each_lua_script_are_distinct_and_include_the_nodes_death_mark)
 {
     int                has_mark;
     char               text[24][3];
@@ -92,7 +92,7 @@ TEST(each_script_gets_the_mark_of_its_node_and_no_key_twice)
 /* The last keys of redis/append.lua contain the session and the digest among
  * its arguments. The key of the sending process is missing for a broadcast that
  * is not a notification. */
-TEST(redis_keys_of_the_append_and_broadcast_scripts_contain_arguments)
+TEST(keys_for_the_append_and_broadcast_scripts_are_built_from_their_arguments)
 {
     size_t             i;
     mcp_str_t          args[20];

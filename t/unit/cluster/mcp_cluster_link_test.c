@@ -28,7 +28,7 @@ teardown(void **state)
 
 /* The login succeeds, even if commands are written and replies arrive in small
  * pieces. */
-TEST(login_succeeds_if_bytes_are_transferred_in_pieces_of_1_to_39)
+TEST(login_succeeds_if_commands_and_replies_come_in_pieces_of_1_to_39_bytes)
 {
     size_t    step;
     uint64_t  total;
@@ -149,7 +149,7 @@ TEST(connecting_or_the_login_exceeds_the_timeout_the_link_is_closed)
 
 /* A link that fails before the glue has pulled CONNECT: no DISCONNECT is
  * queued. */
-TEST(link_fails_before_connect_is_pulled_no_disconnect_is_queued)
+TEST(link_fails_before_the_glue_has_pulled_connect_no_disconnect_is_queued)
 {
     mcp_action_t  a;
 
@@ -179,7 +179,7 @@ TEST(link_fails_before_connect_is_pulled_no_disconnect_is_queued)
 
 
 /* A silent server gets a PING. If there is no reply, the link fails. */
-TEST(server_is_silent_it_gets_a_ping_and_then_the_link_fails)
+TEST(redis_is_silent_a_ping_is_sent_and_without_a_reply_the_link_fails)
 {
     unsigned  i;
 
@@ -245,7 +245,7 @@ fill(void)
 /* The window is full, so no PING can be sent: the link fails if no reply
  * arrives. If a reply arrives and the server is then silent again, a PING is
  * sent. */
-TEST(window_is_full_no_ping_is_sent_and_a_silent_link_fails)
+TEST(command_window_is_full_a_silent_link_fails_without_a_ping)
 {
     unsigned  i;
 
@@ -281,7 +281,7 @@ TEST(window_is_full_no_ping_is_sent_and_a_silent_link_fails)
 
 
 /* All seeds are tried before the delay grows. */
-TEST(all_seeds_are_tried_before_the_delay_grows)
+TEST(all_seed_addresses_are_tried_before_the_reconnect_delay_grows)
 {
     unsigned  i;
 
@@ -304,7 +304,7 @@ TEST(all_seeds_are_tried_before_the_delay_grows)
 
 
 /* An allocation fails: the link fails and is opened again. */
-TEST(allocation_on_a_link_fails_it_is_opened_again)
+TEST(allocation_on_a_link_fails_the_link_is_closed_and_opened_again)
 {
     unsigned long  i, live;
 
@@ -336,7 +336,7 @@ TEST(allocation_on_a_link_fails_it_is_opened_again)
 }
 
 
-TEST(pointer_that_the_glue_sets_on_a_link_is_returned)
+TEST(glue_sets_a_pointer_on_a_link_the_link_returns_the_same_pointer)
 {
     int  glue;
 

@@ -132,7 +132,7 @@ TEST(each_reply_that_ends_the_login_is_logged_with_its_reason)
 
 /* Redis may evict keys: a warning. The Redis user has no right to INFO: no
  * warning. */
-TEST(redis_may_evict_keys_a_warning_is_logged_unless_info_is_denied)
+TEST(redis_may_evict_keys_a_warning_is_logged_unless_the_command_info_is_denied)
 {
     process_start(&p);
     process_open(&p);

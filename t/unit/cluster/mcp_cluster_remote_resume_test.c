@@ -99,7 +99,7 @@ TEST(client_resumes_at_another_node_it_gets_its_events_from_a_mirror)
 }
 
 
-TEST(stream_cannot_be_resumed_at_another_node_there_is_no_mirror)
+TEST(resume_by_another_session_or_after_an_unknown_event_creates_no_mirror)
 {
     begin_replicated(2, 1);
 
@@ -127,7 +127,7 @@ TEST(stream_cannot_be_resumed_at_another_node_there_is_no_mirror)
 
 /* Redis lacks the client's last event: the owner may have it, so the request
  * waits, unless the stream is over. */
-TEST(redis_lacks_an_event_the_resume_waits_unless_the_stream_is_over)
+TEST(redis_lacks_the_clients_last_event_a_resume_waits_unless_stream_is_over)
 {
     begin_replicated(2, 1);
 
@@ -144,7 +144,7 @@ TEST(redis_lacks_an_event_the_resume_waits_unless_the_stream_is_over)
 
 /* The owner's node has freed a stream that was over, but Redis still has it:
  * the node gets a mirror. */
-TEST(owner_has_freed_a_stream_that_is_over_it_is_resumed_from_redis)
+TEST(owner_has_freed_an_ended_stream_the_client_resumes_it_from_redis)
 {
     uint64_t           seq;
     mcp_stream_info_t  info;
@@ -168,7 +168,7 @@ TEST(owner_has_freed_a_stream_that_is_over_it_is_resumed_from_redis)
 
 /* Redis has assigned a dead node's stream to this node, which does not have it
  * yet: MCP_ERR_UNREACHABLE. */
-TEST(node_lacks_a_stream_that_redis_assigned_to_it_the_resume_fails)
+TEST(node_lacks_a_stream_that_redis_has_assigned_to_the_node_a_resume_fails)
 {
     begin_replicated(2, 2);
     (void) about(1, "HSET", 'h', 'a', own(1));
@@ -204,7 +204,7 @@ TEST(link_is_lost_during_a_resume_the_next_resume_gets_a_mirror)
 
 /* A stream's URL of one generation is valid until a URL of a later generation
  * was used at any node. */
-TEST(url_of_a_later_generation_was_used_an_earlier_url_is_rejected)
+TEST(stream_url_of_a_later_generation_was_used_an_earlier_url_is_rejected)
 {
     mcp_operation_stream_t  stream;
 
@@ -236,7 +236,7 @@ TEST(url_of_a_later_generation_was_used_an_earlier_url_is_rejected)
 
 /* A client resumes at one node with "drops", which removes the events up to
  * its last event: all nodes remove these events. */
-TEST(client_drops_events_that_it_has_all_nodes_remove_them)
+TEST(client_drops_received_events_when_it_resumes_all_nodes_remove_them)
 {
     mcp_operation_stream_t  stream;
 
@@ -263,7 +263,7 @@ TEST(client_drops_events_that_it_has_all_nodes_remove_them)
 
 /* The node queue reports a later reader at another node before Redis replies
  * to a request at this node: that request is denied. */
-TEST(later_reader_at_another_node_is_reported_the_resume_is_denied)
+TEST(later_reader_at_another_node_is_reported_a_pending_resume_is_denied)
 {
     mcp_stream_info_t  info;
 
@@ -316,7 +316,7 @@ asks(const char *text)
 
 /* The client's last event never existed: the owner is queried, because Redis
  * may have lost the event. */
-TEST(client_names_an_event_that_never_existed_the_owner_is_queried)
+TEST(client_resumes_after_an_event_that_never_existed_the_owner_is_queried)
 {
     begin_replicated(2, 2);
 
@@ -352,7 +352,7 @@ TEST(client_names_an_event_that_never_existed_the_owner_is_queried)
 /* The owner appends the queried event while its command that renews the stream
  * is on the way to Redis: Redis does not take that command as an answer to the
  * query. */
-TEST(earlier_command_of_the_owner_does_not_deny_a_new_event)
+TEST(owner_command_sent_before_a_query_about_an_event_is_not_taken_as_answer)
 {
     char               name[MCP_STREAM_TEXT_LEN];
     process_t         *p = &nodes[0];
@@ -468,7 +468,7 @@ TEST(redis_has_another_run_id_unknown_streams_are_unreachable)
 
 /* The client resumes at the owner's node and leaves before the reply: the
  * stream has no consumer at any node. */
-TEST(client_resumes_at_the_owner_and_leaves_there_is_no_consumer)
+TEST(client_resumes_at_the_owner_and_leaves_the_stream_has_no_consumer)
 {
     uint64_t  seq;
 

@@ -155,7 +155,7 @@ TEST(redis_has_no_replica_events_wait_but_heartbeats_are_not_delayed)
 
 /* Redis has a replica: all events are acknowledged, with fewer WAITs than half
  * the number of streams. */
-TEST(redis_has_a_replica_30_streams_need_under_15_wait_commands)
+TEST(events_of_30_streams_are_acknowledged_by_fewer_than_15_wait_commands)
 {
     int  fd;
 
@@ -175,7 +175,7 @@ TEST(redis_has_a_replica_30_streams_need_under_15_wait_commands)
 
 /* The link is lost while streams wait for a replica: their events are sent
  * again on the next link. */
-TEST(link_is_lost_during_a_wait_the_events_are_acknowledged_later)
+TEST(link_is_lost_during_a_wait_command_its_events_are_acknowledged_later)
 {
     int  fd;
 
@@ -194,7 +194,7 @@ TEST(link_is_lost_during_a_wait_the_events_are_acknowledged_later)
 /* A stream is freed while it waits for a replica: its replication is freed
  * after the reply to WAIT, which has no effect on the next stream with that
  * id. */
-TEST(stream_is_freed_during_a_wait_the_next_with_its_id_is_unaffected)
+TEST(reply_to_wait_for_a_freed_stream_does_not_affect_a_stream_of_the_same_id)
 {
     mcp_stream_info_t  info;
 
@@ -232,7 +232,7 @@ TEST(process_ends_while_streams_wait_for_a_replica_memory_is_freed)
 
 /* The Redis user has no right to WAIT: an error, and no event is
  * acknowledged. */
-TEST(redis_user_has_no_right_to_wait_no_event_is_acknowledged)
+TEST(redis_user_has_no_right_to_the_command_wait_no_event_is_acknowledged)
 {
     begin_all(1);
     make(0, 'A');

@@ -72,7 +72,7 @@ TEST(node_serves_alone_a_reader_gets_events_that_redis_lacks)
 
 /* A stream is freed while a command is pending: its reply is discarded, and
  * Redis removes the stream. */
-TEST(stream_is_freed_during_a_command_redis_removes_the_stream)
+TEST(stream_is_freed_while_its_command_is_pending_redis_removes_the_stream)
 {
     mcp_stream_info_t   info;
     mcp_replication_t  *copy;
@@ -97,7 +97,7 @@ TEST(stream_is_freed_during_a_command_redis_removes_the_stream)
 
 
 /* The process ends while a command is pending: its replications are freed. */
-TEST(process_ends_during_a_command_its_replications_are_freed)
+TEST(process_ends_while_a_command_is_pending_its_replications_are_freed)
 {
     begin_all(1);
     make(0, 'a');

@@ -51,7 +51,7 @@ TEST(two_nodes_register_each_gets_the_other_as_a_member)
 
 /* A node that has no key in common with a live node is rejected, and is
  * accepted when the other node does not live any more. */
-TEST(node_shares_no_key_with_a_live_node_it_serves_alone)
+TEST(node_shares_no_signing_key_with_a_live_node_and_serves_alone)
 {
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
@@ -78,7 +78,7 @@ TEST(node_shares_no_key_with_a_live_node_it_serves_alone)
 
 
 /* The node was declared dead: it registers again with a new id. */
-TEST(heartbeat_of_a_dead_node_is_rejected_it_registers_with_a_new_id)
+TEST(node_declared_dead_sends_a_heartbeat_it_has_to_register_with_a_new_id)
 {
     char      text[256];
     uint64_t  id;

@@ -78,7 +78,7 @@ free_stream(int i, char c)
 
 /* A call beyond the limit is not replicated, and its owner gets a post of type
  * MCP_INBOX_LIMIT. */
-TEST(session_is_at_its_limit_a_further_call_is_not_replicated)
+TEST(session_has_its_maximum_of_calls_a_further_call_is_not_replicated)
 {
     uint64_t                 seq;
     mcp_stream_info_t        info;
@@ -119,7 +119,7 @@ TEST(session_is_at_its_limit_a_further_call_is_not_replicated)
 
 /* A session reaches half of its limit: all nodes receive a broadcast about
  * that, but none for the next call. */
-TEST(session_reaches_half_of_its_limit_there_is_one_broadcast)
+TEST(session_reaches_half_of_its_maximum_of_calls_one_broadcast_is_sent)
 {
     n_updates = 0;
     begin_all(2);
@@ -146,7 +146,7 @@ TEST(session_reaches_half_of_its_limit_there_is_one_broadcast)
 
 /* A call that Redis has lost does not count. After that, its owner replicates
  * it again, even if the session has reached its limit in the meantime. */
-TEST(call_that_redis_lost_does_not_count_but_is_replicated_again)
+TEST(call_lost_by_redis_is_replicated_again_even_if_the_session_is_at_its_limit)
 {
     begin_all(1);
     make_of(0, 'a', 1);

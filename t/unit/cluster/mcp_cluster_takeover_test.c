@@ -189,13 +189,13 @@ foreign(char kind, char last)
 }
 
 
-TEST(head_of_a_stream_has_a_wrong_type_other_streams_are_taken_over)
+TEST(head_key_of_one_stream_has_a_wrong_type_other_streams_are_taken_over)
 {
     foreign('h', 'e');
 }
 
 
-TEST(topics_of_a_stream_have_a_wrong_type_it_is_still_taken_over)
+TEST(topics_key_of_a_stream_has_a_wrong_type_the_stream_is_still_taken_over)
 {
     foreign('t', 'f');
 }
@@ -214,7 +214,7 @@ noted(void *data, int rc)
 
 /* A client resumes after an event that another process of the successor is
  * still fetching: MCP_ERR_UNREACHABLE. */
-TEST(successor_lacks_an_event_a_resume_from_that_event_is_refused)
+TEST(successor_has_not_fetched_an_event_yet_a_resume_after_it_is_rejected)
 {
     mcp_operation_t        *op;
     uint64_t                seq;
@@ -266,7 +266,7 @@ TEST(successor_lacks_an_event_a_resume_from_that_event_is_refused)
 
 /* Redis is emptied. A node replicates its stream again, but dies before it
  * registers again: its stream is taken over. */
-TEST(node_dies_before_it_registers_again_its_stream_is_taken_over)
+TEST(redis_is_emptied_an_unregistered_node_dies_its_stream_is_taken_over)
 {
     begin_replicated(2, 0);
     mcp_timer_del(&nodes[0].worker->timers, &nodes[0].cluster->heartbeat);
@@ -312,7 +312,7 @@ TEST(node_was_paused_and_declared_dead_it_becomes_a_member_again)
 /* A node was paused and declared dead, and another node has ended its stream.
  * When the node continues, Redis does not have the stream any more: it is not
  * replicated again. */
-TEST(paused_node_returns_its_ended_stream_is_not_replicated_again)
+TEST(node_was_paused_its_stream_that_another_node_ended_is_not_replicated)
 {
     begin_replicated(2, 2);
 

@@ -133,7 +133,7 @@ start_both(void)
 
 /* The addresses lead to another Redis than the leader's connection: the process
  * connects again. */
-TEST(address_leads_to_another_redis_the_process_connects_again)
+TEST(address_now_leads_to_another_redis_the_process_connects_again)
 {
     p.conf.timeout = 100000;
     p.probe = GOOD_HELLO GOOD_ROLE "$4\r\naaaa\r\n";
@@ -171,7 +171,7 @@ TEST(address_leads_to_another_redis_the_process_connects_again)
 /* The slot of the keys is being moved in a Redis Cluster: the registration on
  * the next connection reports that Redis may lack keys, because the move may be
  * undone. */
-TEST(slot_of_the_keys_moves_the_next_registration_reports_a_loss)
+TEST(redis_cluster_moves_the_slot_the_next_registration_reports_lost_keys)
 {
     unsigned  i, n;
 
@@ -357,7 +357,7 @@ TEST(node_is_rejected_it_serves_alone_until_redis_accepts_it)
 /* Redis rejects the credentials of a node that was a member: Redis counts as
  * unreachable. The node does not serve alone, because other nodes may use its
  * streams. */
-TEST(redis_rejects_a_members_credentials_it_does_not_serve_alone)
+TEST(redis_rejects_the_credentials_of_a_member_the_node_does_not_serve_alone)
 {
     p.conf.timeout = 100000;
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
@@ -404,7 +404,7 @@ TEST(redis_rejects_a_members_credentials_it_does_not_serve_alone)
 
 /* The Redis user may connect but has no right to the keys: the node is
  * rejected. */
-TEST(redis_user_lacks_a_right_a_node_not_yet_a_member_serves_alone)
+TEST(redis_user_lacks_a_right_when_a_node_joins_the_node_serves_alone)
 {
     p.conf.timeout = 100000;
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
@@ -492,7 +492,7 @@ TEST(inbound_connection_is_rejected_the_node_stays_a_member)
 
 /* A reply that the scripts for registration and heartbeats cannot give is
  * recorded as an error and has no other effect. */
-TEST(unexpected_reply_is_recorded_as_an_error_the_state_is_kept)
+TEST(redis_sends_an_unexpected_reply_it_is_an_error_and_changes_no_state)
 {
     unsigned  i;
 
@@ -545,7 +545,7 @@ TEST(unexpected_reply_is_recorded_as_an_error_the_state_is_kept)
 /* Two nodes die at the same time: the leader requests first the streams of one
  * node and then the streams of the other one. A silent node whose own timeout
  * is longer is not declared dead. */
-TEST(two_nodes_die_the_leader_requests_their_streams_one_by_one)
+TEST(two_nodes_die_the_leader_takes_over_one_node_after_the_other)
 {
     unsigned  i;
 
@@ -640,7 +640,7 @@ TEST(clocks_differ_the_warning_is_not_repeated_until_they_have_agreed)
 
 /* Redis rejects a process because of the node's clock: no process of the node
  * serves requests until Redis accepts a process as a member. */
-TEST(clock_is_rejected_no_process_of_the_node_serves_requests)
+TEST(redis_rejects_a_nodes_clock_no_process_of_the_node_serves_requests)
 {
     process_start(&p);
     process_start(&q);
@@ -663,7 +663,7 @@ TEST(clock_is_rejected_no_process_of_the_node_serves_requests)
 }
 
 
-TEST(node_has_the_maximum_of_signing_keys_one_more_is_rejected)
+TEST(node_has_the_maximum_of_signing_keys_another_key_is_rejected)
 {
     char        secret[64];
     unsigned    i;

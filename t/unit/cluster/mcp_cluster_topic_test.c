@@ -281,7 +281,7 @@ TEST(session_listens_at_any_node_it_gets_each_notification_once)
 
 /* A node that receives a notification has received all changes of topics that
  * were made before. */
-TEST(topics_change_at_any_node_the_next_notification_respects_it)
+TEST(subscriptions_change_at_any_node_the_next_notification_respects_the_change)
 {
     int       i;
     uint64_t  n;
@@ -310,7 +310,7 @@ TEST(topics_change_at_any_node_the_next_notification_respects_it)
 
 /* Two nodes create the stream at the same time: the node whose command reaches
  * Redis first becomes its owner, and the second node gets a mirror. */
-TEST(two_nodes_create_a_sessions_stream_one_of_them_gets_a_mirror)
+TEST(two_nodes_create_a_sessions_own_stream_one_is_the_owner_one_gets_a_mirror)
 {
     begin_listening(2);
     listen_at(0);
@@ -325,7 +325,7 @@ TEST(two_nodes_create_a_sessions_stream_one_of_them_gets_a_mirror)
 
 /* The owner's node dies: another node takes the stream over and adds the
  * notifications published in the meantime. */
-TEST(owner_dies_its_successor_adds_the_missed_notifications)
+TEST(owner_of_a_listener_dies_its_successor_adds_the_missed_notifications)
 {
     int       successor;
     uint64_t  seq;
@@ -445,7 +445,7 @@ taken_over(unsigned on)
 
 /* The topics of a stream change before the successor has read that the stream
  * was assigned to it: the stream at the successor has the changed topics. */
-TEST(topics_change_before_a_take_over_is_known_the_change_is_kept)
+TEST(topics_change_before_the_successor_knows_of_its_stream_the_change_is_kept)
 {
     unsigned  on;
 
@@ -470,7 +470,7 @@ TEST(topics_change_before_a_take_over_is_known_the_change_is_kept)
 
 /* The topics of a stream change while the successor fetches them from Redis:
  * the stream at the successor has the changed topics. */
-TEST(topics_change_while_the_successor_fetches_them_it_has_the_change)
+TEST(topics_change_while_the_successor_fetches_them_the_change_is_kept)
 {
     char      buf[4096];
     ssize_t   n;
@@ -495,7 +495,7 @@ TEST(topics_change_while_the_successor_fetches_them_it_has_the_change)
 
 /* The link is lost while the successor requests missed broadcasts: it requests
  * them again on the next link. */
-TEST(link_is_lost_missed_broadcasts_are_requested_again)
+TEST(link_is_lost_while_missed_broadcasts_are_requested_the_request_is_repeated)
 {
     mcp_replication_t  *copy;
     mcp_stream_info_t   info;
@@ -543,7 +543,7 @@ TEST(redis_is_emptied_the_owner_replicates_its_topics_again)
 
 /* The owner drops events that a slow reader of a mirror lacks: the mirror is
  * removed, and the reader gets MCP_ERR_PURGED when it resumes. */
-TEST(owner_drops_events_a_slow_reader_lacks_its_mirror_is_removed)
+TEST(owner_drops_events_that_a_slow_mirror_reader_lacks_the_mirror_is_removed)
 {
     int                i, taken;
     uint64_t           seq;

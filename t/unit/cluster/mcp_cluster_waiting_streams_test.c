@@ -98,7 +98,7 @@ TEST(link_has_no_room_streams_wait_and_are_sent_after_replies)
 
 /* The link has room again, but no waiting stream was sent yet: a new stream
  * waits behind the others. */
-TEST(others_wait_a_new_stream_waits_although_the_link_has_room)
+TEST(streams_are_waiting_a_new_stream_waits_too_although_the_link_has_room)
 {
     mcp_link_t  *link;
 
@@ -156,7 +156,7 @@ wants(int i, char c, int *rc)
 
 /* A client waits for the replication of a stream: that stream is sent before
  * the waiting ones. */
-TEST(client_waits_for_a_stream_it_is_sent_although_the_link_is_full)
+TEST(stream_that_a_client_waits_for_is_replicated_although_the_link_is_full)
 {
     int          first, second;
     mcp_link_t  *link;
@@ -215,7 +215,7 @@ begin_waiting(void)
 
 
 /* The node is rejected and serves alone: no stream waits for room any more. */
-TEST(node_serves_alone_no_stream_waits_for_room)
+TEST(node_serves_alone_no_stream_waits_for_room_on_the_link)
 {
     begin_waiting();
     mcp_replication_standalone(nodes[0].cluster);
@@ -272,7 +272,7 @@ made_anew(int i, char c)
 
 /* A stream is freed while Redis is unreachable: it is removed from Redis
  * later. */
-TEST(stream_is_freed_without_a_link_redis_removes_it_later)
+TEST(stream_is_freed_while_redis_is_unreachable_redis_removes_it_later)
 {
     begin_all(1);
     make(0, 'a');
@@ -294,7 +294,7 @@ TEST(stream_is_freed_without_a_link_redis_removes_it_later)
 
 /* A stream is freed while it waits for room: it is removed from Redis at
  * once. */
-TEST(waiting_stream_is_freed_it_is_removed_from_redis_at_once)
+TEST(stream_that_waits_for_room_is_freed_redis_removes_it_at_once)
 {
     begin_replicated(1, 3);
     fill_window(0);
@@ -311,7 +311,7 @@ TEST(waiting_stream_is_freed_it_is_removed_from_redis_at_once)
 
 /* A stream is freed while its command is pending: the reply has no effect on
  * the next stream with that id. */
-TEST(stream_is_freed_during_a_command_its_id_can_be_used_again)
+TEST(stream_is_freed_while_its_command_is_pending_its_id_can_be_reused)
 {
     begin_replicated(1, 3);
     add_events(0, 'a', 1);
@@ -325,7 +325,7 @@ TEST(stream_is_freed_during_a_command_its_id_can_be_used_again)
 
 /* A stream that was over is freed, and Redis has its end: Redis keeps the
  * stream, even if the reply was lost. */
-TEST(stream_that_is_over_is_freed_redis_keeps_it)
+TEST(ended_stream_is_freed_after_redis_has_its_end_redis_keeps_the_stream)
 {
     mcp_replication_t  *copy;
     mcp_stream_info_t   info;
@@ -347,7 +347,7 @@ TEST(stream_that_is_over_is_freed_redis_keeps_it)
 
 /* A stream that was over is freed, but Redis lacks its end: it is removed from
  * Redis. */
-TEST(stream_is_freed_before_redis_has_its_end_redis_removes_it)
+TEST(ended_stream_is_freed_before_redis_has_its_end_redis_removes_the_stream)
 {
     begin_replicated(1, 2);
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);

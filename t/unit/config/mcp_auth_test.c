@@ -20,7 +20,7 @@ static const mcp_auth_t  mcp = AUTH("/mcp"), two = AUTH("/two"), root = AUTH("")
 #define METADATA  "resource_metadata=\"https://a" MCP_AUTH_WELL_KNOWN "/mcp\""
 
 
-TEST(document_is_found_by_the_request_target)
+TEST(metadata_document_is_found_by_the_request_target)
 {
     size_t  i;
 
@@ -128,7 +128,7 @@ TEST(bearer_challenge_gets_the_metadata_url_and_scope_that_it_lacks)
 
 
 /* Challenges in responses with 403, for requests with and without a token. */
-TEST(challenge_of_a_403_gets_an_error_only_if_a_token_was_sent)
+TEST(challenge_of_a_403_gets_an_error_attribute_only_if_a_token_was_sent)
 {
     size_t     i, which;
     mcp_buf_t  buf;
@@ -164,7 +164,7 @@ TEST(challenge_of_a_403_gets_an_error_only_if_a_token_was_sent)
 }
 
 
-TEST(resource_has_no_scopes_a_challenge_names_only_those_required)
+TEST(resource_has_no_scopes_a_challenge_names_only_the_required_scopes)
 {
     size_t      which;
     mcp_buf_t   buf;

@@ -315,7 +315,7 @@ drops(void *ctx, mcp_str_t name)
 }
 
 
-TEST(header_that_the_web_server_drops_is_found_with_its_line)
+TEST(x_mcp_header_that_the_web_server_drops_is_found_with_its_catalog_line)
 {
     char                         c;
     size_t                       line;

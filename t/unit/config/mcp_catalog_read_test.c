@@ -41,7 +41,7 @@ TEST(empty_catalog_has_no_items_and_its_lists_are_empty)
 
 
 /* A catalog keeps a copy of its text. */
-TEST(catalog_owns_its_text)
+TEST(text_of_a_catalog_is_freed_the_catalog_still_has_its_items)
 {
     char           *text, error[256];
     mcp_catalog_t  *catalog;
@@ -64,7 +64,7 @@ TEST(catalog_owns_its_text)
 }
 
 
-TEST(too_deep_and_too_long)
+TEST(catalog_that_is_nested_too_deeply_or_has_a_name_over_128_bytes_is_rejected)
 {
     char            text[1024], error[256];
     size_t          i, n;
@@ -215,7 +215,7 @@ TEST(memory_runs_out_for_long_texts_or_many_items_nothing_leaks)
 }
 
 
-TEST(private_keys_are_removed)
+TEST(x_mcp_keys_of_items_are_removed_from_the_lists)
 {
     static const struct {
         const char  *item;
@@ -339,7 +339,7 @@ TEST(pages_of_tools_are_filtered_by_revision_and_prompts_are_not)
 }
 
 
-TEST(members_about_the_server_are_read)
+TEST(catalog_members_about_the_server_are_read)
 {
     mcp_catalog_t              *catalog;
     const mcp_catalog_info_t  *about;
@@ -365,7 +365,7 @@ TEST(members_about_the_server_are_read)
 }
 
 
-TEST(empty_members_about_the_server_are_read)
+TEST(empty_catalog_members_about_the_server_are_read)
 {
     mcp_catalog_t              *catalog;
     const mcp_catalog_info_t  *about;

@@ -157,7 +157,7 @@ list(const mcp_catalog_t *catalog, mcp_list_e kind,
 }
 
 
-TEST(altered_cursor_or_one_of_another_list_is_not_found)
+TEST(cursor_that_is_altered_or_of_another_list_is_rejected)
 {
     static const char  *bad[] = {
         "x", "2", "AAAA", "AAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAA", "====",
@@ -213,7 +213,7 @@ TEST(altered_cursor_or_one_of_another_list_is_not_found)
 }
 
 
-TEST(lists_do_not_fit)
+TEST(page_exceeds_the_buffer_or_memory_runs_out_listing_fails_with_an_error)
 {
     size_t          max;
     test_mem_t      tm2;

@@ -452,7 +452,7 @@ TEST(cluster_parameters_are_read_and_invalid_ones_are_rejected)
 }
 
 
-TEST(password_of_sentinel_without_its_counterpart)
+TEST(sentinel_user_without_password_or_password_without_sentinel_is_rejected)
 {
     mcp_str_t                  file;
     mcp_cluster_setup_t       *s;
@@ -476,7 +476,7 @@ TEST(password_of_sentinel_without_its_counterpart)
 }
 
 
-TEST(prefix_without_braces_gets_them_and_an_invalid_one_is_rejected)
+TEST(prefix_without_braces_gets_braces_and_an_invalid_prefix_is_rejected)
 {
     char                       text[256];
     size_t                     i;
@@ -529,7 +529,7 @@ idle(const mcp_cluster_setup_t *s, int tls, int apache, const char *with)
 }
 
 
-TEST(options_without_effect_are_found)
+TEST(cluster_options_without_effect_are_reported)
 {
     mcp_cluster_setup_t  *s;
 

@@ -198,7 +198,7 @@ TEST(variable_is_the_decoded_value_of_its_request_header_or_empty)
 
 /* All headers that have an effect on these variables begin with
  * MCP_EARLY_HEADER_INITIAL, so that a glue may skip other headers. */
-TEST(each_header_that_has_an_effect_on_a_variable_begins_with_m)
+TEST(name_of_each_request_header_with_an_effect_on_a_variable_begins_with_m)
 {
     size_t              i, n;
     mcp_early_header_t  sent;
@@ -216,7 +216,7 @@ TEST(each_header_that_has_an_effect_on_a_variable_begins_with_m)
 
 /* The endpoint does not support the revision in the request: the variables are
  * empty. */
-TEST(endpoint_lacks_the_revision_of_a_request_its_variable_is_empty)
+TEST(endpoint_lacks_the_revision_of_a_request_the_variables_are_empty)
 {
     mcp_early_header_t  sent;
     mcp_str_t           value;

@@ -23,7 +23,7 @@ match(const char *pattern)
 }
 
 
-TEST(name_has_the_target_of_the_first_route_that_matches_it)
+TEST(first_route_that_matches_a_name_decides_its_target)
 {
     size_t          i;
     mcp_route_t     routes[3];
@@ -166,7 +166,7 @@ TEST(capabilities_depend_on_the_catalog_and_the_default_backend)
 
 
 /* The capabilities list the resumption methods that the endpoint offers. */
-TEST(capabilities_name_the_resume_methods_of_the_endpoint)
+TEST(capabilities_name_the_resumption_methods_of_the_endpoint)
 {
     mcp_buf_t       buf;
     test_env_t      local;

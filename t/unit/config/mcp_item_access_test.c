@@ -93,7 +93,7 @@ TEST(first_rule_that_matches_an_item_is_found)
 
 /* The comparison of a rule's pattern with a name fails: no later rule
  * applies. */
-TEST(pattern_cannot_be_compared_no_later_rule_applies)
+TEST(pattern_of_a_rule_cannot_be_compared_with_a_name_no_later_rule_applies)
 {
     static const char *const  patterns[] = { "~(*UTF)^a", "*", NULL };
 
@@ -144,7 +144,7 @@ TEST(value_of_a_rule_is_true_unless_it_is_empty_or_0)
 static const char  permits[] = "1", scopes[] = "a b";
 
 
-TEST(section_with_rules_inherits_none_and_one_without_inherits_all)
+TEST(section_without_rules_inherits_all_rules_and_a_section_with_rules_none)
 {
     mcp_setup_t  *outer, *inner, *other;
 
@@ -205,7 +205,7 @@ TEST(invalid_rule_and_more_than_1000_rules_are_rejected)
 }
 
 
-TEST(setup_finds_rules_without_an_item_and_scopes_that_nobody_grants)
+TEST(rules_for_missing_items_and_scopes_that_nothing_grants_are_reported)
 {
     mcp_setup_t  *s;
 

@@ -81,7 +81,7 @@ TEST(name_version_or_title_that_is_empty_or_not_utf_8_is_rejected)
 }
 
 
-TEST(key_that_all_users_can_read_or_of_one_repeated_byte_is_weak)
+TEST(signing_key_readable_by_all_users_or_of_one_repeated_byte_is_weak)
 {
     assert_int_equal(mcp_setup_key_weak(mcp_str("/k"), mcp_str(KEY), 0, error),
                      0);
@@ -98,7 +98,7 @@ TEST(key_that_all_users_can_read_or_of_one_repeated_byte_is_weak)
 }
 
 
-TEST(short_key_and_more_than_8_keys_are_rejected)
+TEST(key_shorter_than_32_bytes_and_a_ninth_key_are_rejected)
 {
     int           i;
     char          key[64];
@@ -130,7 +130,7 @@ TEST(short_key_and_more_than_8_keys_are_rejected)
 }
 
 
-TEST(catalog_is_set_only_once_and_a_missing_backend_is_found)
+TEST(second_catalog_is_rejected_and_a_catalog_without_a_backend_is_reported)
 {
     mcp_setup_t  *s;
 
@@ -228,7 +228,7 @@ TEST(routes_with_exact_names_precede_regular_expressions)
 /* mcp_setup_set_upstream() gives a target the value of mcp_upstream that the
  * section of the backend has. The endpoint loses this value when it is created
  * again. */
-TEST(upstream_of_a_target)
+TEST(target_has_the_mcp_upstream_value_that_the_section_of_its_backend_sets)
 {
     mcp_setup_t  *s, *backend;
 
@@ -268,7 +268,7 @@ TEST(link_origin_that_is_not_scheme_host_and_port_is_rejected)
 }
 
 
-TEST(text_that_is_no_origin_pattern_null_or_asterisk_is_rejected)
+TEST(origin_that_is_not_a_pattern_null_or_asterisk_is_rejected)
 {
     size_t        i;
     mcp_setup_t  *s;

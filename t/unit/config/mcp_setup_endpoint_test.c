@@ -104,7 +104,7 @@ TEST(catalog_key_depends_on_the_server_the_path_and_the_number)
 }
 
 
-TEST(stream_buffer_is_limited_by_the_size_of_the_zone)
+TEST(default_stream_buffer_is_at_most_an_eighth_of_the_zone)
 {
     mcp_setup_t    *s, *inner;
     mcp_endpoint_t  endpoint;
@@ -143,7 +143,7 @@ drops(void *ctx, mcp_str_t name)
 }
 
 
-TEST(task_lifetime_shorter_than_the_call_timeout_is_found)
+TEST(mcp_task_ttl_shorter_than_mcp_call_timeout_is_reported)
 {
     mcp_setup_t  *s;
 

@@ -54,7 +54,7 @@ backend(mcp_option_e option, const char *value, const char *form)
 }
 
 
-TEST(empty_sections_are_recognized)
+TEST(section_without_a_directive_of_its_own_counts_as_empty)
 {
     mcp_setup_t  *s;
 
@@ -74,7 +74,7 @@ TEST(empty_sections_are_recognized)
 }
 
 
-TEST(publish_endpoints_use_few_directives)
+TEST(publish_endpoint_has_directives_that_it_does_not_use_they_are_reported)
 {
     mcp_setup_t  *s;
 
@@ -97,7 +97,7 @@ TEST(publish_endpoints_use_few_directives)
 }
 
 
-TEST(status_pages_use_no_directive)
+TEST(status_page_has_directives_all_of_them_are_reported_as_without_effect)
 {
     mcp_setup_t  *s;
 
@@ -112,7 +112,7 @@ TEST(status_pages_use_no_directive)
 }
 
 
-TEST(endpoints_do_not_use_directives_of_other_sections)
+TEST(endpoint_has_directives_of_other_sections_they_are_reported)
 {
     mcp_setup_t  *s;
 
@@ -130,7 +130,7 @@ TEST(endpoints_do_not_use_directives_of_other_sections)
 }
 
 
-TEST(backends_use_directives_of_their_form)
+TEST(backend_has_a_directive_that_its_form_does_not_use_it_is_reported)
 {
     mcp_setup_t  *s, *plain, *listed;
 

@@ -36,7 +36,7 @@ option(mcp_setup_t *s, mcp_option_e option, const char *value)
 }
 
 
-TEST(directives_of_the_own_section_are_found)
+TEST(directive_of_the_section_itself_has_no_effect_it_is_reported)
 {
     mcp_setup_t  *s;
 
@@ -58,7 +58,7 @@ TEST(directives_of_the_own_section_are_found)
 }
 
 
-TEST(inherited_directives_are_not_meant)
+TEST(inherited_directive_has_no_effect_it_is_not_reported)
 {
     mcp_setup_t  *s, *parent;
 
@@ -72,7 +72,7 @@ TEST(inherited_directives_are_not_meant)
 }
 
 
-TEST(directives_with_an_effect_are_not_found)
+TEST(directives_with_an_effect_are_not_reported)
 {
     mcp_setup_t  *s;
 
@@ -101,7 +101,7 @@ TEST(directives_with_an_effect_are_not_found)
 }
 
 
-TEST(times_beyond_the_end_of_calls_are_found)
+TEST(time_longer_than_mcp_call_timeout_is_reported)
 {
     mcp_setup_t  *s;
 
@@ -125,7 +125,7 @@ TEST(times_beyond_the_end_of_calls_are_found)
 }
 
 
-TEST(directives_for_other_revisions_are_found)
+TEST(directives_for_revisions_that_the_endpoint_lacks_are_reported)
 {
     mcp_setup_t  *s;
 
@@ -151,7 +151,7 @@ TEST(directives_for_other_revisions_are_found)
 }
 
 
-TEST(routes_to_names_that_the_catalog_lacks_are_found)
+TEST(routes_to_names_that_the_catalog_lacks_are_reported)
 {
     mcp_setup_t  *s;
 
@@ -173,7 +173,7 @@ TEST(routes_to_names_that_the_catalog_lacks_are_found)
 }
 
 
-TEST(connections_follow_from_numbers_only)
+TEST(needed_connections_are_computed_from_quotas_that_are_numbers)
 {
     mcp_setup_t  *s;
 

@@ -161,7 +161,7 @@ TEST(ambiguous_argument_is_an_error_with_the_name_of_its_header)
 }
 
 
-TEST(long_argument_is_an_error)
+TEST(argument_that_is_too_long_for_its_mcp_param_header_is_an_error)
 {
     char  *argument, text[1024];
 
@@ -188,7 +188,7 @@ TEST(long_argument_is_an_error)
 }
 
 
-TEST(schema_that_is_nested_too_deeply_is_an_error)
+TEST(input_schema_that_is_nested_too_deeply_is_an_error)
 {
     char                         *text, *p;
     size_t                        i, n;
@@ -216,7 +216,7 @@ TEST(schema_that_is_nested_too_deeply_is_an_error)
 }
 
 
-TEST(annotation_that_violates_a_rule_is_an_error)
+TEST(x_mcp_header_annotation_that_violates_a_rule_is_an_error)
 {
     size_t                       n;
     mcp_json_value_t             schema;

@@ -57,7 +57,7 @@ TEST(backend_of_a_batch_sends_progress_the_responses_are_events)
 /* One request of a batch is cancelled: before the batch has a stream, after
  * that, or by a message in the batch itself. The other request gets its
  * response. */
-TEST(cancelled_requests_of_a_batch_get_no_response_others_do)
+TEST(cancelled_requests_of_a_batch_get_no_response_the_other_requests_do)
 {
     int                     late;
     char                    old[MCP_SESSION_TEXT_MAX];

@@ -263,7 +263,7 @@ static const batch_case_t  batch_cases[] = {
 };
 
 
-TEST(batch_gets_its_status_in_2025_03_26_newer_revisions_reject_it)
+TEST(only_revision_2025_03_26_accepts_valid_batches_newer_revisions_reject_all)
 {
     size_t  i;
     char    old[MCP_SESSION_TEXT_MAX], middle[MCP_SESSION_TEXT_MAX];

@@ -169,7 +169,7 @@ TEST(valid_mcp_param_headers_of_a_preflight_are_allowed)
 
 /* mcp_exchange_is_preflight() and mcp_exchange_cors_headers(), which a glue
  * calls when there is no exchange. */
-TEST(preflight_and_cors_headers_without_an_exchange)
+TEST(preflight_is_recognized_and_gets_cors_headers_without_an_exchange)
 {
     static const struct {
         const char  *method;

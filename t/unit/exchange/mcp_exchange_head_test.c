@@ -227,7 +227,7 @@ TEST(http_method_and_headers_decide_the_status_of_a_request)
 
 /* A request has more Accept lines than an exchange keeps: only the first ones
  * count. */
-TEST(request_has_many_accept_lines_only_the_first_ones_count)
+TEST(request_has_more_accept_headers_than_are_kept_only_the_first_ones_count)
 {
     int           i;
     mcp_head_t    head;
@@ -261,7 +261,7 @@ TEST(request_has_many_accept_lines_only_the_first_ones_count)
 
 /* An origin whose host is the IP address in Host is accepted, except on a
  * connection from a loopback address. */
-TEST(ip_address_in_origin_equals_host_it_is_rejected_only_on_loopback)
+TEST(origin_and_host_are_one_ip_address_only_a_server_on_loopback_rejects_it)
 {
     int  far;
 

@@ -190,7 +190,7 @@ check(const char *tool, mcp_header_t *headers, size_t n,
 }
 
 
-TEST(mcp_param_headers_equal_or_differ_from_the_arguments)
+TEST(mcp_param_headers_are_accepted_only_if_they_equal_the_arguments)
 {
     int           rc;
     size_t        i, n;
@@ -238,7 +238,7 @@ TEST(mcp_param_headers_equal_or_differ_from_the_arguments)
 }
 
 
-TEST(tool_declares_mcp_param_headers_too_many_or_too_long_are_rejected)
+TEST(call_of_a_tool_has_too_many_or_too_long_mcp_param_headers_it_is_rejected)
 {
     char          *big;
     size_t         i, size;
@@ -351,7 +351,7 @@ call_with(const char *version, const char *region, int status,
 
 /* A call whose headers disagree with its arguments does not reach a backend.
  * In a session the headers are not checked. */
-TEST(wrong_mcp_param_header_the_call_is_rejected_except_in_a_session)
+TEST(mcp_param_header_is_wrong_the_call_gets_400_except_in_a_session)
 {
     use_tools();
 

@@ -61,7 +61,7 @@ TEST(deletion_of_a_session_is_stored_until_the_session_expires)
 /* The log level of a tenant has used up its quota_values: a session of the
  * tenant can still be deleted. The mark that the session was deleted replaces
  * the mark of a session that was deleted before. */
-TEST(quota_values_is_used_up_a_session_can_still_be_deleted)
+TEST(mcp_quota_values_is_used_up_a_session_can_still_be_deleted)
 {
     char  second[MCP_SESSION_TEXT_MAX], third[MCP_SESSION_TEXT_MAX];
 

@@ -37,7 +37,7 @@ lasts_with(const char *revision, const char *capabilities, const char *body)
 }
 
 
-TEST(exchange_lasts_longer_if_questions_or_more_responses_may_follow)
+TEST(call_in_a_batch_or_with_possible_questions_may_outlast_its_backend_request)
 {
     size_t  i;
 
@@ -77,7 +77,7 @@ TEST(exchange_lasts_longer_if_questions_or_more_responses_may_follow)
 /* mcp_exchange_lasts() returns 1 for listeners, for resumed streams, and for
  * calls whose backend request has ended; it returns 0 for responses that are
  * not streams. */
-TEST(exchange_whose_stream_needs_no_backend_request_lasts_longer)
+TEST(listener_resumed_stream_or_call_after_202_lasts_without_a_backend_request)
 {
     char                    own[MCP_SESSION_TEXT_MAX], id[64], url[256];
     mcp_backend_request_t  *breq;
@@ -220,7 +220,7 @@ TEST(body_is_parsed_in_advance_the_response_is_the_same)
 
 /* An exchange that uses memory of the glue allocates no memory for itself, and
  * does not free the memory of the glue. */
-TEST(exchange_in_memory_of_its_caller_allocates_none_for_itself)
+TEST(exchange_in_memory_of_the_glue_allocates_no_memory_for_itself)
 {
     long             live;
     void            *room;

@@ -76,7 +76,7 @@ TEST(request_joins_a_call_it_gets_later_progress_and_the_response)
 /* A client without a session loses its connection after the head of the
  * response, and then another connection before the head: each time, the
  * repeated request joins the call. */
-TEST(client_loses_its_connection_its_repeated_request_joins_the_call)
+TEST(client_loses_its_connection_and_repeats_its_request_it_joins_the_call)
 {
     modern_call(0, &a, KEY("k"));
     driver_wait(&d, 1001);
@@ -112,7 +112,7 @@ TEST(client_loses_its_connection_its_repeated_request_joins_the_call)
 
 /* Without a key, a request with the same arguments joins only after the first
  * connection was lost. */
-TEST(without_a_key_equal_requests_join_only_after_a_lost_connection)
+TEST(equal_requests_without_a_key_join_only_after_a_lost_connection)
 {
     modern_call(0, &a, "");
     client_close(&d, &a);
@@ -159,7 +159,7 @@ TEST(without_a_key_equal_requests_join_only_after_a_lost_connection)
 
 /* Without a key, a second equal request waits until the first client has
  * received its response or has lost its connection. */
-TEST(without_a_key_a_second_equal_request_waits_for_the_first_client)
+TEST(equal_request_without_a_key_waits_until_the_first_client_is_served_or_gone)
 {
     /* the first client receives its response: the second request begins a new
      * call */
@@ -207,7 +207,7 @@ TEST(without_a_key_a_second_equal_request_waits_for_the_first_client)
 
 /* The client of a call disconnects: a call without a key is aborted after
  * mcp_join_wait, and a call with a key after mcp_max_wait. */
-TEST(call_without_a_client_is_aborted_after_join_wait_or_max_wait)
+TEST(call_without_a_client_ends_after_mcp_join_wait_or_with_a_key_mcp_max_wait)
 {
     modern_call(0, &a, "");
     client_close(&d, &a);
@@ -230,7 +230,7 @@ TEST(call_without_a_client_is_aborted_after_join_wait_or_max_wait)
 
 /* The first client disconnects before its backend is invoked: the waiting
  * request begins the call. */
-TEST(client_leaves_before_the_backend_request_the_next_one_begins_it)
+TEST(first_client_leaves_before_the_backend_request_the_next_client_starts_it)
 {
     driver_pause(&d, 0, 1);
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));

@@ -414,7 +414,7 @@ TEST(output_buffer_has_minimum_size_all_notifications_are_sent)
 
 /* The process of a subscription dies: another process frees the subscription
  * later. */
-TEST(process_dies_another_one_frees_its_subscriptions)
+TEST(process_dies_another_process_frees_its_subscriptions)
 {
     listens(0, &a, LISTEN("1", "{" TOOLS "}"));
     assert_int_equal(stats().listeners, 1);

@@ -282,7 +282,7 @@ TEST(published_event_that_is_too_large_gets_413)
 }
 
 
-TEST(invalid_method_or_token_is_rejected)
+TEST(publish_request_with_an_invalid_method_or_token_is_rejected)
 {
     size_t       i;
     char         bad[512];
@@ -489,7 +489,7 @@ TEST(each_request_of_a_batch_has_its_own_publish_url)
 }
 
 
-TEST(publishing_without_memory_gets_202_only_if_the_message_arrives)
+TEST(memory_runs_out_while_publishing_202_is_sent_only_if_the_message_arrives)
 {
     static const char *const  types[] = {
         "application/json", "application/x-ndjson", "text/event-stream"

@@ -164,7 +164,7 @@ send_modern(client_t *c, const char *method, const char *name, const char *body)
 }
 
 
-TEST(each_request_has_its_status_and_error)
+TEST(headers_and_body_of_a_stateless_request_decide_its_status_and_error)
 {
     size_t  i;
 
@@ -250,7 +250,7 @@ TEST(first_request_without_mcp_method_is_logged_later_ones_are_not)
 
 /* GET without Last-Event-ID and DELETE are rejected: there is no listening
  * stream and no session. */
-TEST(stateless_delete_and_get_without_last_event_id_are_rejected)
+TEST(stateless_get_without_last_event_id_and_stateless_delete_are_rejected)
 {
     size_t  i;
 
@@ -313,7 +313,7 @@ TEST(endpoint_uses_only_the_revisions_that_mcp_revisions_allows)
 
 
 /* initialize never returns a revision without sessions. */
-TEST(initialize_requests_a_revision_without_sessions_it_gets_another)
+TEST(initialize_requests_a_revision_without_sessions_it_gets_one_with_sessions)
 {
     client_post(&d, 0, &a, NULL,
                 REQUEST("7", "initialize",
@@ -340,7 +340,7 @@ TEST(server_discover_returns_revisions_capabilities_and_instructions)
 
 /* A list has "ttlMs" with the value of mcp_cache_ttl, and is private if
  * callers of the endpoint have a principal. */
-TEST(callers_have_a_principal_lists_are_private_with_mcp_cache_ttl)
+TEST(if_callers_have_a_principal_lists_are_private_and_have_mcp_cache_ttl)
 {
     d.endpoint.cache_ttl = 5000;
     d.endpoint.has_principal = 1;
@@ -533,7 +533,7 @@ TEST(get_resumes_a_stream_only_if_resumable_requests_were_declared)
 
 /* mcp_resume_stateless is "all": a call continues for mcp_reconnect_wait
  * without its client if the client has received an event id. */
-TEST(client_that_got_an_event_id_has_mcp_reconnect_wait_to_resume)
+TEST(client_that_got_an_event_id_can_resume_within_mcp_reconnect_wait)
 {
     int                     back;
     char                    id[64];

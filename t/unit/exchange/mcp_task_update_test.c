@@ -47,7 +47,7 @@ questions_are(const char *text, uint32_t given, const char *left)
 }
 
 
-TEST(questions_with_an_answer_are_left_out_others_remain)
+TEST(answered_questions_are_left_out_of_a_task_the_other_questions_remain)
 {
     questions_are("{\"a\":{},\"b\":{\"c\":1}}", 0,
                   "{\"a\":{},\"b\":{\"c\":1}}");
@@ -99,7 +99,7 @@ TEST(task_event_has_70_questions_only_the_first_32_count)
 
 /* Answers for which the inbox of the call has no room: 503, and the client may
  * send them again. */
-TEST(task_has_no_room_for_an_answer_503_and_it_can_be_sent_again)
+TEST(task_has_no_room_for_an_answer_the_client_gets_503_and_can_send_it_again)
 {
     mcp_backend_request_t  *breq;
 
@@ -128,7 +128,7 @@ TEST(task_has_no_room_for_an_answer_503_and_it_can_be_sent_again)
 /* A client has got a question at another node and answers it at the call's own
  * node: the answer is accepted, although that node has not received the
  * acknowledgement of the question's event yet. */
-TEST(question_event_is_not_acknowledged_yet_an_answer_is_accepted)
+TEST(redis_has_not_acknowledged_a_question_yet_an_answer_to_it_is_accepted)
 {
     mcp_backend_request_t  *breq;
     mcp_store_t            *store;
@@ -275,7 +275,7 @@ away_done(void)
 
 /* A client answers questions that Redis has not received yet from their node:
  * the stream is looked up again until Redis has the questions. */
-TEST(answer_arrives_before_redis_has_the_question_lookup_is_repeated)
+TEST(answer_arrives_before_redis_has_the_question_the_lookup_is_repeated)
 {
     away_begin();
     away_event = "{\"k#1\":{}}";
@@ -297,7 +297,7 @@ TEST(answer_arrives_before_redis_has_the_question_lookup_is_repeated)
 /* An event that was fetched from Redis has more questions than a task may
  * have. Answers to the surplus questions are ignored; other answers are sent
  * to the owner. */
-TEST(answers_to_questions_beyond_the_maximum_are_ignored)
+TEST(task_event_has_more_than_32_questions_answers_to_the_surplus_are_ignored)
 {
     char  text[1024];
 
@@ -325,7 +325,7 @@ TEST(answers_to_questions_beyond_the_maximum_are_ignored)
  * event, or answers for a task that is over: the request is acknowledged after
  * the first lookup.
  */
-TEST(answer_to_an_event_that_never_arrives_is_acknowledged)
+TEST(redis_never_gets_the_question_an_answer_to_it_is_still_acknowledged)
 {
     size_t  i;
 
@@ -433,7 +433,7 @@ own_begin(void)
 /* Answers at two nodes: an answer that a client sent to another node counts
  * before this node has received it; an answer that a client sends to this node
  * is sent to the cluster. */
-TEST(answers_at_two_nodes_are_counted_before_they_arrive)
+TEST(answer_at_another_node_counts_before_this_node_has_received_it)
 {
     mcp_stream_info_t  info;
 

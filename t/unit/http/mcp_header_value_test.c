@@ -343,7 +343,7 @@ TEST(header_value_is_compared_with_the_body_by_type_and_value)
 
 
 /* A string that a client encodes is decoded to the same string. */
-TEST(string_that_a_client_encodes_is_decoded_to_itself)
+TEST(base64_string_of_a_client_is_decoded_and_equals_the_string_in_the_body)
 {
     char              raw[64], *p;
     size_t            i;

@@ -16,7 +16,7 @@ static const unsigned char  stream[MCP_STREAM_ID_LEN] = {
 #define STREAM  "ABEiM0RVZneImaq7zN3u_w"
 
 
-TEST(event_head_priming_event_and_retry_have_their_sse_form)
+TEST(event_head_priming_event_and_retry_are_written_in_sse_form)
 {
     char  text[256], *end;
 
@@ -432,7 +432,7 @@ check_ids(const char *in, size_t step, const char *id, uint64_t retry)
 }
 
 
-TEST(ids_the_last_complete_event_counts)
+TEST(last_event_id_and_retry_are_those_of_the_last_complete_event)
 {
     static const struct {
         const char  *in;
@@ -482,7 +482,7 @@ TEST(id_is_longer_than_1024_bytes_it_counts_as_empty)
 }
 
 
-TEST(ids_are_not_kept_unless_requested)
+TEST(decoder_keeps_event_ids_and_retry_only_if_requested)
 {
     size_t             consumed;
     mcp_str_t          data;

@@ -104,7 +104,7 @@ pick(json_scan_pt scan)
 }
 
 
-TEST(fields_are_found_only_in_their_object_by_both_parsers)
+TEST(both_parsers_find_a_field_only_in_its_own_object)
 {
     size_t  s;
 
@@ -159,7 +159,7 @@ find_root(json_scan_pt scan)
 }
 
 
-TEST(root_has_its_type_and_no_white_space_around_it)
+TEST(root_value_has_its_type_and_no_white_space_around_its_text)
 {
     size_t  s;
 

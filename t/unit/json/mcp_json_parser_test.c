@@ -71,7 +71,7 @@ accepted(mcp_str_t text)
 }
 
 
-TEST(texts_of_the_rfc_are_accepted_or_rejected)
+TEST(valid_json_texts_are_accepted_and_invalid_json_texts_are_rejected)
 {
     size_t  i;
 

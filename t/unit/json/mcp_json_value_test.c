@@ -287,7 +287,7 @@ static const alike_case_t  alike[] = {
 };
 
 
-TEST(keys_that_are_alike_have_equal_hashes)
+TEST(keys_that_are_equal_without_case_have_equal_hashes)
 {
     size_t     i;
     mcp_str_t  key, name;
@@ -315,7 +315,7 @@ TEST(keys_that_are_alike_have_equal_hashes)
 /* A tool may have 64 headers with arguments, and a body millions of keys: each
  * key is compared only with the names that have the same last six bits of the
  * hash. On average that is one of 64 names. */
-TEST(hashes_of_keys_and_64_names_have_few_last_six_bits_in_common)
+TEST(hash_of_a_key_ends_like_those_of_at_most_two_of_64_names_on_average)
 {
     char       key[16], name[16];
     unsigned   i, j, equal;

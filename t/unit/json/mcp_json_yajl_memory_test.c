@@ -20,7 +20,7 @@ scan(mcp_arena_t *arena, const char *text, size_t len, mcp_json_value_t *root)
 
 
 /* Long tokens, complete or cut off: the memory for yajl is sufficient. */
-TEST(yajl_has_enough_memory_for_long_tokens)
+TEST(yajl_scans_tokens_of_up_to_1_mib_without_running_out_of_memory)
 {
     char             *text;
     size_t            n, k, len;

@@ -6,7 +6,7 @@
 
 
 /* Responses to GET with Last-Event-ID. */
-TEST(last_event_id_of_a_get_decides_on_its_status_and_events)
+TEST(last_event_id_of_a_get_decides_its_status_and_the_events_that_it_gets)
 {
     static const char *const  malformed[] = {
         "x", "nonsense", "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAA.",

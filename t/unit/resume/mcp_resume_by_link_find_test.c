@@ -137,7 +137,7 @@ TEST(superseded_url_stays_invalid_as_long_as_its_stream_exists)
 
 /* A connection that a client has resumed by an event id stays open for 20
  * rounds of questions: the superseded URL stays invalid. */
-TEST(after_20_rounds_of_questions_a_superseded_url_is_invalid)
+TEST(superseded_url_is_still_invalid_after_20_more_rounds_of_questions)
 {
     int  i;
 

@@ -11,7 +11,7 @@ static char              old[4096];
 static mcp_stream_ref_t  shared;
 
 
-TEST(events_were_dropped_the_url_gets_a_message_with_their_number)
+TEST(events_were_dropped_a_get_of_the_url_gets_a_message_with_their_number)
 {
     mcp_backend_request_t  *breq;
 
@@ -124,7 +124,7 @@ TEST(answers_have_not_yet_reached_the_call_a_get_waits_for_events)
 
 /* Questions are stored after the connection has last read its stream: they are
  * sent before the connection ends. */
-TEST(questions_after_the_last_read_are_sent_before_the_connection_ends)
+TEST(questions_arrive_after_the_last_read_they_are_sent_before_the_stream_ends)
 {
     begin(NEW);
     (void) linked(1);
@@ -151,7 +151,7 @@ TEST(questions_after_the_last_read_are_sent_before_the_connection_ends)
 /* The client sends its answers twice: the call ignores the second copy. A GET
  * waits until that copy has reached the call, and ends when the call has
  * ignored it. */
-TEST(answer_is_sent_again_the_call_ignores_the_copy)
+TEST(client_sends_its_answers_twice_the_call_ignores_the_second_copy)
 {
     begin(NEW);
     d.endpoint.keepalive = 0;
@@ -185,7 +185,7 @@ TEST(answer_is_sent_again_the_call_ignores_the_copy)
 /* In a batch, the request that asked a question has ended and the other
  * request is active: GET for later events waits for the other request and does
  * not return 204. */
-TEST(one_request_of_a_batch_is_over_a_get_waits_for_the_other_one)
+TEST(one_request_of_a_batch_has_ended_a_get_waits_for_the_other_request)
 {
     mcp_backend_request_t  *breq;
 
@@ -216,7 +216,7 @@ TEST(one_request_of_a_batch_is_over_a_get_waits_for_the_other_one)
 /* Events that were written may not have arrived. The stream in the response to
  * the answers begins after the last event of which the answers, the URL or
  * Last-Event-ID prove that it has arrived. */
-TEST(stream_after_answers_begins_after_the_last_event_that_has_arrived)
+TEST(stream_in_response_to_answers_starts_after_the_last_received_event)
 {
     static const struct {
         int  from_get;                 /* 1 if the client has got its URL by a
@@ -388,7 +388,7 @@ TEST(stream_with_a_url_closes_after_mcp_close_after_and_can_be_resumed)
 
 /* In every revision, a stream with a URL ends after questions and after
  * mcp_close_after, and the client may resume by its URL or by an event id. */
-TEST(in_all_revisions_url_streams_end_after_questions_and_close_after)
+TEST(stream_with_a_url_ends_after_questions_or_mcp_close_after_in_all_revisions)
 {
     static const char *const  revisions[] = { "2024-11-05", OLD, MIDDLE, NEW };
 
@@ -447,7 +447,7 @@ TEST(in_all_revisions_url_streams_end_after_questions_and_close_after)
 
 /* A token, and the name of the URL's argument, may be percent-encoded. If the
  * URL has the argument several times, the last one counts. */
-TEST(token_in_a_url_may_be_percent_encoded_and_the_last_one_counts)
+TEST(stream_url_may_have_an_encoded_token_and_the_last_of_several_tokens_counts)
 {
     char                    text[2048], *p;
     const char *secret, *q;
@@ -674,7 +674,7 @@ TEST(request_to_a_url_with_an_unsupported_revision_gets_400)
 
 /* The zone has no room for the answers: 503, and the call does not change. The
  * same POST succeeds later. */
-TEST(zone_has_no_room_for_answers_503_and_they_can_be_sent_again)
+TEST(zone_has_no_room_for_answers_the_client_gets_503_and_can_send_them_again)
 {
     mcp_stream_ref_t  ref;
 
@@ -867,7 +867,7 @@ unknown(void)
 
 /* A client gets the URL of a stream when Redis has acknowledged the stream, or
  * after MCP_OPERATION_TIME. */
-TEST(url_is_sent_when_redis_acknowledges_or_mcp_operation_time_is_over)
+TEST(url_is_sent_when_redis_has_the_stream_and_otherwise_after_1_s)
 {
     mcp_backend_request_t  *breq;
 

@@ -68,7 +68,7 @@ TEST(first_event_is_the_resume_policy_with_the_configured_times)
 }
 
 
-TEST(get_status_returns_the_state_of_a_call_and_what_is_pending)
+TEST(requests_get_status_returns_the_state_of_a_call_and_if_messages_are_pending)
 {
     mcp_backend_request_t  *breq;
 
@@ -242,7 +242,7 @@ busy_lock(void *ctx)
 /* The stream of a call is full (mcp_max_events), and its first consumer reads
  * while another connection resumes it: the resumption does not fail because
  * events are dropped meanwhile. */
-TEST(events_are_dropped_meanwhile_the_resumption_does_not_fail)
+TEST(events_are_dropped_during_requests_resume_the_resumption_succeeds)
 {
     int                     i;
     mcp_backend_request_t  *breq;
@@ -558,7 +558,7 @@ TEST(each_request_of_a_batch_has_its_own_status)
 /* The request of a batch that has asked a question ends, by an answer, by
  * mcp_input_timeout or by a cancellation: the batch then has no open
  * question. */
-TEST(request_that_asked_a_question_ends_its_batch_has_no_open_question)
+TEST(batch_request_with_an_open_question_ends_the_batch_has_no_open_question)
 {
     int  way;
 
@@ -643,7 +643,7 @@ TEST(worker_of_a_call_dies_the_token_gets_the_error_of_the_call)
 
 /* The zone has no room for the policy: the call gets no stream, and its client
  * gets an error. */
-TEST(zone_has_no_room_for_the_policy_the_client_gets_an_error)
+TEST(zone_has_no_room_for_the_resume_policy_the_client_gets_an_error)
 {
     mcp_backend_request_t  *breq;
     mcp_stream_ref_t        ref;

@@ -64,7 +64,7 @@ TEST(first_event_is_stream_create_with_the_configured_times)
 }
 
 
-TEST(stream_poll_returns_the_status_of_a_stream_and_what_is_pending)
+TEST(stream_poll_returns_the_status_of_a_stream_and_if_messages_are_pending)
 {
     mcp_backend_request_t  *breq;
 
@@ -232,7 +232,7 @@ now_it_is_sent(void *ctx)
 
 /* stream/poll/all lists each stream once, even if the stream moves to the list
  * of lingering streams while the response is made. */
-TEST(stream_is_confirmed_during_stream_poll_all_it_is_listed_once)
+TEST(events_of_a_stream_are_sent_during_stream_poll_all_it_is_listed_once)
 {
     unsigned char           id[MCP_STREAM_ID_LEN];
     mcp_backend_request_t  *breq;
@@ -318,7 +318,7 @@ TEST(stream_resume_sends_the_later_events_and_at_the_end_stream_end)
 
 /* At a process that stops, a stream that is over ends as usual: with the
  * response, the result of stream/resume, and stream/end. */
-TEST(at_a_stopping_worker_a_stream_that_is_over_ends_with_stream_end)
+TEST(finished_stream_is_resumed_at_a_stopping_worker_it_ends_with_stream_end)
 {
     begin(NEW);
     end_with_result(durable(1));

@@ -386,7 +386,7 @@ wait_without_memory(void)
 }
 
 
-TEST(memory_runs_out_for_a_waiting_request_the_call_gets_its_result)
+TEST(memory_runs_out_for_a_request_that_waits_for_a_call_the_call_still_succeeds)
 {
     begin(NEW);
     d.endpoint.stream_after = 1000000;
@@ -403,7 +403,7 @@ TEST(memory_runs_out_for_a_waiting_request_the_call_gets_its_result)
 
 /* In a batch, a token in a result is encrypted, but a request with a token is
  * rejected. */
-TEST(token_in_the_result_of_a_batch_cannot_be_used_in_a_batch)
+TEST(token_in_the_result_of_a_batch_is_accepted_only_outside_a_batch)
 {
     begin(OLD);
     client_post(&d, 0, &a, session, "[" CALL "," PING "]");
@@ -499,7 +499,7 @@ gets_all(const char *key, const char *first)
 
 
 /* A token whose use failed can be used again. */
-TEST(use_of_a_token_fails_the_token_can_be_used_again)
+TEST(call_with_a_backend_token_fails_the_token_can_be_used_again)
 {
     mcp_backend_request_t  *breq;
 
@@ -583,7 +583,7 @@ says(client_t *client, char *id, const char *message)
 
 /* A token whose use failed is used again: the second attempt has a new stream,
  * and event ids belong to one attempt only. */
-TEST(token_is_used_again_each_event_id_belongs_to_one_attempt)
+TEST(backend_token_is_used_a_second_time_each_call_has_its_own_event_ids)
 {
     char                    first[64], second[64];
     mcp_backend_request_t  *breq;
@@ -679,7 +679,7 @@ passes(const char *key)
 
 
 /* A request for which no call could be created does not use up its token. */
-TEST(no_call_could_be_created_the_token_can_still_be_used)
+TEST(no_call_can_be_created_for_a_token_the_token_can_still_be_used)
 {
     unsigned long  k;
 

@@ -33,7 +33,7 @@ TEST(events_were_dropped_a_request_with_a_token_gets_their_number)
 
 /* A process that stops sends no interim response to a request that has got its
  * response. */
-TEST(at_a_stopping_worker_a_call_that_is_over_gets_no_interim_response)
+TEST(finished_call_is_resumed_at_a_stopping_worker_the_client_gets_its_result)
 {
     begin(NEW);
     end_with_result(slow());
@@ -46,7 +46,7 @@ TEST(at_a_stopping_worker_a_call_that_is_over_gets_no_interim_response)
 
 /* The response is a stream already: its last event is the interim response,
  * which is not stored. */
-TEST(stream_has_begun_the_interim_response_is_its_last_event)
+TEST(event_stream_has_begun_the_interim_response_is_its_last_event)
 {
     char                    last[64];
     mcp_backend_request_t  *breq;
@@ -158,7 +158,7 @@ TEST(connection_is_lost_or_superseded_a_later_request_gets_the_events)
 
 /* A connection is superseded: it gets an error if the stream was freed, and no
  * further message if it already has its response. */
-TEST(stream_is_freed_or_over_superseded_requests_get_no_interim_result)
+TEST(stream_is_freed_or_finished_superseded_requests_get_no_interim_response)
 {
     mcp_backend_request_t  *breq;
 
@@ -212,7 +212,7 @@ TEST(mcp_resume_after_is_0_superseded_requests_end_after_10_seconds)
 
 /* A connection is superseded while its process stops: it gets an interim
  * result at once, and the newer request gets the later messages. */
-TEST(worker_stops_a_superseded_request_gets_an_interim_response_at_once)
+TEST(superseded_request_at_a_stopping_worker_gets_an_interim_response_at_once)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
@@ -430,7 +430,7 @@ TEST(request_that_resumed_a_call_is_cancelled_the_call_ends)
 
 /* A token is used 50 times: nothing except the call's stream is stored, and
  * only the id of the newest request cancels the call. */
-TEST(token_is_used_50_times_only_the_newest_request_id_cancels)
+TEST(token_is_used_50_times_only_the_newest_request_id_cancels_the_call)
 {
     int   i;
     char  id[16], other_id[16];

@@ -16,7 +16,7 @@
 /* The stream of a call starts after mcp_policy_after (50 ms) if it begins with
  * resume information, otherwise after mcp_stream_after (1000 ms). A call whose
  * response is ready before that gets plain JSON and is not stored. */
-TEST(stream_with_resume_information_starts_after_mcp_policy_after)
+TEST(stream_with_resume_information_starts_when_mcp_policy_after_has_passed)
 {
     static const struct {
         const char  *capabilities;
@@ -115,7 +115,7 @@ TEST(times_are_written_in_seconds_and_numbers_in_big_endian_order)
 }
 
 
-TEST(token_is_written_as_a_json_string_and_verified_to_the_same_data)
+TEST(resume_token_is_written_as_a_json_string_and_verification_returns_its_data)
 {
     mcp_buf_t      buf;
     mcp_str_t      text;
@@ -155,7 +155,7 @@ use_catalog(const char *text)
 
 /* A client that declared no resumption method receives no resume
  * information. */
-TEST(client_declared_no_method_it_gets_no_resume_information)
+TEST(client_declared_no_resumption_method_it_gets_no_resume_information)
 {
     char                    plain[8192];
     mcp_backend_request_t  *breq;
@@ -313,7 +313,7 @@ TEST(catalog_changes_a_call_keeps_the_policy_with_which_it_began)
  * Last-Event-ID confirms the response; for other clients the response is kept
  * for mcp_linger.
  */
-TEST(response_on_a_broken_connection_is_kept_for_the_time_that_the_client_got)
+TEST(response_was_lost_on_its_connection_it_is_kept_for_the_announced_time)
 {
     size_t                  i;
     uint64_t                linger;

@@ -81,7 +81,7 @@ teardown(void **state)
 }
 
 
-TEST(members_in_any_order)
+TEST(order_of_members_does_not_change_the_digest_but_order_of_elements_does)
 {
     static const char *const  rows[][6] = {
         { "{\"name\":\"a\",\"arguments\":{\"x\":1,\"y\":[{\"p\":1,\"q\":2}]}}",
@@ -106,7 +106,7 @@ TEST(members_in_any_order)
 /* An object has two members with the same name: in another order they have a
  * different digest, because some parsers use the first one and others the
  * second one. */
-TEST(members_of_one_name)
+TEST(order_of_members_with_one_name_changes_the_digest)
 {
     static const char *const  rows[][6] = {
         { "{\"a\":1,\"a\":2,\"b\":3}", "{\"b\":3,\"a\":1,\"a\":2}",
@@ -122,7 +122,7 @@ TEST(members_of_one_name)
 /* An object has members whose names differ only in case: in another order they
  * have a different digest, because a backend that ignores case uses only the
  * first or the last one. */
-TEST(members_with_alike_names_in_another_order_differ)
+TEST(order_of_members_whose_names_differ_only_in_case_changes_the_digest)
 {
     static const char *const  rows[][6] = {
         { "{\"Id\":1,\"id\":2,\"b\":3}", "{\"b\":3,\"Id\":1,\"id\":2}",
@@ -157,7 +157,7 @@ TEST(members_with_alike_names_in_another_order_differ)
 }
 
 
-TEST(strings_in_any_spelling)
+TEST(escapes_in_a_string_do_not_change_the_digest_but_characters_do)
 {
     static const char *const  rows[][6] = {
         { "{\"k\":\"a/b\"}", "{\"k\":\"a\\/b\"}", "{\"\\u006b\":\"a/b\"}",
@@ -179,7 +179,7 @@ TEST(strings_in_any_spelling)
 }
 
 
-TEST(numbers_in_any_spelling)
+TEST(spelling_of_a_number_does_not_change_the_digest_but_its_value_does)
 {
     static const char *const  rows[][6] = {
         { "{\"k\":3}", "{\"k\":3.0}", "{\"k\":3.000}", "{\"k\":30e-1}",
@@ -288,7 +288,7 @@ TEST(order_of_5000_members_does_not_change_the_digest)
 
 /* Nested objects that are so long that their digests replace their texts: the
  * content still matters, and the order of the members does not. */
-TEST(long_objects_count_like_short_ones)
+TEST(content_of_long_nested_objects_changes_the_digest_but_member_order_does_not)
 {
     int            i;
     char          *text;
@@ -319,7 +319,7 @@ TEST(long_objects_count_like_short_ones)
 
 /* Memory grows by doubling: 100000 members with escapes need at most 50
  * allocations. */
-TEST(allocations_do_not_grow_with_the_members)
+TEST(digest_of_100000_members_needs_at_most_50_allocations)
 {
     int            i, n;
     char          *text, *p;
@@ -428,7 +428,7 @@ sort(names_t *names)
 }
 
 
-TEST(names_are_sorted_and_alike_ones_keep_their_order)
+TEST(names_are_sorted_and_names_equal_without_case_keep_their_order)
 {
     size_t   i;
     names_t  names;
@@ -500,7 +500,7 @@ pieces_of(size_t len)
 }
 
 
-TEST(work_is_linear_in_the_length_of_the_names)
+TEST(sorting_work_is_linear_in_the_length_of_the_names)
 {
     assert_int_equal(pieces_of(8), NAMES);
     assert_int_equal(pieces_of(16), 2 * NAMES);

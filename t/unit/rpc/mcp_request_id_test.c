@@ -42,7 +42,7 @@ text(size_t i, size_t k)
 }
 
 
-TEST(ids_are_compared_by_value)
+TEST(request_ids_are_compared_by_value_in_any_spelling)
 {
     size_t         i, k, m, n;
     test_mem_t     tm;
@@ -222,7 +222,7 @@ TEST(task_id_with_a_changed_byte_is_rejected)
 }
 
 
-TEST(task_id_has_no_room_or_no_key_writing_it_fails)
+TEST(no_room_or_no_key_for_a_task_id_writing_it_fails)
 {
     mcp_buf_t  buf;
 

@@ -128,7 +128,7 @@ teardown(void **state)
 }
 
 
-TEST(sealed_state_opens_to_the_text_of_the_backend)
+TEST(sealed_state_is_opened_it_is_the_text_that_the_backend_sent)
 {
     size_t  i;
 
@@ -185,7 +185,7 @@ TEST(expired_state_does_not_open)
 
 /* A sealed state does not open if one of the listed properties of the request
  * has changed. */
-TEST(belongs_to_its_request)
+TEST(sealed_state_does_not_open_for_a_request_that_differs)
 {
     size_t               i;
     mcp_request_state_t  changed[9];
@@ -216,7 +216,7 @@ TEST(belongs_to_its_request)
 
 /* The client sends the params in another spelling, and adds the members of the
  * next round: the state opens. */
-TEST(params_are_the_same)
+TEST(sealed_state_opens_only_for_params_with_the_same_values)
 {
     size_t  i;
 
@@ -324,7 +324,7 @@ TEST(state_opens_as_long_as_its_key_is_configured)
 }
 
 
-TEST(too_long_state_too_deep_params_or_no_key_nothing_is_sealed)
+TEST(state_is_too_long_params_are_too_deep_or_no_key_exists_nothing_is_sealed)
 {
     char        *big;
     mcp_str_t    most, none;

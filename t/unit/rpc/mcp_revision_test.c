@@ -52,7 +52,7 @@ TEST(each_revision_is_found_by_its_name_with_its_features)
 }
 
 
-TEST(latest_of_a_set)
+TEST(latest_revision_of_a_set_is_found_with_or_without_sessions)
 {
     uint32_t  old;
 

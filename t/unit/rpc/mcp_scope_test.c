@@ -8,7 +8,7 @@
 #include "rpc/mcp_scope.h"
 
 
-TEST(list_has_all_required_scopes)
+TEST(scope_list_satisfies_only_scopes_that_it_contains)
 {
     static const struct {
         const char  *list;
@@ -42,7 +42,7 @@ TEST(list_has_all_required_scopes)
 }
 
 
-TEST(scope_is_added_once)
+TEST(scope_that_a_list_already_has_is_not_added_again)
 {
     mcp_buf_t  buf;
 

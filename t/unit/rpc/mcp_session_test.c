@@ -138,7 +138,7 @@ TEST(expired_session_token_is_not_found)
 }
 
 
-TEST(session_belongs_to_its_principal)
+TEST(session_token_is_found_only_for_the_principal_of_its_session)
 {
     fixture_t      f;
     mcp_client_t  out;
@@ -157,7 +157,7 @@ TEST(session_belongs_to_its_principal)
 }
 
 
-TEST(altered_session_token_or_another_key_is_not_found)
+TEST(session_token_that_is_altered_or_of_another_key_is_not_found)
 {
     char           other[MCP_TOKEN_TEXT_MAX], *end;
     size_t         i;
@@ -254,7 +254,7 @@ TEST(cached_session_token_is_compared_byte_by_byte)
 }
 
 
-TEST(session_needs_a_key)
+TEST(no_key_is_configured_no_session_token_is_written)
 {
     fixture_t  f;
 

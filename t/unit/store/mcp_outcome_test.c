@@ -6,7 +6,7 @@
 #include "core_cases.h"
 
 
-TEST(outcome_of_a_stream_follows_from_its_kind_state_and_result)
+TEST(ended_call_has_an_outcome_an_active_call_or_a_listener_has_none)
 {
     static const struct {
         mcp_stream_kind_e   kind;
@@ -37,7 +37,7 @@ TEST(outcome_of_a_stream_follows_from_its_kind_state_and_result)
 }
 
 
-TEST(outcomes_are_counted_as_lost_or_failed)
+TEST(lost_call_is_counted_as_lost_and_a_call_with_an_error_or_fault_as_failed)
 {
     mcp_outcome_count(&d.process[0].store, MCP_OUTCOME_OK);
     mcp_outcome_count(&d.process[0].store, MCP_OUTCOME_LOST);

@@ -33,7 +33,7 @@ show(void)
 }
 
 
-TEST(status_page_shows_the_zone_and_refers_to_no_other_host)
+TEST(status_page_shows_values_of_the_zone_and_loads_nothing_from_other_hosts)
 {
     show();
 
@@ -108,7 +108,7 @@ check_hash(const char *policy, const char *source, const char *opening,
 }
 
 
-TEST(status_page_headers_allow_only_its_own_script_and_style)
+TEST(csp_header_of_the_status_page_allows_only_its_inline_script_and_style)
 {
     size_t       i;
     const char  *text;
@@ -138,7 +138,7 @@ TEST(status_page_headers_allow_only_its_own_script_and_style)
 }
 
 
-TEST(buffer_is_too_small_or_memory_runs_out_the_page_is_not_rendered)
+TEST(buffer_is_too_small_or_memory_runs_out_rendering_the_status_page_fails)
 {
     mcp_buf_t  buf;
 
@@ -156,7 +156,7 @@ TEST(buffer_is_too_small_or_memory_runs_out_the_page_is_not_rendered)
 }
 
 
-TEST(status_page_shows_in_words_and_percent_how_full_the_zone_is)
+TEST(status_page_shows_the_use_of_the_zone_in_words_bytes_and_percent)
 {
     size_t              i;
     mcp_buf_t           buf;

@@ -19,7 +19,7 @@ admits(void)
 }
 
 
-TEST(zone_is_full_lingering_streams_are_evicted_calls_still_complete)
+TEST(zone_is_full_lingering_streams_are_evicted_and_active_calls_can_complete)
 {
     unsigned           i, n;
     mcp_cursor_t       cursor;
@@ -239,7 +239,7 @@ TEST(zone_is_full_of_sent_events_appends_and_responses_succeed)
 /* A stream fills the region: appends remove no more sent events than necessary
  * and no unsent ones, and the owner is woken each time that the reader has
  * sent more events. */
-TEST(stream_fills_the_zone_its_appends_remove_only_sent_events)
+TEST(one_stream_fills_the_zone_appending_to_it_removes_only_sent_events)
 {
     size_t             len, k;
     unsigned           n;
@@ -483,7 +483,7 @@ TEST(stream_at_its_byte_limit_rejects_events_until_some_were_sent)
 
 
 /* Confirmed events are removed, sent or not. */
-TEST(confirmed_events_are_removed_whether_sent_or_not)
+TEST(events_that_the_client_has_confirmed_are_removed_whether_sent_or_not)
 {
     int                taken;
     char               buf[4096];

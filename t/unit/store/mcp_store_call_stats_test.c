@@ -31,7 +31,7 @@ row_of(mcp_store_t *store, mcp_call_stats_kind_e kind, const char *name, int rc)
 }
 
 
-TEST(each_catalog_item_has_one_row_that_all_processes_share)
+TEST(each_catalog_item_has_one_statistics_row_that_all_processes_share)
 {
     uint32_t          echo, prompt, other;
     mcp_call_stats_t  stats;
@@ -61,7 +61,7 @@ TEST(each_catalog_item_has_one_row_that_all_processes_share)
 
 /* Tools from lists take at most half of the rows; configured items take the
  * rest. */
-TEST(tools_from_lists_take_at_most_half_of_the_rows)
+TEST(tools_listed_by_mcp_servers_take_at_most_half_of_the_statistics_rows)
 {
     int                    rc;
     char                   name[16];
@@ -104,7 +104,7 @@ TEST(tools_from_lists_take_at_most_half_of_the_rows)
 
 /* Names contain only characters that pages and metrics can show. Different
  * items have different names. */
-TEST(names_of_rows_are_printable_and_differ_even_if_shortened)
+TEST(names_of_statistics_rows_are_printable_and_differ_even_if_truncated)
 {
     char              a[301], b[301];
     size_t            i;
@@ -158,7 +158,7 @@ TEST(names_of_rows_are_printable_and_differ_even_if_shortened)
 }
 
 
-TEST(all_rows_taken_further_names_share_one)
+TEST(all_statistics_rows_are_taken_further_items_share_the_row_other)
 {
     char      name[16];
     uint32_t  i, max;
@@ -226,7 +226,7 @@ fail_once(uint64_t at, uint32_t row, unsigned result, const char *principal)
 }
 
 
-TEST(latest_failures_are_listed_newest_first_up_to_a_limit)
+TEST(latest_failed_calls_are_listed_newest_first_up_to_a_limit)
 {
     unsigned                  i;
     uint32_t                  row;
@@ -266,7 +266,7 @@ TEST(latest_failures_are_listed_newest_first_up_to_a_limit)
 
 /* A process dies while it holds the lock and has written a part of a row and a
  * part of a failure: after the repair, the statistics contain neither part. */
-TEST(rows_and_failures_written_in_part_are_removed_by_a_repair)
+TEST(repair_removes_a_partly_written_statistics_row_and_failure)
 {
     unsigned                  i;
     uint32_t                  row;
@@ -338,7 +338,7 @@ running(uint32_t row)
 }
 
 
-TEST(active_request_shows_its_process_stream_and_reader)
+TEST(active_request_is_listed_with_its_process_stream_state_and_remote_reader)
 {
     uint32_t            handle, position;
     mcp_active_t        page[MCP_CALL_STATS_PAGE];
@@ -391,7 +391,7 @@ TEST(active_request_shows_its_process_stream_and_reader)
 
 /* Repeated reading of pages returns each active request once, and then
  * ends. */
-TEST(pages_together_list_as_many_requests_as_are_active)
+TEST(all_pages_of_active_requests_together_list_as_many_as_are_active)
 {
     size_t        n, all;
     uint32_t      i, max, position, handles[1024];
@@ -514,7 +514,7 @@ TEST(process_dies_its_active_requests_count_as_lost)
 
 
 /* A released record is used again. */
-TEST(request_ends_its_record_is_used_again)
+TEST(record_of_an_active_request_is_reused_after_the_request_has_ended)
 {
     unsigned  i;
     uint32_t  handle;

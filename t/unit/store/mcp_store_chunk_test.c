@@ -6,7 +6,7 @@
 #include "store_fixture.h"
 
 
-TEST(chains_keep_their_bytes_and_freed_chunks_can_be_taken_again)
+TEST(chain_of_chunks_returns_the_written_bytes_and_freed_chunks_are_reused)
 {
     char               out[4000];
     uint32_t           room;
@@ -64,7 +64,7 @@ TEST(chains_keep_their_bytes_and_freed_chunks_can_be_taken_again)
 }
 
 
-TEST(list_keeps_its_order_when_links_are_added_and_removed)
+TEST(linked_list_stays_in_order_when_elements_are_added_and_removed)
 {
     uint32_t           i, root;
     mcp_store_op_t     op;
@@ -111,7 +111,7 @@ TEST(list_keeps_its_order_when_links_are_added_and_removed)
 }
 
 
-TEST(no_room_for_a_private_chain_its_chunks_are_freed)
+TEST(zone_lacks_room_for_a_whole_private_chain_the_chunks_taken_are_freed)
 {
     uint32_t           room;
     mcp_str_t          parts[2];

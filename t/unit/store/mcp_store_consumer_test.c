@@ -71,7 +71,7 @@ TEST(consumer_reads_during_appends_and_repairs_it_gets_all_events)
 }
 
 
-TEST(new_consumer_displaces_the_old_one_which_is_woken_and_denied)
+TEST(new_consumer_displaces_the_old_consumer_whose_next_read_is_denied)
 {
     int                taken;
     char               buf[500];
@@ -201,7 +201,7 @@ cursor_distort(mcp_cursor_t *cursor, const mcp_cursor_t *other,
 
 /* Reads with modified cursors return an error or bytes of the right stream,
  * and the store stays intact. */
-TEST(reads_with_changed_cursors_return_no_bytes_of_other_streams)
+TEST(read_with_a_corrupted_cursor_returns_no_bytes_of_other_streams)
 {
     int                rc, taken;
     char              *buf;
@@ -304,7 +304,7 @@ TEST(reads_with_changed_cursors_return_no_bytes_of_other_streams)
  * event wakes it, or when the store wakes it because the owner is blocked on
  * space.
  */
-TEST(reader_may_report_sent_events_later_unless_the_owner_waits)
+TEST(reader_may_delay_its_report_of_sent_events_unless_the_owner_needs_room)
 {
     char               buf[4096];
     size_t             len;

@@ -788,7 +788,7 @@ seconds(void)
 }
 
 
-TEST(workers_are_killed_at_random_streams_keep_acknowledged_events)
+TEST(processes_are_killed_at_random_no_successfully_appended_event_is_lost)
 {
     int                status;
     void              *memory;
@@ -980,7 +980,7 @@ race_run(mcp_store_t *store, race_t *race, unsigned k)
 }
 
 
-TEST(two_processes_add_one_text_first_text_stays)
+TEST(two_processes_race_to_add_a_text_under_one_key_the_first_text_stays)
 {
     int            status;
     char           text[MCP_STORE_TEXT_MAX], want[MCP_STORE_TEXT_MAX];

@@ -7,7 +7,7 @@
 
 
 /* A chunk has seven entries; a freed entry is used again. */
-TEST(freed_entry_is_used_again_and_an_empty_chunk_is_freed)
+TEST(freed_hash_entry_is_reused_and_a_chunk_without_entries_is_freed)
 {
     unsigned            i;
     unsigned char       key[16] = { 0 };
@@ -72,7 +72,7 @@ TEST(freed_entry_is_used_again_and_an_empty_chunk_is_freed)
 
 
 /* Each kind and key has one group, until its last member leaves. */
-TEST(each_key_has_one_group_until_its_last_member_leaves)
+TEST(each_hash_key_has_one_group_which_exists_until_its_last_member_leaves)
 {
     unsigned char       key[16] = { 7 };
     mcp_store_op_t      op;

@@ -6,7 +6,7 @@
 #include "store_fixture.h"
 
 
-TEST(inbox_gives_messages_in_order_and_takes_cancellations_when_full)
+TEST(inbox_returns_messages_in_order_and_accepts_cancellations_when_full)
 {
     unsigned           i;
     uint64_t           tag;
@@ -109,7 +109,7 @@ TEST(inbox_gives_messages_in_order_and_takes_cancellations_when_full)
 
 
 /* A post that is rejected evicts no stream. */
-TEST(message_to_an_inbox_is_rejected_no_stream_is_evicted)
+TEST(rejected_message_to_an_inbox_evicts_no_stream_from_a_full_zone)
 {
     unsigned           i;
     mcp_cursor_t       cursor;

@@ -17,7 +17,7 @@ spec_join(mcp_stream_spec_t *spec, unsigned id, unsigned once)
 }
 
 
-TEST(call_is_found_by_its_key_in_another_process)
+TEST(another_process_finds_a_call_by_the_key_that_equal_requests_share)
 {
     mcp_stream_ref_t   ref, other;
     mcp_stream_spec_t  spec;
@@ -59,7 +59,7 @@ TEST(call_is_found_by_its_key_in_another_process)
 
 /* A stream that is created together with its consumer is never without a
  * consumer in between, so that it never counts as abandoned. */
-TEST(stream_created_with_a_consumer_has_it_from_the_start)
+TEST(stream_that_is_created_with_a_consumer_has_the_consumer_at_once)
 {
     int                taken;
     mcp_cursor_t       cursor;
@@ -172,7 +172,7 @@ TEST(call_with_join_once_can_be_joined_until_its_response_was_sent)
 /* With join_once, a call of a stateless revision whose question was sent: an
  * equal request is a new call, because the client of the first one answers by
  * another request. In other revisions the request joins the call. */
-TEST(question_was_sent_an_equal_stateless_request_does_not_join)
+TEST(call_with_join_once_has_sent_a_question_a_stateless_request_cannot_join)
 {
     unsigned           i;
     mcp_cursor_t       cursor;
@@ -301,7 +301,7 @@ TEST(consumer_and_joined_readers_of_a_call_read_independently)
 
 /* Events that the consumer has sent make room. While there is no consumer,
  * events that the fastest joined reader has sent make room. */
-TEST(events_sent_by_a_joined_reader_make_room_if_no_consumer_exists)
+TEST(call_has_no_consumer_events_sent_by_the_fastest_joined_reader_make_room)
 {
     size_t             len;
     char               buf[200];
@@ -338,7 +338,7 @@ TEST(events_sent_by_a_joined_reader_make_room_if_no_consumer_exists)
 }
 
 
-TEST(consumer_leaves_the_joined_reader_keeps_the_stream)
+TEST(consumer_leaves_the_stream_does_not_expire_while_a_joined_reader_remains)
 {
     size_t             len;
     char               buf[200];
@@ -390,7 +390,7 @@ TEST(process_of_a_joined_reader_ends_the_reader_is_removed)
 }
 
 
-TEST(call_has_the_maximum_of_joined_readers_another_is_rejected)
+TEST(call_has_the_maximum_of_joined_readers_another_reader_is_rejected)
 {
     unsigned          i;
     mcp_cursor_t      cursor;

@@ -849,7 +849,7 @@ run(uint64_t with, unsigned rounds)
 }
 
 
-TEST(random_operations_on_two_stores_agree_with_the_model)
+TEST(random_operations_on_streams_and_mirrors_of_two_nodes_agree_with_the_model)
 {
     unsigned  rounds;
 

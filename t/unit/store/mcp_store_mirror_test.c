@@ -168,7 +168,7 @@ TEST(mirror_accepts_each_event_once_and_in_order)
 
 /* A checkpoint of the owner takes effect as soon as the mirror has all events
  * before it. */
-TEST(checkpoint_takes_effect_when_all_events_before_it_have_arrived)
+TEST(owners_checkpoint_takes_effect_once_the_mirror_has_all_earlier_events)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -216,7 +216,7 @@ TEST(checkpoint_takes_effect_when_all_events_before_it_have_arrived)
  * checkpoint. The consumer gets this earlier end; if it has read a lost event,
  * the mirror is freed instead.
  */
-TEST(last_events_are_lost_the_mirror_ends_earlier_or_is_freed)
+TEST(last_events_of_a_dead_owner_are_lost_the_mirror_ends_earlier_or_is_freed)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -261,7 +261,7 @@ TEST(last_events_are_lost_the_mirror_ends_earlier_or_is_freed)
 
 /* The owner's state changes without an event: the consumer is woken. The same
  * state arrives again: the consumer is not woken. */
-TEST(state_changes_without_an_event_the_consumer_is_woken_once)
+TEST(owners_state_changes_without_an_event_the_mirrors_consumer_is_woken_once)
 {
     mcp_cursor_t        cursor;
     mcp_stream_ref_t    ref;
@@ -379,7 +379,7 @@ TEST(zone_is_full_a_mirror_rejects_an_event_until_there_is_room)
 
 /* A mirror without a consumer may be evicted; its feeding process is then
  * woken. */
-TEST(mirror_without_a_consumer_is_evicted_and_its_process_is_woken)
+TEST(mirror_without_a_consumer_is_evicted_and_its_feeding_process_is_woken)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref, other;
@@ -413,7 +413,7 @@ sweep(uint64_t now)
 
 /* A mirror without a consumer is freed after 30 seconds, or after "linger" if
  * it is over and all its events were sent. */
-TEST(mirror_without_a_consumer_is_freed_after_30_s_or_after_linger)
+TEST(mirror_without_a_consumer_is_freed_after_30_s_or_if_over_after_linger)
 {
     mcp_cursor_t      cursor;
     mcp_stream_ref_t  ref;
@@ -446,7 +446,7 @@ TEST(mirror_without_a_consumer_is_freed_after_30_s_or_after_linger)
 
 /* The feeding process dies: the mirror stays, and another process may become
  * its feeding process. */
-TEST(feeding_process_dies_the_mirror_stays_and_another_can_feed_it)
+TEST(feeding_process_dies_the_mirror_stays_and_another_process_can_feed_it)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref, again;
@@ -493,7 +493,7 @@ TEST(feeding_process_dies_the_mirror_stays_and_another_can_feed_it)
 
 /* The feeding process dies, and the consumer is in another process: that
  * process becomes the feeding process. */
-TEST(feeding_process_dies_the_process_of_the_consumer_takes_over)
+TEST(feeding_process_dies_the_process_of_the_consumer_feeds_the_mirror)
 {
     unsigned           i;
     mcp_cursor_t       cursor;
@@ -522,7 +522,7 @@ TEST(feeding_process_dies_the_process_of_the_consumer_takes_over)
 
 /* The reader with the highest number displaces all others, whether it is at
  * this node or at another one. */
-TEST(reader_with_the_highest_number_displaces_the_others)
+TEST(mirror_reader_with_the_highest_number_displaces_the_other_readers)
 {
     int                      rc, taken;
     mcp_cursor_t             cursor, other;
@@ -568,7 +568,7 @@ TEST(reader_with_the_highest_number_displaces_the_others)
 
 /* A new reader resumes after an event at which the mirror does not begin: the
  * mirror is replaced. */
-TEST(reader_resumes_elsewhere_than_the_mirror_begins_the_mirror_is_replaced)
+TEST(new_reader_resumes_after_a_different_event_the_mirror_is_replaced)
 {
     int               taken;
     mcp_cursor_t      cursor;
@@ -607,7 +607,7 @@ TEST(reader_resumes_elsewhere_than_the_mirror_begins_the_mirror_is_replaced)
 
 /* A mirror has no owner: functions for calls and replicated streams reject
  * it. */
-TEST(mirror_is_rejected_as_a_call_and_a_call_as_a_mirror)
+TEST(functions_for_calls_reject_a_mirror_functions_for_mirrors_reject_a_call)
 {
     char                    text[8];
     mcp_buf_t               request;

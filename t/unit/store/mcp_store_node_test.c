@@ -80,7 +80,7 @@ teardown(void **state)
 }
 
 
-TEST(node_id_is_the_same_in_all_processes_and_replaced_only_once)
+TEST(node_id_is_equal_in_all_processes_and_only_one_of_two_can_replace_it)
 {
     uint64_t  id;
 
@@ -102,7 +102,7 @@ TEST(node_id_is_the_same_in_all_processes_and_replaced_only_once)
 
 
 /* One process is the leader until it resigns or is declared dead. */
-TEST(one_process_leads_until_it_resigns_or_is_declared_dead)
+TEST(one_process_is_leader_of_its_node_until_it_resigns_or_dies)
 {
     assert_int_equal(mcp_store_node_lead(&store[1], 0, 0), 1);
     assert_int_equal(mcp_store_node_lead(&store[0], 0, 0), 0);
@@ -137,7 +137,7 @@ TEST(one_process_leads_until_it_resigns_or_is_declared_dead)
 
 /* A leader that has reported no activity for longer than the limit is
  * replaced. */
-TEST(leader_is_silent_longer_than_the_limit_another_takes_over)
+TEST(leader_is_silent_longer_than_the_limit_another_process_becomes_leader)
 {
     assert_int_equal(mcp_store_node_lead(&store[0], 1000, 50), 1);
     assert_int_equal(mcp_store_node_lead(&store[1], 1050, 50), 0);
@@ -210,7 +210,7 @@ TEST(node_info_combines_the_links_and_lags_of_live_processes)
 }
 
 
-TEST(node_info_shows_the_last_error_and_the_members_within_bounds)
+TEST(node_info_has_the_last_error_and_members_and_tolerates_damaged_texts)
 {
     char               text[400];
     mcp_node_view_t    view;
@@ -273,7 +273,7 @@ logs(unsigned slot, uint64_t now, const char *text)
 
 
 /* Only one process of the node logs an error of the link in each interval. */
-TEST(one_process_logs_an_error_of_the_link_in_each_interval)
+TEST(redis_links_of_several_processes_fail_one_error_per_interval_is_logged)
 {
     held = 1;
 

@@ -111,7 +111,7 @@ TEST(process_dies_its_calls_can_be_adopted_its_gauges_are_removed)
 
 /* A process dies after it has released the lock and before it has sent its
  * wake-ups: the wake-ups are sent when the process is declared dead. */
-TEST(process_dies_before_it_wakes_another_the_other_is_woken_later)
+TEST(process_dies_before_sending_a_wake_up_the_wake_up_is_sent_after_its_death)
 {
     mcp_stream_ref_t   ref;
 
@@ -127,7 +127,7 @@ TEST(process_dies_before_it_wakes_another_the_other_is_woken_later)
 }
 
 
-TEST(many_messages_to_its_streams_arrive_a_process_is_woken_once)
+TEST(streams_of_one_process_get_many_messages_the_process_is_woken_once)
 {
     unsigned           i;
     mcp_stream_ref_t   ref[10];
@@ -184,7 +184,7 @@ note(void *noter, uint64_t handle)
 
 /* A process appends to a stream whose consumer it has itself: the hook note()
  * gets the consumer, and there is no wake-up. */
-TEST(process_has_the_consumer_itself_the_hook_replaces_the_wake_up)
+TEST(process_owns_a_stream_and_its_consumer_a_hook_replaces_the_wake_up)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;

@@ -33,7 +33,7 @@ crowd(unsigned id, mcp_stream_kind_e kind)
 
 /* Ten tenants create as many streams as they can: the next tenant may still
  * create one. */
-TEST(ten_tenants_create_all_they_can_the_next_can_create_a_stream)
+TEST(ten_tenants_create_streams_up_to_their_quotas_an_eleventh_can_create_one)
 {
     unsigned           i, n, most, kind;
     mcp_store_stats_t  stats;
@@ -139,7 +139,7 @@ TEST(tenant_has_used_its_share_of_bytes_its_appends_are_rejected)
 
 
 /* Quotas that are numbers. */
-TEST(quotas_set_to_numbers_limit_bytes_streams_and_listeners)
+TEST(quotas_given_as_absolute_numbers_limit_bytes_streams_and_listeners)
 {
     mcp_stream_ref_t   ref, other;
     mcp_stream_spec_t  spec;
@@ -183,7 +183,7 @@ TEST(quotas_set_to_numbers_limit_bytes_streams_and_listeners)
 
 /* Ten tenants store as many values as they can: the eleventh may still store
  * one. */
-TEST(ten_tenants_store_all_the_values_they_can_the_next_can_store_one)
+TEST(ten_tenants_store_values_up_to_their_quotas_an_eleventh_can_store_one)
 {
     int            rc;
     unsigned       i, n, most;
@@ -358,7 +358,7 @@ networks(unsigned family, unsigned from, unsigned n)
 
 /* In an empty region, a /64 gets half of the calls, its /56 gets two thirds,
  * and its /48 gets four fifths. */
-TEST(ipv6_networks_of_64_56_and_48_bits_have_growing_shares_of_calls)
+TEST(ipv6_slash_64_gets_half_of_all_calls_a_slash_56_and_a_slash_48_get_more)
 {
     unsigned  all, one, some, most;
 
@@ -454,7 +454,7 @@ TEST(idle_listeners_are_evicted_before_lingering_streams)
 
 /* A listener is not idle if it has unsent events, has a consumer, or was
  * created less than 10 seconds ago. */
-TEST(listener_that_is_new_or_read_or_has_unsent_events_is_not_evicted)
+TEST(listener_that_is_new_or_has_a_consumer_or_unsent_events_is_not_evicted)
 {
     size_t            n;
     uint64_t          position;
@@ -519,7 +519,7 @@ attended(unsigned id, unsigned principal, mcp_stream_ref_t *ref)
 /* If there are neither idle listeners nor lingering streams, calls without a
  * consumer are evicted, first those that are over and have no principal. Tasks
  * of a principal and streams with a consumer stay. */
-TEST(calls_without_a_consumer_are_evicted_finished_ones_first)
+TEST(calls_without_a_consumer_are_evicted_finished_calls_first)
 {
     unsigned          i;
     mcp_stream_ref_t  all, read, mine, over, task, left_one, kept, idle;
@@ -583,7 +583,7 @@ TEST(calls_without_a_consumer_are_evicted_finished_ones_first)
 /* A call without a consumer is evicted if the tenant that needs room uses less
  * than the tenant of the call. Calls without a tenant are evicted if a stream
  * without a tenant needs room. */
-TEST(call_without_a_consumer_is_evicted_for_a_tenant_that_uses_less)
+TEST(call_without_a_consumer_is_evicted_for_a_tenant_that_uses_less_room)
 {
     mcp_stream_ref_t  all, first, second, small, made_now;
 

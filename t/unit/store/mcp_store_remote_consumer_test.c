@@ -47,7 +47,7 @@ reads(const mcp_stream_ref_t *ref, unsigned slot, uint64_t handle,
 
 /* A consumer at another node reports events as sent: they make room for the
  * owner, even after a repair. */
-TEST(consumer_at_another_node_reports_sent_events_they_make_room)
+TEST(remote_consumer_reports_events_as_sent_these_events_make_room)
 {
     mcp_stream_ref_t   ref;
     mcp_stream_info_t  info;
@@ -93,7 +93,7 @@ TEST(consumer_at_another_node_reports_sent_events_they_make_room)
 
 /* A reader with a higher number displaces the previous reader, whether it is
  * at this node or at another one. */
-TEST(newer_reader_displaces_the_older_one_at_this_or_another_node)
+TEST(reader_with_a_higher_number_displaces_the_old_reader_local_or_remote)
 {
     int               taken;
     mcp_buf_t         out;
@@ -155,7 +155,7 @@ TEST(replication_ends_the_remote_consumer_is_removed)
 /* A client has received events at another node, so Redis has them: the client
  * can resume after them at the owner's node, even if the replicator has not
  * received the acknowledgement. */
-TEST(client_got_events_at_another_node_it_can_resume_after_them)
+TEST(client_got_events_at_another_node_and_can_resume_after_them_at_the_owner)
 {
     int                     taken;
     mcp_cursor_t            cursor;

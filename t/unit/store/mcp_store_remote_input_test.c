@@ -81,7 +81,7 @@ TEST(announced_client_input_counts_as_open_until_it_arrives)
 
 
 /* Client input counts as processed when its owner finds the inbox empty. */
-TEST(client_input_counts_as_processed_when_the_inbox_is_empty)
+TEST(client_input_counts_as_processed_when_the_owner_finds_its_inbox_empty)
 {
     mcp_store_wake_t  wake;
 
@@ -105,7 +105,7 @@ TEST(client_input_counts_as_processed_when_the_inbox_is_empty)
 }
 
 
-TEST(state_requests_are_counted_until_the_state_was_sent)
+TEST(queries_for_a_streams_state_are_counted_until_the_state_was_sent)
 {
     mcp_store_wake_t  wake;
 
@@ -124,7 +124,7 @@ TEST(state_requests_are_counted_until_the_state_was_sent)
 }
 
 
-TEST(message_for_a_stream_that_is_not_replicated_has_no_effect)
+TEST(message_from_another_node_for_an_unreplicated_stream_has_no_effect)
 {
     unsigned char      other[MCP_STREAM_ID_LEN];
     mcp_stream_spec_t  spec;

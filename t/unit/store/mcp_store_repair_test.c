@@ -11,7 +11,7 @@
 
 /* The holder of the lock has died, but the lock does not report that: the
  * store detects it by head->holder, which is still set. */
-TEST(dead_holder_is_not_reported_by_the_lock_the_store_still_repairs)
+TEST(lock_does_not_report_a_dead_holder_the_store_detects_it_and_repairs)
 {
     mcp_stream_ref_t   ref;
     mcp_stream_info_t  info;
@@ -28,7 +28,7 @@ TEST(dead_holder_is_not_reported_by_the_lock_the_store_still_repairs)
 /* An iteration over a session's streams that do not linger finds each of these
  * streams, although a repair has moved the last found one to the list of
  * lingering streams. */
-TEST(repair_during_an_iteration_over_streams_none_is_skipped)
+TEST(repair_happens_during_an_iteration_over_streams_no_stream_is_skipped)
 {
     int                taken, n;
     unsigned           i;

@@ -72,7 +72,7 @@ to_copy(unsigned slot, uint32_t index)
 
 /* With "sync", readers see only the acknowledged events; the owner sees all
  * events. */
-TEST(sync_is_on_readers_see_only_acknowledged_events)
+TEST(cluster_sync_is_on_readers_see_only_events_that_redis_has_acknowledged)
 {
     int                     taken;
     mcp_buf_t               got, want;
@@ -127,7 +127,7 @@ TEST(sync_is_on_readers_see_only_acknowledged_events)
 
 
 /* Without "sync", readers see events that are not acknowledged yet. */
-TEST(sync_is_off_readers_see_events_before_they_are_acknowledged)
+TEST(cluster_sync_is_off_readers_see_events_before_redis_acknowledges_them)
 {
     mcp_stream_ref_t         ref;
     mcp_store_replication_state_t  repl_state;
@@ -144,7 +144,7 @@ TEST(sync_is_off_readers_see_events_before_they_are_acknowledged)
 
 /* With "sync", a stream counts as not replicated until its creation is
  * acknowledged. */
-TEST(sync_is_on_a_stream_is_replicated_when_its_start_is_acknowledged)
+TEST(cluster_sync_is_on_a_stream_is_replicated_once_its_start_is_acknowledged)
 {
     mcp_store_checkpoint_t   at = { 0 };
     mcp_stream_ref_t         ref;
@@ -239,7 +239,7 @@ TEST(stream_lingers_only_after_redis_has_acknowledged_its_end)
 
 
 /* A task keeps its last event and all unacknowledged events. */
-TEST(task_keeps_its_last_event_and_all_unacknowledged_events)
+TEST(task_keeps_its_last_event_and_all_events_redis_has_not_acknowledged)
 {
     mcp_buf_t                buf;
     mcp_store_lookup_t       lookup;
@@ -277,7 +277,7 @@ TEST(task_keeps_its_last_event_and_all_unacknowledged_events)
 
 /* The process that adopts a stream becomes its replicator. A finished stream
  * that is not acknowledged yet is adopted for its replication only. */
-TEST(replicator_dies_the_process_that_adopts_the_stream_replaces_it)
+TEST(replicator_dies_the_process_that_adopts_its_stream_becomes_replicator)
 {
     mcp_store_checkpoint_t  at = { 0 };
     mcp_stream_ref_t        ref;
@@ -321,7 +321,7 @@ TEST(replicator_dies_the_process_that_adopts_the_stream_replaces_it)
 
 /* The replication of a stream is ended: readers see all events, and later
  * events are not replicated. */
-TEST(replication_ends_readers_see_all_events)
+TEST(replication_is_ended_readers_see_events_that_redis_never_acknowledged)
 {
     mcp_stream_ref_t         ref;
     mcp_store_checkpoint_t   at = { 0 };
@@ -361,7 +361,7 @@ publish(const char *text)
 /* A listener has no owner: the first process that starts its replication is
  * its replicator, until that process dies and another one adopts the
  * replication. */
-TEST(listener_has_no_owner_the_first_process_to_start_replicates_it)
+TEST(listener_has_no_owner_the_first_process_to_start_becomes_its_replicator)
 {
     mcp_store_checkpoint_t   at = { 0 };
     mcp_stream_ref_t         ref;
@@ -415,7 +415,7 @@ TEST(listener_has_no_owner_the_first_process_to_start_replicates_it)
 
 /* mcp_store_replicator_read() reads complete events within the caller's
  * limits. */
-TEST(replicator_reads_complete_events_within_its_limits)
+TEST(replicator_reads_only_whole_events_up_to_its_limits_of_number_and_bytes)
 {
     char                    buf[5];
     mcp_store_raw_t         raw[2];
@@ -463,7 +463,7 @@ TEST(replicator_reads_complete_events_within_its_limits)
 
 
 /* mcp_store_replication_spec() returns the spec of the stream. */
-TEST(replicator_gets_the_spec_of_its_stream)
+TEST(replicator_gets_the_parameters_with_which_its_stream_was_created)
 {
     mcp_buf_t          request;
     mcp_stream_ref_t   ref;

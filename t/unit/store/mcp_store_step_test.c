@@ -1053,7 +1053,7 @@ scene_step(const operation_t *op, scene_t *scene, void *region, void *copy,
 }
 
 
-TEST(process_dies_at_any_instruction_repair_has_the_state_before_or_after)
+TEST(process_dies_at_any_instruction_repair_completes_or_undoes_its_operation)
 {
     void           *region, *copy, *before;
     size_t          k;

@@ -47,7 +47,7 @@ TEST(stream_is_over_appends_and_messages_are_rejected)
 
 /* The owner's process is not woken when it frees a stream, but it is when it
  * revokes the stream. */
-TEST(owner_is_woken_when_it_revokes_a_stream_not_when_it_frees_it)
+TEST(owner_is_woken_if_it_revokes_its_stream_but_not_if_it_frees_the_stream)
 {
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
@@ -68,7 +68,7 @@ TEST(owner_is_woken_when_it_revokes_a_stream_not_when_it_frees_it)
 
 
 /* Alias and generation. */
-TEST(only_the_consumer_sets_the_alias_one_process_sets_a_generation)
+TEST(only_the_consumer_sets_a_streams_alias_one_process_sets_its_generation)
 {
     int                taken;
     mcp_cursor_t       cursor;
@@ -168,7 +168,7 @@ TEST(touch_restarts_the_time_a_stream_may_be_without_a_consumer)
 /* A stream that is over and whose events were sent is freed after "linger".
  * With MCP_PROMISE_TIME it is kept for max_wait, or until the client has
  * confirmed its last event. */
-TEST(finished_stream_with_a_promised_time_is_kept_for_max_wait)
+TEST(finished_stream_is_kept_for_max_wait_if_its_client_was_promised_a_time)
 {
     int                promised;
     char               buf[4096];
@@ -229,7 +229,7 @@ TEST(finished_stream_with_a_promised_time_is_kept_for_max_wait)
 
 /* mcp_store_expire() frees a stream only if it has had no consumer and was not
  * touched since the given time. */
-TEST(stream_read_or_touched_since_the_given_time_does_not_expire)
+TEST(stream_that_was_read_or_touched_since_a_given_time_does_not_expire)
 {
     uint64_t           since;
     mcp_cursor_t       cursor;
@@ -354,7 +354,7 @@ expect_walk(const mcp_stream_ref_t *ref, int sent, const char *numbers)
 /* A session's lingering streams are in a list of their own; the stream that
  * was the last to begin lingering is the first in the list, even after a
  * repair. */
-TEST(lingering_streams_of_a_session_are_listed_apart_latest_first)
+TEST(lingering_streams_of_a_session_are_in_a_separate_list_latest_first)
 {
     unsigned           i;
     uint64_t           seq;
@@ -399,7 +399,7 @@ TEST(lingering_streams_of_a_session_are_listed_apart_latest_first)
 }
 
 
-TEST(session_at_its_limit_gets_no_further_stream)
+TEST(session_has_its_maximum_of_streams_another_stream_is_rejected)
 {
     unsigned           i;
     mcp_cursor_t       cursor;

@@ -21,7 +21,7 @@ task(unsigned n, mcp_stream_ref_t *ref, uint64_t expires)
 
 
 /* A task keeps its last event, of any length, and no earlier event. */
-TEST(task_keeps_its_last_event_and_no_earlier_one)
+TEST(task_keeps_its_last_event_and_removes_all_earlier_events)
 {
     size_t              i;
     mcp_buf_t           buf;
@@ -76,7 +76,7 @@ TEST(task_keeps_its_last_event_and_no_earlier_one)
 
 /* mcp_store_lookup() returns the state that Redis has acknowledged, or with
  * "ahead" the owner's state. */
-TEST(lookup_shows_the_acknowledged_state_or_on_demand_the_latest_one)
+TEST(task_lookup_returns_the_acknowledged_state_or_on_demand_the_latest_state)
 {
     mcp_buf_t           buf;
     mcp_store_lookup_t  lookup;
@@ -107,7 +107,7 @@ TEST(lookup_shows_the_acknowledged_state_or_on_demand_the_latest_one)
 
 
 /* A task is kept until it expires: it does not linger, and is not evicted. */
-TEST(task_is_kept_until_it_expires_and_not_evicted)
+TEST(task_is_neither_evicted_nor_freed_before_it_expires)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref, hog, listener;

@@ -127,7 +127,7 @@ TEST(zone_is_full_a_pushed_value_replaces_an_older_pushed_one)
 
 /* Each tenant's first pushed value is stored, in place of a value of the
  * tenants with the most values. */
-TEST(many_tenants_push_values_each_keeps_its_newest_one)
+TEST(many_tenants_push_values_each_tenant_keeps_its_newest_value)
 {
     unsigned  i, n;
 

@@ -84,7 +84,7 @@ sweep(uint64_t now)
 }
 
 
-TEST(sweep_frees_each_stream_when_it_is_due_not_earlier)
+TEST(sweep_frees_each_stream_when_its_time_is_over_and_not_earlier)
 {
     unsigned           i;
     mcp_cursor_t       cursor;
@@ -150,7 +150,7 @@ TEST(sweep_frees_each_stream_when_it_is_due_not_earlier)
 }
 
 
-TEST(each_counter_is_the_sum_of_all_processes)
+TEST(each_counter_in_the_store_is_the_sum_of_the_counts_of_all_processes)
 {
     unsigned           i;
     mcp_store_stats_t  stats;

@@ -170,7 +170,7 @@ TEST(texts_of_all_lengths_up_to_the_maximum_are_stored_and_read)
 
 
 /* A text is deleted only if it is equal. */
-TEST(text_is_deleted_only_if_it_equals_the_given_one)
+TEST(text_is_deleted_only_if_it_equals_the_given_text)
 {
     char      text[MCP_STORE_TEXT_MAX];
     size_t    len;
@@ -265,7 +265,7 @@ has(mcp_store_t *store, unsigned n, mcp_str_t want, uint64_t now,
 }
 
 
-TEST(text_exists_add_is_rejected_and_text_unchanged)
+TEST(adding_a_text_under_a_key_that_has_one_is_rejected_and_changes_nothing)
 {
     unsigned      n;
     mcp_tenant_t  p = tenant(2);
@@ -294,7 +294,7 @@ TEST(text_exists_add_is_rejected_and_text_unchanged)
 }
 
 
-TEST(text_expired_add_replaces_it)
+TEST(text_has_expired_adding_a_text_under_its_key_replaces_it)
 {
     assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("first"),
                                  10, 20, NULL));
@@ -309,7 +309,7 @@ TEST(text_expired_add_replaces_it)
 }
 
 
-TEST(two_processes_add_first_text_stays)
+TEST(two_processes_add_a_text_under_one_key_the_first_text_stays)
 {
     assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("first"),
                                  10, 20, NULL));
@@ -322,7 +322,7 @@ TEST(two_processes_add_first_text_stays)
 }
 
 
-TEST(text_read_expires_later)
+TEST(text_is_read_with_a_later_expiry_it_expires_at_the_later_time)
 {
     assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("x"), 10,
                                  20, NULL));
@@ -347,7 +347,7 @@ TEST(text_read_expires_later)
 }
 
 
-TEST(text_without_expiry_read_never_expires)
+TEST(text_without_an_expiry_is_read_with_an_expiry_it_still_never_expires)
 {
     assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("x"), 10,
                                  0, NULL));
@@ -362,7 +362,7 @@ TEST(text_without_expiry_read_never_expires)
 /* At the quota, a new text replaces the one that was not used for the longest
  * time. Reading a text and replacing it are uses. Adding a text that exists is
  * not. */
-TEST(tenant_at_its_quota_a_text_replaces_the_least_recently_used_one)
+TEST(tenant_is_at_its_quota_a_new_text_replaces_its_least_recently_used_text)
 {
     unsigned  n;
 
@@ -483,7 +483,7 @@ TEST(texts_without_a_tenant_fill_only_their_part_of_the_zone)
 
 /* A quota that is a share: a tenant gets about half of the texts, the next one
  * about a quarter, and all get a first one. */
-TEST(tenants_share_the_room_for_texts_and_each_can_store_one)
+TEST(tenants_store_as_many_texts_as_they_can_each_next_tenant_can_store_one)
 {
     unsigned  i, n, max;
     uint32_t  before;

@@ -224,7 +224,7 @@ TEST(slow_listener_loses_its_oldest_events_and_resumes_after_them)
 
 /* A publication reaches only the listeners that are not replicated, only the
  * replicated listeners, or all listeners. */
-TEST(message_reaches_replicated_listeners_or_others_as_selected)
+TEST(publisher_selects_replicated_or_other_listeners_only_these_get_the_message)
 {
     size_t             n;
     uint64_t           position;

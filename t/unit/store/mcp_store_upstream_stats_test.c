@@ -95,7 +95,7 @@ sessions(uint32_t first, uint32_t second)
 }
 
 
-TEST(server_offered_twice_has_one_row)
+TEST(mcp_server_is_registered_twice_it_has_one_statistics_row)
 {
     mcp_store_upstream_row_t  a, b;
 
@@ -117,7 +117,7 @@ TEST(server_offered_twice_has_one_row)
 }
 
 
-TEST(numbers_and_texts_of_a_server_are_shown)
+TEST(row_of_an_mcp_server_shows_its_state_revision_version_and_last_failure)
 {
     mcp_store_upstream_row_t  a;
 
@@ -153,7 +153,7 @@ TEST(numbers_and_texts_of_a_server_are_shown)
 }
 
 
-TEST(auto_keeps_the_form_that_was_found_out)
+TEST(mcp_server_is_registered_again_as_auto_its_detected_form_is_kept)
 {
     mcp_store_upstream_row_t  a;
 
@@ -175,7 +175,7 @@ TEST(auto_keeps_the_form_that_was_found_out)
 }
 
 
-TEST(long_names_of_two_servers_are_shortened_and_still_differ)
+TEST(long_names_of_two_mcp_servers_are_truncated_and_still_differ)
 {
     char  a[201], b[201];
 
@@ -192,7 +192,7 @@ TEST(long_names_of_two_servers_are_shortened_and_still_differ)
 }
 
 
-TEST(all_rows_taken_server_has_none)
+TEST(all_statistics_rows_are_taken_a_further_mcp_server_gets_no_row)
 {
     mcp_store_upstream_row_t  row;
 
@@ -213,7 +213,7 @@ TEST(all_rows_taken_server_has_none)
 }
 
 
-TEST(server_of_an_older_configuration_is_not_shown)
+TEST(mcp_server_of_an_older_configuration_is_not_shown)
 {
     mcp_store_upstream_row_t  a;
 
@@ -229,7 +229,7 @@ TEST(server_of_an_older_configuration_is_not_shown)
 }
 
 
-TEST(unused_row_is_taken_and_its_old_number_has_no_effect)
+TEST(row_of_a_removed_mcp_server_is_reused_its_old_number_has_no_effect)
 {
     char                      name[16];
     unsigned                  i;
@@ -271,7 +271,7 @@ TEST(unused_row_is_taken_and_its_old_number_has_no_effect)
 }
 
 
-TEST(sessions_are_counted_until_they_are_removed)
+TEST(sessions_at_each_mcp_server_are_counted_until_they_are_removed)
 {
     mcp_store_upstream_row_t  a, b;
 
@@ -301,7 +301,7 @@ TEST(sessions_are_counted_until_they_are_removed)
 }
 
 
-TEST(session_that_makes_room_for_another_is_not_counted)
+TEST(evicted_session_at_an_mcp_server_is_no_longer_counted)
 {
     mcp_tenant_t              p;
     mcp_store_upstream_row_t  a;
@@ -340,7 +340,7 @@ add_third(mcp_store_upstream_row_t row, unsigned n, const mcp_tenant_t *of,
 }
 
 
-TEST(server_has_the_maximum_the_callers_oldest_session_is_dropped)
+TEST(mcp_server_has_the_maximum_of_sessions_the_callers_least_recent_is_dropped)
 {
     char                      text[MCP_STORE_TEXT_MAX];
     size_t                    len;
@@ -373,7 +373,7 @@ TEST(server_has_the_maximum_the_callers_oldest_session_is_dropped)
 }
 
 
-TEST(maximum_is_lower_than_the_sessions_one_is_dropped_and_none_added)
+TEST(mcp_server_has_more_sessions_than_the_maximum_one_is_dropped_none_added)
 {
     unsigned                  n;
     mcp_tenant_t              p;
@@ -396,7 +396,7 @@ TEST(maximum_is_lower_than_the_sessions_one_is_dropped_and_none_added)
 }
 
 
-TEST(repair_counts_sessions_again)
+TEST(repair_corrects_wrong_counts_of_sessions_at_mcp_servers)
 {
     mcp_store_upstream_row_t  a, b;
 
@@ -413,7 +413,7 @@ TEST(repair_counts_sessions_again)
 }
 
 
-TEST(row_that_was_taken_in_part_is_taken_again)
+TEST(partly_written_row_of_an_mcp_server_is_hidden_and_taken_again)
 {
     mcp_store_upstream_row_t  a;
 

@@ -77,7 +77,7 @@ TEST(zone_is_formatted_nothing_is_written_after_its_end)
 }
 
 
-TEST(check_rejects_a_damaged_zone_and_changes_no_byte)
+TEST(zone_check_rejects_a_damaged_zone_and_changes_no_byte)
 {
     unsigned char  *p, *copy;
 
@@ -110,7 +110,7 @@ TEST(check_rejects_a_damaged_zone_and_changes_no_byte)
 
 
 /* A zone keeps its signing key; a new zone has another one. */
-TEST(zone_keeps_its_signing_key_a_new_zone_has_another)
+TEST(zone_keeps_its_signing_key_a_newly_formatted_zone_has_another_key)
 {
     unsigned        i;
     mcp_keys_t      one, two;
@@ -158,7 +158,7 @@ create(mcp_store_t *store, unsigned char n, mcp_stream_ref_t *ref)
 }
 
 
-TEST(attached_process_finds_the_stream_of_another_and_is_woken)
+TEST(process_finds_a_stream_of_another_process_and_is_woken_by_its_appends)
 {
     uint64_t            seq;
     mcp_store_t         one, two;
@@ -213,7 +213,7 @@ children(pid_t *pids, int n)
 
 /* The lock excludes other processes. If a process dies while it holds the
  * lock, others can take it. */
-TEST(process_dies_with_the_lock_another_takes_it_and_repairs)
+TEST(process_dies_with_the_lock_another_process_takes_it_and_repairs_the_zone)
 {
     int                 i, k;
     pid_t               pids[4];

@@ -157,7 +157,7 @@ make(void)
 }
 
 
-TEST(each_damage_is_detected_and_repaired)
+TEST(each_kind_of_damage_to_the_store_is_detected_and_repaired)
 {
     size_t       i;
     const char  *why;

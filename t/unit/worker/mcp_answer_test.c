@@ -39,7 +39,7 @@ TEST(response_has_too_many_headers_the_surplus_is_left_out)
 
 /* The response to a request that was rejected only for the time being has a
  * Retry-After header. */
-TEST(only_rejections_for_the_time_being_have_a_retry_after_header)
+TEST(only_temporary_rejections_have_a_retry_after_header)
 {
     static const struct {
         mcp_fault_e    fault;

@@ -67,7 +67,7 @@ told(int tools, int prompts, int resources)
 }
 
 
-TEST(listener_is_notified_only_of_lists_that_clients_see_changed)
+TEST(listener_is_notified_only_of_lists_whose_public_content_has_changed)
 {
     uint64_t       values;
     unsigned char  place;
@@ -134,7 +134,7 @@ leaves(unsigned process, int leaving)
 
 /* A process that stops exits as soon as the processes of the next configuration
  * have sent all notifications, and after five seconds at the latest. */
-TEST(stopping_worker_waits_for_the_next_configuration_or_five_seconds)
+TEST(stopping_worker_waits_up_to_five_seconds_for_the_next_configuration)
 {
     begin(0, 1);
     begin(1, 1);
@@ -180,7 +180,7 @@ TEST(stopping_worker_waits_for_the_next_configuration_or_five_seconds)
 }
 
 
-TEST(two_processes_announce_the_last_one_lets_the_stopping_worker_exit)
+TEST(two_processes_announce_changes_the_stopping_worker_exits_after_both)
 {
     begin(0, 1);
     mcp_worker_stop(d.process[0].worker, 0);
@@ -195,7 +195,7 @@ TEST(two_processes_announce_the_last_one_lets_the_stopping_worker_exit)
 }
 
 
-TEST(announcing_process_has_died_a_process_in_its_slot_announces)
+TEST(announcing_process_dies_the_process_in_its_slot_lets_a_stopping_worker_exit)
 {
     begin(0, 1);
     mcp_worker_stop(d.process[0].worker, 0);

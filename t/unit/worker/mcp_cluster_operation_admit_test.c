@@ -220,7 +220,7 @@ became(unsigned n, mcp_operation_token_e what)
 
 /* A resume token of a backend is used by one node, which reports the end or
  * the stream of its call. */
-TEST(node_that_uses_a_token_reports_the_end_or_stream_of_its_call)
+TEST(node_that_uses_a_token_reports_the_stream_or_the_failure_of_its_call)
 {
     begin(NEW);
     page();
@@ -265,7 +265,7 @@ TEST(node_that_uses_a_token_reports_the_end_or_stream_of_its_call)
 
 /* A token is in use at another node: the request repeats its "token" operation
  * every 500 ms. */
-TEST(token_is_in_use_at_another_node_the_request_repeats_its_operation)
+TEST(token_is_in_use_at_another_node_the_request_asks_the_cluster_every_500_ms)
 {
     unsigned  n;
 

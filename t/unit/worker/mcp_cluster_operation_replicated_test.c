@@ -82,7 +82,7 @@ refused(int status)
 }
 
 
-TEST(call_and_response_wait_for_redis)
+TEST(replicated_call_waits_for_redis_before_it_starts_and_before_it_responds)
 {
     asks("1");
     assert_int_equal(d.n_breqs, 0);
@@ -103,7 +103,7 @@ TEST(call_and_response_wait_for_redis)
 
 /* No result from the cluster within MCP_OPERATION_TIME: the response is sent
  * as a stream. */
-TEST(redis_does_not_acknowledge_in_time_the_response_is_a_stream)
+TEST(redis_does_not_acknowledge_a_response_within_1_s_it_is_sent_as_a_stream)
 {
     asks("1");
     answer(MCP_OK);
@@ -133,7 +133,7 @@ TEST(cluster_is_unreachable_full_or_late_the_call_gets_503)
 
 /* An equal call at another node was the first one, but its stream no longer
  * exists: the stream of this call is created again. */
-TEST(equal_call_at_another_node_is_gone_the_stream_is_created_again)
+TEST(equal_call_of_another_node_no_longer_exists_the_stream_is_created_again)
 {
     unsigned  n;
 

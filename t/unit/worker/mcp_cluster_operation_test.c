@@ -160,7 +160,7 @@ TEST(session_ends_only_after_the_result_of_the_cluster_operation)
 
 /* A process that exits does not wait for an operation whose client has
  * disconnected. */
-TEST(client_disconnects_the_worker_need_not_wait_for_its_operation)
+TEST(client_of_an_operation_disconnects_the_worker_no_longer_waits_for_it)
 {
     join(MCP_AGAIN);
     end();
@@ -171,7 +171,7 @@ TEST(client_disconnects_the_worker_need_not_wait_for_its_operation)
 }
 
 
-TEST(operation_ends_at_once_the_request_is_answered_at_once)
+TEST(cluster_operation_ends_at_once_its_request_is_answered_at_once)
 {
     join(MCP_OK);
     end();
@@ -196,7 +196,7 @@ TEST(cluster_is_unreachable_a_session_is_not_deleted_and_503_is_sent)
 }
 
 
-TEST(no_result_within_the_time_503_and_a_late_result_is_ignored)
+TEST(operation_has_no_result_in_time_the_client_gets_503_a_late_one_is_ignored)
 {
     mcp_operation_t  *op;
 
@@ -236,7 +236,7 @@ TEST(no_result_within_the_time_503_and_a_late_result_is_ignored)
 
 
 /* Broadcasts without an operation: no request waits for them. */
-TEST(log_level_and_cancellation_are_broadcast_no_request_waits_for_it)
+TEST(log_level_and_cancellation_are_broadcast_without_delaying_their_requests)
 {
     join(MCP_AGAIN);
     client_post(&d, 1, &b, session,
@@ -365,7 +365,7 @@ TEST(answer_for_another_node_gets_202_if_delivered_and_503_if_not)
 
 /* The cluster is unreachable: a new call is rejected. Otherwise the stream of
  * a new call is replicated. */
-TEST(new_call_is_rejected_if_the_cluster_is_unreachable_else_replicated)
+TEST(cluster_is_unreachable_a_new_call_gets_503_otherwise_it_is_replicated)
 {
     join(MCP_OK);
     cluster.away = 1;

@@ -55,7 +55,7 @@ TEST(first_bytes_of_a_stream_depend_on_the_revision)
 
 /* Comments are written when there are no events for the keepalive time. They
  * do not change the cursor of the client. */
-TEST(no_events_for_the_keepalive_time_a_comment_is_sent)
+TEST(no_event_within_mcp_keepalive_a_comment_is_sent)
 {
     char                    id[64], before[64];
     mcp_backend_request_t  *breq;
@@ -201,7 +201,7 @@ sent(const mcp_stream_ref_t *ref)
 
 /* A consumer reports sent events at its next pull; the core requests no
  * additional pull for the report. */
-TEST(sent_events_are_reported_at_the_next_pull_or_at_the_end)
+TEST(sent_events_are_reported_to_the_store_at_the_next_pull_or_at_disconnection)
 {
     mcp_backend_request_t  *breq;
     mcp_stream_ref_t        ref;

@@ -11,7 +11,7 @@
 /* mcp_close_after closes the connection between two events, however fast they
  * follow each other, and the client resumes after the last one it has
  * received. */
-TEST(mcp_close_after_closes_between_two_events_and_none_is_lost)
+TEST(mcp_close_after_closes_between_two_events_and_no_event_is_lost)
 {
     int                     i, sent;
     char                    id[64], said[256], pattern[64];
@@ -67,7 +67,7 @@ TEST(mcp_close_after_closes_between_two_events_and_none_is_lost)
 
 /* A client is slower than its backend: mcp_close_after disconnects it before
  * it has read all events. */
-TEST(close_after_disconnects_a_client_that_has_unread_events)
+TEST(mcp_close_after_disconnects_a_client_that_has_unread_events)
 {
     int                     i;
     char                    id[64], said[700];
@@ -113,7 +113,7 @@ TEST(close_after_disconnects_a_client_that_has_unread_events)
 
 /* mcp_close_after passes while an event is written in part: the rest of the
  * event is sent first. */
-TEST(close_after_passes_inside_an_event_its_rest_is_sent_first)
+TEST(mcp_close_after_passes_inside_an_event_the_rest_of_the_event_is_sent_first)
 {
     char                    said[8000];
     mcp_backend_request_t  *breq;
@@ -145,7 +145,7 @@ TEST(close_after_passes_inside_an_event_its_rest_is_sent_first)
 
 /* mcp_close_after applies neither to revisions without polling nor to
  * listeners. */
-TEST(close_after_spares_listeners_and_revisions_without_polling)
+TEST(mcp_close_after_spares_listeners_and_revisions_without_polling)
 {
     char                    own[MCP_SESSION_TEXT_MAX], id[64];
     mcp_backend_request_t  *breq;
@@ -173,7 +173,7 @@ TEST(close_after_spares_listeners_and_revisions_without_polling)
 
 /* A process that stops closes listeners. The stream of an active call stays
  * open until its client has resumed once. */
-TEST(worker_stops_listeners_are_closed_and_a_call_stream_stays_open)
+TEST(worker_is_stopping_listeners_are_closed_and_a_call_stream_stays_open)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;

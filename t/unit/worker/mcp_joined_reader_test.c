@@ -121,7 +121,7 @@ TEST(request_without_a_progress_token_gets_no_progress_notifications)
 
 /* A request resumes at a process that stops: it reads once, leaves progress
  * notifications out, and ends with a new resume token. */
-TEST(worker_stops_a_request_that_resumes_gets_an_interim_response)
+TEST(request_that_resumes_at_a_stopping_worker_gets_an_interim_response)
 {
     mcp_backend_request_t  *breq;
 

@@ -218,7 +218,7 @@ TEST(no_listener_can_be_created_a_subscription_fails_with_the_reason)
 }
 
 
-TEST(two_workers_create_the_listener_of_a_session_only_one_exists)
+TEST(two_workers_create_the_listener_of_a_session_only_one_listener_exists)
 {
     mcp_stream_info_t  info;
 

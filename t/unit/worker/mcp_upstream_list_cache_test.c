@@ -62,7 +62,7 @@ is(unsigned number, uint64_t age, const char *result)
 }
 
 
-TEST(result_has_the_rest_of_its_ttl)
+TEST(ttl_ms_of_a_cached_page_is_the_time_that_remains)
 {
     put(1, "{\"tools\":[ 1 ],\"ttlMs\":1000,\"a\" : 2}");
     is(1, 0, "{\"ttlMs\":1000,\"tools\":[ 1 ],\"a\":2}");
@@ -83,7 +83,7 @@ TEST(result_has_the_rest_of_its_ttl)
 }
 
 
-TEST(page_is_fresh_for_the_longer_one_of_check_and_ttl)
+TEST(page_is_fresh_for_its_ttl_but_at_least_for_mcp_upstream_check)
 {
     size_t                i;
     mcp_upstream_page_t  *page;
@@ -110,7 +110,7 @@ TEST(page_is_fresh_for_the_longer_one_of_check_and_ttl)
 }
 
 
-TEST(pages_of_one_list_are_removed_together)
+TEST(list_is_dropped_all_its_pages_are_removed_and_other_lists_stay)
 {
     mcp_upstream_page_key_t  key;
 
@@ -131,7 +131,7 @@ TEST(pages_of_one_list_are_removed_together)
 }
 
 
-TEST(many_pages_the_one_used_least_recently_is_removed)
+TEST(cache_has_the_maximum_of_pages_the_least_recently_used_page_is_removed)
 {
     unsigned  i;
 
@@ -147,7 +147,7 @@ TEST(many_pages_the_one_used_least_recently_is_removed)
 }
 
 
-TEST(large_pages_the_total_size_is_limited)
+TEST(pages_exceed_the_total_size_of_the_cache_the_oldest_page_is_removed)
 {
     char      *text;
     unsigned   i;
@@ -176,7 +176,7 @@ TEST(large_pages_the_total_size_is_limited)
 }
 
 
-TEST(page_that_is_replaced_by_one_that_is_too_large_is_removed)
+TEST(new_version_of_a_page_is_too_large_the_old_version_is_removed)
 {
     char  *text;
 
@@ -193,7 +193,7 @@ TEST(page_that_is_replaced_by_one_that_is_too_large_is_removed)
 }
 
 
-TEST(no_memory_the_page_is_not_stored)
+TEST(memory_runs_out_the_page_is_not_cached)
 {
     unsigned long  i;
 

@@ -65,7 +65,7 @@ header_of(unsigned target, const char *name)
 }
 
 
-TEST(tool_with_headers_is_remembered_for_its_target)
+TEST(mcp_server_lists_a_tool_with_headers_they_are_known_for_this_server_only)
 {
     list(0, PLAIN_A "," A);
     assert_string_equal(header_of(0, "a"), "X");
@@ -74,7 +74,7 @@ TEST(tool_with_headers_is_remembered_for_its_target)
 }
 
 
-TEST(tool_that_has_lost_its_headers_is_forgotten)
+TEST(mcp_server_lists_a_tool_without_its_old_headers_they_are_forgotten)
 {
     list(0, A);
     list(1, A);
@@ -84,7 +84,7 @@ TEST(tool_that_has_lost_its_headers_is_forgotten)
 }
 
 
-TEST(tool_whose_annotation_violates_a_rule_has_no_headers)
+TEST(x_mcp_header_annotation_violates_a_rule_its_tool_has_no_headers)
 {
     list(0, B "," A);
     assert_string_equal(header_of(0, "b"), "");
@@ -92,7 +92,7 @@ TEST(tool_whose_annotation_violates_a_rule_has_no_headers)
 }
 
 
-TEST(result_that_is_no_list_has_no_effect)
+TEST(result_has_no_list_of_tools_the_known_headers_stay)
 {
     list(0, A);
     mcp_upstream_tools_read(worker_of_0(), &d.endpoint, 0,
@@ -101,7 +101,7 @@ TEST(result_that_is_no_list_has_no_effect)
 }
 
 
-TEST(many_tools_the_one_listed_first_is_forgotten)
+TEST(more_tools_have_headers_than_are_kept_the_one_listed_first_is_forgotten)
 {
     char    tool[256];
     size_t  i;
@@ -123,7 +123,7 @@ TEST(many_tools_the_one_listed_first_is_forgotten)
 }
 
 
-TEST(no_memory_a_tool_has_no_headers)
+TEST(memory_runs_out_the_listed_tool_has_no_headers)
 {
     unsigned long  i;
 

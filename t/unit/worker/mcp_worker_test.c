@@ -272,7 +272,7 @@ wake_again(void *ctx)
 
 /* Wake-ups follow each other without end: each mcp_worker_wake() returns, and
  * no wake-up is lost. */
-TEST(wake_ups_follow_without_end_each_run_returns_and_loses_none)
+TEST(wake_ups_never_end_each_run_of_the_worker_returns_and_loses_none)
 {
     unsigned           i;
     process_t         *p;
@@ -350,7 +350,7 @@ count_wake(void *object)
 /* Consumers whose handles were passed to store->note() are woken once, when
  * the queue of actions is empty. At most MCP_WORKER_NOTED handles are noted;
  * for others, note() returns 0 and the wake-up stays in the store's list. */
-TEST(noted_handles_are_woken_once_when_the_queue_is_empty)
+TEST(noted_handles_are_woken_once_when_the_action_queue_is_empty)
 {
     int            i, woken[MCP_WORKER_NOTED + 1] = { 0 };
     uint64_t       h[MCP_WORKER_NOTED + 1];
