@@ -11,8 +11,9 @@
 #include "util_filter.h"
 
 /*
- * Pieces that are passed to filters have at most PIECE bytes.  If half of
- * FlushMaxThreshold is less than PIECE_MIN bytes, filters count as blocking.
+ * Output is passed to filters in pieces of at most PIECE bytes.  A piece is
+ * half of FlushMaxThreshold at most, so that httpd does not block to flush it.
+ * If that is less than PIECE_MIN bytes, mod_mcp assumes that filters block.
  */
 #define PIECE      32768
 #define PIECE_MIN  2048

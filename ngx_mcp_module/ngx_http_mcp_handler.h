@@ -26,8 +26,8 @@ typedef struct {
                                           NULL while there are none */
     size_t                size;        /* size of buf, or of the next buffer if
                                           buf is NULL, bytes */
-    ngx_chain_t          *free;        /* nginx buffers that are free and have
-                                          no memory */
+    ngx_chain_t          *free;        /* unused ngx_buf_t structures, without
+                                          memory for data */
     ngx_chain_t          *busy;        /* buffers that filters have not
                                           consumed yet; each owns its memory */
     size_t                kept;        /* size of the memory of the buffers in

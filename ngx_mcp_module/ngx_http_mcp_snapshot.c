@@ -29,9 +29,10 @@ typedef struct {
     ngx_http_variable_value_t   *value;        /* value in the client's
                                                   request; NULL if it is not
                                                   copied */
-    ngx_http_variable_value_t    known;        /* cached value for the most
-                                                  recent local address, if
-                                                  valid */
+    ngx_http_variable_value_t    known;        /* if known.valid is set: value
+                                                  in requests to the local
+                                                  address of the most recent
+                                                  request */
     u_char                       text[NGX_SOCKADDR_STRLEN];
 } ngx_http_mcp_freeze_t;
 

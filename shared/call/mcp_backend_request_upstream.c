@@ -137,9 +137,9 @@ mcp_backend_request_to_form(mcp_request_t *req, mcp_upstream_e upstream,
 {
     int  rc;
 
-    /* with "mcp_upstream auto", the request gets req->session although the
-     * server has no sessions: session->form is the detected form, and the form
-     * is detected again if the server refuses the request */
+    /* with "mcp_upstream auto", req->session is needed even without a session:
+     * it remembers the detected form of the server, which is detected again if
+     * the server rejects the request */
 
     if (mcp_endpoint_upstream(req->call->endpoint, req->target)
         == MCP_UPSTREAM_AUTO && mcp_upstream_session_create(req) != MCP_OK)

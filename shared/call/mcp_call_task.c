@@ -4,7 +4,7 @@
  * Calls that are tasks. No client reads the stream of a task; clients poll the
  * task. Until the task ends, a progress notification of the backend becomes the
  * task's status message, and any other notification is ignored.
- * mcp_resume_as_task.c decides after which time a call becomes a task.
+ * mcp_resume_as_task.c decides how long a call runs before it becomes a task.
  * mcp_call_detached() decides whether a call becomes a task because its backend
  * responds with HTTP 202.
  */

@@ -48,7 +48,8 @@ mcp_wire_command(mcp_buf_t *buf, const mcp_str_t *argv, size_t n)
 /* --- functions that hiredis calls --- */
 
 /* Creates a reply with room for len more bytes after it, and adds it to its
- * parent. Returns NULL to end parsing. */
+ * parent. Returns NULL if the reply is nested too deeply or does not fit into
+ * memory: hiredis then ends parsing. */
 static mcp_reply_t *
 mcp_wire_make(const redisReadTask *task, mcp_reply_e type, size_t len)
 {

@@ -169,8 +169,9 @@ mcp_tool_params_value(mcp_arena_t *arena, const mcp_json_value_t *argument,
 }
 
 
-/* Writes the headers to an array that has room for all headers, and sets *n.
- * Returns the values of mcp_tool_params_write(). */
+/* Writes the Mcp-Param-* headers into the array "out", which has room for all
+ * of them, and sets *n to their number. Returns the same values as
+ * mcp_tool_params_write(). */
 static int
 mcp_tool_params_add(const mcp_tool_params_t *params, mcp_arena_t *arena,
     mcp_header_t *out, size_t *n)

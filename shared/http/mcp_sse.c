@@ -126,8 +126,8 @@ mcp_sse_clear(mcp_sse_decoder_t *d)
 }
 
 
-/* Copies the data line that is a slice of the input to "data", before the
- * input becomes invalid. */
+/* Copies the data line to d->data if the line is a slice of the input, because
+ * the input becomes invalid. */
 static void
 mcp_sse_keep(mcp_sse_decoder_t *d)
 {

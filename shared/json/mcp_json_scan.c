@@ -93,7 +93,7 @@ mcp_json_same_4(const char *a, const char *b)
 
 /*
  * Returns 1 if the len bytes at a and at b are equal. Names are so short that
- * a call of memcmp() would cost more than the comparison.
+ * a call to memcmp() would cost more than the comparison.
  */
 static inline int
 mcp_json_same(const char *a, const char *b, size_t len)

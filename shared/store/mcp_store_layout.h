@@ -1374,8 +1374,8 @@ mcp_store_stream_t *mcp_store_stream_find(mcp_store_op_t *op,
     const unsigned char id[MCP_STREAM_ID_LEN]);
 
 /*
- * Takes the lock and finds a stream. If room has to be made in this operation,
- * it is for the stream's tenant.
+ * Takes the lock and finds a stream. If this operation has to make room, the
+ * room counts to the stream's tenant.
  *
  * Returns MCP_OK, or, without the lock,
  *   MCP_ERR_NOT_FOUND  the stream does not exist

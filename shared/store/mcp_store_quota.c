@@ -210,7 +210,7 @@ mcp_store_quota_allows(uint64_t quota, unsigned times, uint64_t own,
         return MCP_OK;
     }
 
-    /* a tenant that uses little may use even the last eighth */
+    /* a tenant that uses little may use even the last eighth of the region */
     little = all / MCP_STORE_LITTLE;
     if (little < 2 * MCP_STORE_LEAST) {
         little = 2 * MCP_STORE_LEAST;

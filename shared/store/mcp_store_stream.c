@@ -373,10 +373,10 @@ mcp_store_session_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
 
 
 /*
- * Returns the next stream of one of a session's lists after "position": the
- * index of the previous stream, and the ordinal with which it entered the
- * list. If that stream has left the list, the list is searched for the first
- * older stream.
+ * Returns the next older stream in one of the lists of a session. "position" is
+ * that of the previous stream: its index, and the ordinal with which it has
+ * entered the list. If the previous stream has left the list, searches the list
+ * for the first stream that is older.
  */
 static mcp_store_stream_t *
 mcp_store_session_stream(mcp_store_op_t *op, mcp_store_entry_t *group,

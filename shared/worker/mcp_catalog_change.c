@@ -158,8 +158,8 @@ mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
             return;
         }
 
-        /* MCP_ERR_NOT_FOUND: a list without a digest is new, so it has no
-         * listeners */
+        /* MCP_ERR_NOT_FOUND: the zone had no digest of this list, so the list
+         * is new and has no listeners */
 
         if (mcp_store_value_swap(worker->store, MCP_VALUE_LIST, topic, value,
                                  &tenant, &old)
