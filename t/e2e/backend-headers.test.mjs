@@ -146,7 +146,7 @@ test('progress token that is neither a string nor an integer, or too long: -3260
 });
 
 
-test('batch with an invalid progress token: -32602 for this request alone',
+test('batch, one request with an invalid progress token: only this request gets -32602',
      async () => {
     const of = await server.session({ version: '2025-03-26' });
 

@@ -250,7 +250,7 @@ describe('the version', () => {
             }
         });
 
-    test('unknown version, unknown method: 400, -32022', async () => {
+    test('unknown method with an unknown version: 400, -32022, the error of the version', async () => {
         await refuses(400, VERSION, 'no/such', {}, {
             meta: { [META.version]: '2030-01-01' },
             headers: { 'MCP-Protocol-Version': '2030-01-01',

@@ -84,7 +84,7 @@ test('mcp-snapshot --keep: members x-mcp-* of the older catalog are kept', async
 });
 
 
-test('mcp-snapshot --check with an equal catalog: prints no difference', async () => {
+test('mcp-snapshot --check with the catalog of the server: prints nothing', async () => {
     assert.deepEqual(await snapshot(server.url, '--check', file),
                      { code: 0, out: '', errors: '' });
 });

@@ -376,7 +376,7 @@ TEST(mcp_server_is_allowed_to_ask_its_requests_are_read)
 }
 
 
-TEST(request_of_an_mcp_server_with_wrong_members_is_a_fault)
+TEST(mcp_server_sends_a_request_with_wrong_members_the_message_is_a_fault)
 {
     size_t              i;
     mcp_backend_t      *b;

@@ -359,7 +359,7 @@ TEST(last_request_ends_while_the_get_stream_is_closed_it_is_not_opened_again)
 }
 
 
-TEST(new_request_arrives_while_the_get_stream_is_closed_it_opens_it_at_once)
+TEST(get_stream_is_closed_a_new_request_opens_it_at_once)
 {
     opened(waits());
     driver_wait(&d, MCP_UPSTREAM_ALONE_TIME);

@@ -169,7 +169,7 @@ TEST(client_answers_at_the_owners_node_the_answer_is_still_sent_through_redis)
 
 /* A failover of Redis has lost the numbers of the answers: the owner writes
  * them to Redis again, and the next answer gets a new number. */
-TEST(redis_has_lost_the_numbers_of_answers_the_owner_writes_them_again)
+TEST(redis_has_lost_the_sequence_numbers_of_answers_the_owner_writes_them_again)
 {
     begin_replicated(2, 0);
     answer(1, 'a', 's', "\"one\"");

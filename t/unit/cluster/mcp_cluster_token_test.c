@@ -196,7 +196,7 @@ TEST(stream_of_a_resume_token_is_recorded_only_after_redis_has_the_stream)
 
 /* Redis is unreachable: the stream of a token's call is recorded on the next
  * link. */
-TEST(redis_is_unreachable_the_stream_of_a_resume_token_is_recorded_later)
+TEST(redis_is_unreachable_it_gets_the_stream_id_of_a_resume_token_later)
 {
     mcp_operation_spec_t  spec;
 

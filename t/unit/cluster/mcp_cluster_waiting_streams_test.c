@@ -325,7 +325,7 @@ TEST(stream_is_freed_while_its_command_is_pending_its_id_can_be_reused)
 
 /* A stream that was over is freed, and Redis has its end: Redis keeps the
  * stream, even if the reply was lost. */
-TEST(ended_stream_is_freed_after_redis_has_its_end_redis_keeps_the_stream)
+TEST(ended_stream_whose_end_redis_has_is_freed_here_but_stays_in_redis)
 {
     mcp_replication_t  *copy;
     mcp_stream_info_t   info;

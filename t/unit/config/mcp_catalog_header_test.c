@@ -288,7 +288,7 @@ TEST(more_than_64_x_mcp_headers_in_one_tool_are_rejected)
 
 
 /* Each tool has its own headers, and clients get the annotations. */
-TEST(each_tool_has_its_own_headers_and_its_list_keeps_x_mcp_header)
+TEST(two_tools_have_headers_each_keeps_its_own_and_tools_list_shows_x_mcp_header)
 {
     size_t          n;
     mcp_catalog_t  *catalog;

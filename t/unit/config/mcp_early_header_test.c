@@ -175,7 +175,7 @@ make(mcp_early_header_t *sent, const sent_case_t *c)
 }
 
 
-TEST(variable_is_the_decoded_value_of_its_request_header_or_empty)
+TEST(header_is_missing_or_invalid_its_variable_is_empty_otherwise_decoded)
 {
     size_t              i;
     mcp_early_header_t  sent;
