@@ -325,10 +325,10 @@ static void check_other(apr_pool_t *p, server_rec *s,
     else {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: <Location \"%s\"> has directives of this "
-                     "module that have no effect, because neither this "
-                     "section nor another one for its paths has "
-                     "\"SetHandler mcp\", \"SetHandler mcp-publish\" or "
-                     "\"SetHandler mcp-status\"", core->d);
+                     "module that have no effect, because no section that "
+                     "applies to the same paths has \"SetHandler mcp\", "
+                     "\"SetHandler mcp-publish\" or \"SetHandler mcp-status\"",
+                     core->d);
     }
 }
 

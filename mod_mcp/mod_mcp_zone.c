@@ -72,8 +72,8 @@ static int format_region(server_rec *s)
 
     case MCP_ERR_CONFIG:
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "MCPStore: %" APR_SIZE_T_FMT " bytes are too few or too "
-                     "many: set another size",
+                     "MCPStore: a zone cannot have %" APR_SIZE_T_FMT " bytes: "
+                     "set a size of 257 KB to 32 GB",
                      retained->size);
         break;
 

@@ -55,8 +55,9 @@ mcp_upstream_round_admit(const mcp_call_t *call)
         mcp_worker_log(call->worker, MCP_LOG_INFO,
                        "call %s: a request of the MCP server to the client "
                        "(elicitation, sampling or roots) was rejected, because "
-                       "%u calls of this client wait for an answer in this "
-                       "process, a sixteenth of mcp_max_session_streams",
+                       "already %u calls of this client wait for an answer in "
+                       "this process: the maximum is a sixteenth of "
+                       "mcp_max_session_streams",
                        call->id_text, n);
         return 0;
     }

@@ -229,7 +229,8 @@ mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
         snprintf(why, sizeof(why), "the server responded with HTTP %d",
                  post->status);
         mcp_call_log(call, MCP_LOG_WARN,
-                     "got no confirmation for a response to its MCP server",
+                     "sent a response of the client to its MCP server, which "
+                     "did not accept it",
                      post->status || fault == MCP_FAULT_NONE ? why : detail);
     }
 

@@ -224,8 +224,8 @@ mcp_upstream_wait_timeout(mcp_request_t *req)
 
     mcp_upstream_wait_end(req->session);
     mcp_call_log(req->call, MCP_LOG_ERROR, "failed",
-                 "waited 10 s for another request that opens the session at "
-                 "the MCP server");
+                 "another request of the client has not opened the session at "
+                 "the MCP server within 10 s");
     mcp_call_fail(req, MCP_FAULT_UPSTREAM_SESSION);
 
     return 1;

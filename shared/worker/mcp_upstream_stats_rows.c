@@ -121,8 +121,8 @@ mcp_upstream_stats_target(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
              == MCP_ERR_FULL)
     {
         mcp_worker_log(worker, MCP_LOG_WARN,
-                       "no row of statistics left for the MCP server \"%.*s\" "
-                       "of \"%.*s\", which the status does not show: enlarge "
+                       "the status does not show the MCP server \"%.*s\" of "
+                       "\"%.*s\", because the zone has no free row: enlarge "
                        "the zone (one row for each 64 KB, %d at most)",
                        (int) item.name.len, item.name.data,
                        (int) item.endpoint.len,

@@ -102,8 +102,8 @@ TEST(no_statistics_row_is_left_for_an_mcp_server_this_is_logged)
 
     d.endpoint.catalog_key[0] = 1;
     offer(0);
-    has(d.te.last, "no row of statistics left for the MCP server \"@a\" of "
-                   "\"localhost/mcp\", which the status does not show: ");
+    has(d.te.last, "the status does not show the MCP server \"@a\" of "
+                   "\"localhost/mcp\", because the zone has no free row: ");
     assert_int_equal(row_of(0, 0), MCP_STORE_UPSTREAM_NONE);
 }
 
