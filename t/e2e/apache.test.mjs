@@ -852,7 +852,7 @@ suite('warnings, status', async () => {
             const log = await busy.log();
 
             await busy.stop();
-            assert.match(log, /\[warn\].*AsyncRequestWorkerFactor 200 .* 225 /);
+            assert.match(log, /\[warn\].*AsyncRequestWorkerFactor 200, .* 225 /);
             assert.doesNotMatch(await server.log(), /AsyncRequestWorkerFactor/);
         });
 
