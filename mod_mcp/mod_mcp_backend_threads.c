@@ -574,8 +574,8 @@ static void lend(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
 
 /*
  * Returns the number of backend requests in a list that are not
- * MCP_BACKEND_REQUEST_LISTEN.  Adds to *own the number of those whose call
- * belongs to "tenant".
+ * MCP_BACKEND_REQUEST_LISTEN.  Adds to *own the number of backend requests
+ * among them whose call belongs to "tenant".
  */
 static int count_runs(const mod_mcp_backend_request_t *req,
     const unsigned char *tenant, int *own)

@@ -508,7 +508,7 @@ ngx_http_mcp_cluster_finish_zone(ngx_conf_t *cf,
  * Rejects endpoint n if an earlier endpoint of the zone has the same identity,
  * because other nodes could not distinguish these endpoints.  An "if" or
  * "limit_except" block may have the identity of its location.  The block is
- * recognized by its file and line, because they are those of the location.
+ * recognized by its file and line, which are equal to those of the location.
  */
 static ngx_int_t
 ngx_http_mcp_cluster_is_unique(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf,

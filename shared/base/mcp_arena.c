@@ -125,8 +125,8 @@ mcp_arena_alloc(mcp_arena_t *arena, size_t size)
         size = MCP_ARENA_ALIGN;
     }
 
-    /* the allocation is larger than any regular block: it gets a block of its
-     * own, and later allocations continue in the current block */
+    /* the allocation is larger than any regular block: it gets a separate
+     * block, and later allocations continue in the current block */
 
     if (size > mcp_arena_rooms[MCP_ARENA_LAST]) {
         return mcp_arena_block(arena, size);

@@ -135,8 +135,8 @@ mcp_token_sign(const mcp_keys_t *keys, mcp_token_e purpose, const void *data,
 
 
 /*
- * Returns 1 if the key id and the MAC at the end of the token are those of key
- * i, 0 if not, or MCP_ERR_INTERNAL if OpenSSL fails.
+ * Returns 1 if the key id and the MAC at the end of the token belong to key i,
+ * 0 if not, or MCP_ERR_INTERNAL if OpenSSL fails.
  */
 static int
 mcp_token_is_signed(const mcp_keys_t *keys, unsigned i, mcp_token_e purpose,

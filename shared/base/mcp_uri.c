@@ -90,8 +90,8 @@ mcp_uri_host(mcp_str_t uri, size_t scheme, size_t *start, size_t *end)
 }
 
 
-/* Writes c to out: an unreserved character (RFC 3986, 2.3) as it is, or in
- * lower case if "lower" is 1, any other byte percent-encoded. Returns the
+/* Writes c to out: an unreserved character (RFC 3986, 2.3) unchanged, or in
+ * lower case if "lower" is 1, and all other bytes percent-encoded. Returns the
  * end. */
 static char *
 mcp_uri_encoded(char *out, unsigned char c, int lower)

@@ -587,9 +587,9 @@ mcp_backend_request_describe(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* Called for a message of an MCP server. Updates what this server keeps about
- * that server: the session, the state for resuming its stream, the statistics
- * and the cached lists. Returns 1 if the message is not for the client.
+/* Called for a message of an MCP server. Updates the data about that server:
+ * the session, the state for resuming its stream, the statistics and the cached
+ * lists. Returns 1 if the message is not for the client.
  * Otherwise returns 0: the caller has to process msg, which may have become a
  * fault. */
 static int

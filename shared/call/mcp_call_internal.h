@@ -211,7 +211,7 @@ int mcp_call_list_filter(mcp_request_t *req, mcp_str_t result, mcp_buf_t *out);
  * call has ended. */
 int  mcp_call_promote_first(mcp_call_t *call);
 
-/* mcp_call_expires() returns when a task expires, whatever its state is, ms.
+/* mcp_call_expires() returns when a task expires, in any state of the task, ms.
  * mcp_call_expire_task() ends a task that has expired, and frees its stream. */
 uint64_t mcp_call_expires(const mcp_call_t *call);
 void mcp_call_expire_task(mcp_call_t *call);
@@ -400,8 +400,8 @@ void mcp_input_capabilities(unsigned bits, mcp_buf_t *out);
  * mcp_call_finish(). */
 int  mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg);
 
-/* Reads the questions and the request state of a backend's message into req,
- * and frees those of the previous message. Returns MCP_FAULT_NONE,
+/* Frees the questions and the request state of the previous message, and reads
+ * the ones of a backend's message into req. Returns MCP_FAULT_NONE,
  * MCP_FAULT_BACKEND_OUTPUT for an invalid message, or MCP_FAULT_INTERNAL. */
 mcp_fault_e mcp_input_read_round(mcp_request_t *req,
     const mcp_backend_msg_t *msg);

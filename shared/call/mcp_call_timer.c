@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* The timer of a call: finds the next deadline of the call, sets the timer, and
- * does what is due when the timer runs. */
+ * handles the deadlines that have passed. */
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_listen.h"

@@ -302,8 +302,8 @@ mcp_cancel_poll(void *data)
 
 /*
  * Finds the active durable call that contains the request with this key.
- * Returns the bit of the request in the call, and sets *info and *ids, the ids
- * of the call's requests. Returns 0 if there is no such call.
+ * Returns the bit of the request in the call. Sets *info, and sets *ids to the
+ * ids of all requests of the call. Returns 0 if there is no such call.
  *
  * The request with this key may have resumed another request, so that it reads
  * the stream of that request's call. In this case the function returns the bit
@@ -354,8 +354,8 @@ mcp_cancel_find(mcp_worker_t *worker,
 
 
 /* Cancels a request that reads a mirror: sends the cancellation to the other
- * nodes, with the key of the request that has begun the call. "id" is the id of
- * that request. */
+ * nodes, with the key of the request that has begun the call, whose id is
+ * "id". */
 static int
 mcp_cancel_elsewhere(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
     mcp_str_t id)

@@ -212,9 +212,9 @@ mcp_input_bring(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
 }
 
 
-/* Passes those responses in msgs that answer questions of one stream to the
- * call of the stream. msgs[0] is the first of them. The call gets msgs[0] alone
- * if there are no others, otherwise a JSON array. */
+/* Passes the responses in msgs that answer questions of one stream to the call
+ * of the stream. msgs[0] is the first such response. The call gets msgs[0]
+ * alone if no other one follows, otherwise a JSON array. */
 static int
 mcp_input_gather(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     const unsigned char stream[MCP_STREAM_ID_LEN])

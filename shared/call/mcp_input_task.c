@@ -6,7 +6,7 @@
  * Requests").
  *
  * The questions of one backend message are one event, whose text is the object
- * inputRequests with changed keys. Each key gets the number of that event as a
+ * inputRequests with changed keys. Each key gets the number of the event as a
  * suffix, because keys must be unique for the lifetime of the task, but a
  * backend may use the same keys again.
  */

@@ -59,9 +59,9 @@ struct mcp_upstream_question_s {
 int mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg,
     unsigned listened);
 
-/* Called for a request that has ended. Removes those of its questions that
- * arrived on the GET stream, and returns them as a list, oldest first. The
- * caller has to free them. */
+/* Called for a request that has ended. Removes its questions that arrived on
+ * the GET stream, and returns these as a list, oldest first. The caller has to
+ * free the questions. */
 mcp_upstream_question_t *mcp_upstream_ask_take(mcp_request_t *req);
 
 /*

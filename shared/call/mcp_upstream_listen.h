@@ -203,9 +203,9 @@ void mcp_upstream_listen_fail(mcp_upstream_listen_t *listen,
 /* Processes the held message, then the messages of the decoder. */
 void mcp_upstream_listen_process(mcp_upstream_listen_t *listen);
 
-/* Called for a request that has ended. Moves those of its open questions that
- * arrived on the GET stream to listen->questions, from which they are sent
- * again on the stream of another request. */
+/* Called for a request that has ended. Moves its open questions that arrived on
+ * the GET stream to listen->questions, from which they are sent again on the
+ * stream of another request. */
 void mcp_upstream_listen_take_questions(mcp_upstream_listen_t *listen,
     mcp_request_t *req);
 

@@ -182,8 +182,8 @@ mcp_upstream_listen_notification(mcp_upstream_listen_t *listen,
 
     if (mcp_str_eq(msg->method, mcp_str("notifications/cancelled"))) {
 
-        /* if questions wait to be sent again, the notification may cancel one
-         * of them: holds the notification until they were sent */
+        /* if questions wait to be sent again, the notification may cancel such
+         * a question: holds the notification until all were sent */
 
         rc = listen->questions ? MCP_AGAIN : MCP_OK;
 

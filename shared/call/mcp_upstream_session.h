@@ -296,8 +296,8 @@ void mcp_upstream_session_share(mcp_request_t *req);
 void mcp_upstream_session_keep(mcp_request_t *req);
 
 /* Called with the text of a session from Redis, which another node has opened.
- * Makes this session the session of the request, and adds it to the zone. If
- * the request has opened a session itself, adds that one to session->dropped.
+ * Makes this session the session of the request, and adds it to the zone. Adds
+ * a session that the request itself has opened to session->dropped.
  * Returns 1, or 0 if the text is invalid. */
 int mcp_upstream_session_adopt(mcp_request_t *req, mcp_str_t text);
 

@@ -377,8 +377,8 @@ mcp_upstream_session_adopt(mcp_request_t *req, mcp_str_t text)
         return 1;
     }
 
-    /* if another process of this node has added a session meanwhile, uses that
-     * one */
+    /* another process of this node has added a session meanwhile: uses the
+     * session in the zone */
 
     if (mcp_upstream_session_add(req) == MCP_ERR_EXISTS) {
         (void) mcp_upstream_session_find(req);

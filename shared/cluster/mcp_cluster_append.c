@@ -362,8 +362,8 @@ mcp_replicator_position(mcp_replicator_t *a,
 
 
 /* Copies the next events of the stream from the store. "last" is the number of
- * the stream's last event. If the first of these events does not fit into the
- * buffer, the buffer is enlarged. Returns MCP_OK or an error. */
+ * the stream's last event. Enlarges the buffer if the first event to be copied
+ * does not fit. Returns MCP_OK or an error. */
 static int
 mcp_replicator_take(mcp_replication_t *repl, mcp_replicator_t *a, uint64_t last)
 {

@@ -223,8 +223,8 @@ static const char *const  mcp_link_faults[] = {
 
 
 /* Errors by which a Redis Cluster reports that the slot of the keys is being
- * moved to another master. If the move is cancelled, the former master serves
- * the slot again, although it may not have all keys back yet. */
+ * moved to another master. If the move is cancelled, the slot is served again
+ * by its old master, which may not have all keys back yet. */
 static const char *const  mcp_link_moves[] = {
     "ASK ",
     "TRYAGAIN "

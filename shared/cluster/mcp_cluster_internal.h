@@ -37,8 +37,8 @@
  * Limits of a connection. A link sends no further command while MCP_LINK_WINDOW
  * commands wait for their replies, or while the output buffer for new commands
  * is full: MCP_LINK_BYTES_MAX bytes in all, or MCP_LINK_BYTES bytes without the
- * commands of replications. MCP_LINK_BYTES allows many long answers of clients.
- * It excludes the commands of replications, so that many of them never cause
+ * commands of replications. MCP_LINK_BYTES allows hundreds of long answers of
+ * clients. It excludes the commands of replications, so that these never cause
  * the rejection of a client.
  */
 #define MCP_LINK_WINDOW      4096

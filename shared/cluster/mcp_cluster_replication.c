@@ -260,7 +260,7 @@ mcp_lag_check(mcp_replication_t *repl,
 
         /* Redis has acknowledged events since the last check, and the remaining
          * ones were appended after the last command was sent: the lag begins at
-         * the time of that command */
+         * the time when the command was sent */
 
         repl->behind = repl->time;
     }

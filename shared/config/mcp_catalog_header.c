@@ -123,7 +123,7 @@ mcp_catalog_keep_path(mcp_catalog_walk_t *w, mcp_catalog_header_t *header)
  * Checks the path of a header from the root of the inputSchema to the property.
  * Writes an error and returns MCP_ERR_CONFIG if an object on the path has two
  * members with the name that the path uses, because some JSON parsers use the
- * first of them and some the last. Otherwise returns MCP_OK.
+ * first member and some the last. Otherwise returns MCP_OK.
  */
 static int
 mcp_catalog_check_path(mcp_catalog_walk_t *w,

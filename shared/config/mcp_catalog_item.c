@@ -78,7 +78,7 @@ static const unsigned  mcp_catalog_key_of[MCP_LIST_COUNT] = {
 };
 
 
-/* The state while one item is read: its members and settings so far. */
+/* The state while one item is read: the members and settings that were read. */
 typedef struct {
     mcp_catalog_reader_t  *reader;
     mcp_list_e             kind;

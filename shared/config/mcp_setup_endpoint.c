@@ -8,8 +8,8 @@
 
 
 /* The default of mcp_stream_buffer is at most 1/8 of the zone, so that one
- * stream, which takes up to twice mcp_stream_buffer, leaves most of the zone to
- * others. */
+ * stream, which takes up to twice mcp_stream_buffer, leaves at least 3/4 of the
+ * zone to other streams. */
 #define MCP_SETUP_STREAM_SHARE  8
 
 
@@ -318,8 +318,8 @@ mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size)
     mcp_options_apply(&setup->options, &endpoint);
     mcp_setup_fit(setup, size, &endpoint);
 
-    /* if stream_buffer is a quarter of the zone, one stream can fill half of
-     * it: a stream keeps up to stream_buffer bytes of unsent events, and as
+    /* if stream_buffer is a quarter of the zone, one stream can fill half the
+     * zone: a stream keeps up to stream_buffer bytes of unsent events, and as
      * many bytes of events that were sent (mcp_store_append()) */
 
     return endpoint.stream_buffer >= size / 4;

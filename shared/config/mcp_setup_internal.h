@@ -24,8 +24,8 @@
  */
 #define MCP_SETUP_QUOTE_MAX  300
 
-/* The two arguments for "%.*s" that print s, at most MCP_SETUP_QUOTE_MAX bytes
- * of it. */
+/* The two arguments for "%.*s" that print at most the first MCP_SETUP_QUOTE_MAX
+ * bytes of s. */
 #define mcp_setup_quote(s)                                                    \
     (int) ((s).len > MCP_SETUP_QUOTE_MAX ? MCP_SETUP_QUOTE_MAX : (s).len),    \
     (s).data ? (s).data : ""

@@ -169,8 +169,8 @@ mcp_tool_params_value(mcp_arena_t *arena, const mcp_json_value_t *argument,
 }
 
 
-/* Writes the Mcp-Param-* headers into the array "out", which has room for all
- * of them, and sets *n to their number. Returns the same values as
+/* Writes the Mcp-Param-* headers into the array "out", which must have room for
+ * all headers, and sets *n to their number. Returns the same values as
  * mcp_tool_params_write(). */
 static int
 mcp_tool_params_add(const mcp_tool_params_t *params, mcp_arena_t *arena,

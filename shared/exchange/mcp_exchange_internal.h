@@ -75,8 +75,8 @@ int mcp_exchange_cors(mcp_exchange_t *x, const mcp_head_t *head);
 /* Handles DELETE: ends the session and responds. */
 int mcp_exchange_delete(mcp_exchange_t *x);
 
-/* Logs, at level info, what has happened to the session of x. "what" is a
- * predicate, such as "began". */
+/* Logs a change of the session of x at level info. "what" is a predicate, such
+ * as "began". */
 void mcp_exchange_log_session(mcp_exchange_t *x, const char *what);
 
 

@@ -107,8 +107,8 @@ mcp_exchange_param_fits(mcp_catalog_type_e type,
 
 
 /* Checks whether the Mcp-Param-* headers with the name of "header" agree with
- * the argument "value" in the body. Returns MCP_OK, MCP_ERR_SYNTAX if one of
- * them differs, the header is missing or "value" has the wrong type, or
+ * the argument "value" in the body. Returns MCP_OK, MCP_ERR_SYNTAX if a header
+ * differs, the header is missing or "value" has the wrong type, or
  * MCP_ERR_MEMORY. */
 static int
 mcp_exchange_param_compare(mcp_exchange_t *x,

@@ -27,7 +27,7 @@ int mcp_exchange_param_read(mcp_exchange_t *x, const mcp_head_t *head);
  *
  * Returns MCP_OK, or
  *   MCP_ERR_SYNTAX  *detail is the name of a header that differs or is missing,
- *                   or says that there are too many headers
+ *                   or a text about too many headers
  *   MCP_ERR_MEMORY
  */
 int mcp_exchange_param_check(mcp_exchange_t *x, mcp_str_t tool,

@@ -223,7 +223,7 @@ mcp_join_request(mcp_exchange_t *x, const mcp_routing_t *v, mcp_join_t *join)
 /*
  * Maximum number of attempts to register a request's call in the cluster as the
  * first of equal calls. An attempt fails if another node has registered an
- * equal call first. The request then usually joins that call.
+ * equal call first. The request then usually joins the other call.
  *
  * The request needs another attempt if that call has ended in the meantime, or
  * if the request has found, in place of that call, one that another request of

@@ -23,7 +23,7 @@ int mcp_join(mcp_exchange_t *x, const mcp_routing_t *v);
  * equal call has begun before, x joins the equal call instead, or waits.
  *
  * Returns MCP_ERR_NOT_FOUND if the call of x is the first one, and the caller
- * has to start it. All other values are those of mcp_exchange_body(): the
+ * has to start it. Otherwise returns a value of mcp_exchange_body(): the
  * request was rejected, waits, or has joined another call. In these cases the
  * call of x was freed, unless x waits for the cluster.
  */

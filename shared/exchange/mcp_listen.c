@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Handles subscriptions/listen. Each subscription has a stream of its own in
- * the store, which other requests cannot find and which ends with its
+ * Handles subscriptions/listen. Each subscription has a separate stream in the
+ * store, which other requests cannot find and which ends with its
  * connection. A client that subscribes again does not get the notifications
  * that it has missed, and has to request the lists and resources again. The
  * acknowledgement at the start and the result at the end are written to the

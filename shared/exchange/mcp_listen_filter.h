@@ -40,9 +40,10 @@ int mcp_listen_filter_read(mcp_exchange_t *x, mcp_listen_filter_t *filter,
 void mcp_listen_filter_honour(const mcp_exchange_t *x,
     mcp_listen_filter_t *filter);
 
-/* Removes from the filter the resources that the caller may not read. Sets
- * *scope to all scopes that those of them require for which the caller lacks a
- * scope, or to an empty string. Returns MCP_OK or MCP_ERR_MEMORY. */
+/* Removes from the filter the resources that the caller may not read. If some
+ * were removed because the caller lacks a scope, sets *scope to all scopes that
+ * these resources require, otherwise to an empty string. Returns MCP_OK or
+ * MCP_ERR_MEMORY. */
 int mcp_listen_filter_permit(mcp_exchange_t *x, mcp_listen_filter_t *filter,
     mcp_str_t *scope);
 

@@ -57,8 +57,8 @@ mcp_header_word_is_plain(const char *p)
 
 /*
  * Returns 1 if raw has at least 8 bytes, and all are from 0x20 to 0x7e. Checks
- * eight bytes at a time, and the last eight bytes together, even if some of
- * them have already been checked.
+ * eight bytes at a time, and the last eight bytes together, even if some bytes
+ * have already been checked.
  */
 static int
 mcp_header_bytes_are_plain(mcp_str_t raw)

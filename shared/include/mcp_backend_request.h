@@ -3,8 +3,8 @@
 /*
  * A backend request: one request to a backend for one request of a call. A call
  * is detached from the client's connection and belongs to the process that runs
- * its backend requests. The glue can store a pointer to data of its own in each
- * call, see mcp_call_set_glue().
+ * its backend requests. The glue can store a pointer to its data in each call,
+ * see mcp_call_set_glue().
  */
 
 

@@ -47,7 +47,7 @@ mcp_resume_link_fault(int rc)
 
 /* Raises the generation of the stream to "generation", in the store and in
  * *info. Both numbers are twice a generation of URLs, plus 1 if the questions
- * were answered by a URL of that generation. Does nothing if the stream has a
+ * were answered by a URL of this generation. Does nothing if the stream has a
  * higher number. */
 static void
 mcp_resume_link_set_generation(mcp_exchange_t *x, mcp_stream_info_t *info,

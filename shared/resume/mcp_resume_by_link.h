@@ -38,7 +38,7 @@ typedef struct {
 #define mcp_resume_link_of(x)  mcp_hook_state((x)->states, &mcp_resume_link)
 
 /* The lowest valid generation of a stream's URLs, and 1 if the questions were
- * answered by a URL of that generation. The store has both in one number. */
+ * answered by a URL of this generation. The store has both in one number. */
 #define mcp_resume_link_least_generation(info)  ((info)->generation / 2)
 #define mcp_resume_link_answered(info)          ((info)->generation % 2)
 

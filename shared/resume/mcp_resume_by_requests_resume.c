@@ -133,8 +133,8 @@ mcp_resume_request_open(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t id,
 
 
 /*
- * Finds the request to which the token of a message belongs, if the id of that
- * request is "id". If fetch is 1, also makes the stream of its call available
+ * Finds the request to which the token of a message belongs, if the request has
+ * the id "id". If fetch is 1, also makes the stream of its call available
  * for reading at this node. Returns MCP_OK, or an error for
  * mcp_resume_refuse_for().
  *

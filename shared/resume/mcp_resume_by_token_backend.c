@@ -46,8 +46,8 @@
 #define MCP_RESUME_TOKEN_CHECK_ELSEWHERE  500
 
 /* RUNNING is the value in the store for a used token whose call has no stream
- * yet. Any other value consists of the first bytes of the id of the call's
- * stream. RANDOM is the number of these bytes, which are random. */
+ * yet. Any other value is the beginning of the call's stream id: its first
+ * RANDOM bytes, which are random. */
 #define MCP_RESUME_TOKEN_BACKEND_RUNNING  0
 #define MCP_RESUME_TOKEN_BACKEND_RANDOM   4
 
@@ -212,7 +212,7 @@ mcp_resume_token_backend_respond(mcp_exchange_t *x, int rc)
 
 /*
  * Handler of the timer of a waiting request. If the call that has used the
- * token has a stream now, responds with the events of that call. If the call
+ * token has a stream now, responds with the events of this stream. If the call
  * has failed, the waiting time is over or the process stops, responds with an
  * interim response, so that the client repeats the request. Otherwise continues
  * to wait.

@@ -79,7 +79,7 @@ mcp_variable_word_has_control(const char *p)
 /*
  * Checks eight bytes at a time, because this function runs a dozen times for
  * each call. The last eight bytes of a text are checked together, even if some
- * of them have already been checked.
+ * bytes have already been checked.
  */
 int
 mcp_variable_has_control(mcp_str_t s)

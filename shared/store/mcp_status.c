@@ -393,8 +393,8 @@ static const mcp_status_format_t  mcp_status_formats[] = {
 
 
 /* Sets *stats to the counters and gauges of the store, but subtracts the
- * subscriptions to changes of lists from stats->subscriptions. A listener has
- * two of them for each list, one for the whole zone and one for its catalog. */
+ * subscriptions to changes of lists from stats->subscriptions. For each list, a
+ * listener has one subscription for the zone and one for its catalog. */
 static void
 mcp_status_stats(mcp_store_t *store, mcp_store_stats_t *stats)
 {

@@ -483,7 +483,7 @@ mcp_store_refused(mcp_store_t *store, uint64_t now, uint64_t interval)
     at = atomic_load(&head->refused_at);
 
     /* if several processes get here at the same time, the exchange of
-     * refused_at succeeds in only one of them, which returns the number */
+     * refused_at succeeds in only one process, which returns the number */
 
     if ((at != 0 && now < at + interval)
         || !atomic_compare_exchange_strong(&head->refused_at, &at, now))

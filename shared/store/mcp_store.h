@@ -102,7 +102,7 @@ typedef struct mcp_store_s {
                                           search for a free record */
 
     /* Called with the lock when this process has appended an event to the
-     * stream of its own consumer "handle", or waits for room in that stream,
+     * stream of its own consumer "handle", or waits for room in this stream,
      * unless the stream can be joined. Returns 1 if it has noted the handle,
      * and the process will wake the consumer without mcp_store_drain(). If it
      * returns 0, or is NULL, and for all other wake-ups, mcp_store_drain()
@@ -329,8 +329,8 @@ int mcp_store_check(const void *region, size_t size);
 
 /*
  * Initializes the handle *store for the process "pid", and marks the slot as
- * used by this process. If the slot had another process, the calls of that
- * process become orphans, see mcp_store_adopt().
+ * used by this process. If another process has used the slot before, its calls
+ * become orphans, see mcp_store_adopt().
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG    the slot does not exist, or pid is 0
@@ -575,7 +575,7 @@ void mcp_store_unwatch(mcp_store_t *store, const mcp_stream_ref_t *ref,
  * over, its owner does not wait for room and is far from the stream's limits,
  * and no other reader or node depends on the report.
  *
- * With cursor->only, the events of that request and those that concern no
+ * With cursor->only, the events of one request and events that concern no
  * request are read, without ids, until the request has its response.
  *
  * Returns MCP_OK and *len > 0, or
@@ -768,9 +768,8 @@ uint64_t mcp_store_take_cancelled(mcp_store_t *store,
 /* --- small values: purpose, 16-byte key, 32-bit value, expiry (0: never)
  * --- */
 
-/* The purposes of values. The comment at each purpose says what a value of this
- * purpose represents, "by" which key it is found, and who writes it. The
- * numbers are part of the zone's layout. */
+/* The purposes of values. The comment at each purpose describes the value, its
+ * key ("by"), and its writer. The numbers are part of the zone's layout. */
 typedef enum {
     /* An ended session, by its id; value 1. Written by the exchange that
      * serves DELETE; expires with the session's token. */

@@ -298,7 +298,7 @@ mcp_store_append_need(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/* Adds a call's stream to the list of those blocked on space: the owner is
+/* Adds a call's stream to the list of streams blocked on space: the owner is
  * woken when the region has room for a message of len bytes. Does nothing for a
  * listener, which has no owner. */
 static void

@@ -224,7 +224,7 @@ mcp_store_mirror_known(mcp_store_t *store,
     {
         /* the mirror has events that the node that ended the stream never had:
          * the mirror is freed, and a client is notified when it resumes after
-         * one of these events */
+         * such an event */
         mcp_store_stream_free(&op, st, 0);
         rc = MCP_ERR_NOT_FOUND;
     } else {

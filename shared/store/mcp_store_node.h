@@ -62,7 +62,7 @@ typedef struct {
 typedef enum {
     MCP_NODE_REPLICATED = 0,        /* events that Redis has acknowledged */
     MCP_NODE_REFILLED,          /* times that a stream was written again,
-                                   because Redis had lost a part of it */
+                                   because Redis had lost a part */
     MCP_NODE_LINKS_LOST,
     MCP_NODE_UNREACHABLE,       /* requests rejected because Redis was
                                    unreachable */

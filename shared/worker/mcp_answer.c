@@ -80,7 +80,7 @@ mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
 
 
 /* Returns the reason, for the log, why an Origin was rejected. An Origin that
- * equals the request's Host gets a text of its own, because
+ * equals the request's Host gets a special text, because
  * mcp_http_origin_allowed() accepts it only if the Host is valid for this
  * server. */
 static const char *

@@ -6,7 +6,7 @@
 
 /* The rows of the call statistics for one catalog key: the row "other" and, if
  * there is a catalog, one row for each item, in the order of the catalog. An
- * endpoint without a catalog key has an entry of its own, which is found by
+ * endpoint without a catalog key has a separate entry, which is found by
  * "identity". */
 struct mcp_call_stats_entry_s {
     mcp_call_stats_entry_t  *next;

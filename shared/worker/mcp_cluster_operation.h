@@ -254,8 +254,8 @@ typedef enum {
     MCP_OPERATION_LOOKUP,
 
     /* Looks up all streams of the session and the principal in "stream", whose
-     * other fields are ignored. The results are in "found", and there may be
-     * hundreds of them. */
+     * other fields are ignored. The results are in "found"; there may be
+     * hundreds. */
     MCP_OPERATION_LIST,
 
     /* Sends client input to a call of another node, or notifies the other

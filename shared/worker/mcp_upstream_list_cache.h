@@ -3,7 +3,7 @@
 /*
  * Cache of the lists of MCP servers without a catalog: pages of the responses
  * to tools/list, prompts/list, resources/list and resources/templates/list.
- * Each worker has a cache of its own. call/mcp_upstream_list_from_cache.h
+ * Each worker has a separate cache. call/mcp_upstream_list_from_cache.h
  * decides which requests may use the cache.
  */
 

@@ -235,7 +235,7 @@ typedef struct mcp_publish_s  mcp_publish_t;
 #define MCP_HEAD_METHOD   0x02
 #define MCP_HEAD_NAME     0x04
 
-/* bit of the trace headers; if one of them is repeated, its first value is
+/* bit of the trace headers; if such a header is repeated, its first value is
  * used */
 #define MCP_HEAD_TRACE    0x08
 
