@@ -7,19 +7,13 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import { OTHER, at, node, together } from './lib/cluster.mjs';
 import { SERVER } from './lib/fixture.mjs';
-import { Redis } from './lib/redis.mjs';
+import { Redis, until } from './lib/redis.mjs';
 import { withSessions } from './lib/upstream.mjs';
 
 const upstream = await withSessions();
 const redis = await Redis.start();
 
 after(() => redis.stop());
-
-async function until(condition) {
-    while (!await condition()) {
-        await new Promise((resolve) => { setTimeout(resolve, 10); });
-    }
-}
 
 // Calls are answered at once, with the id of their session.
 
