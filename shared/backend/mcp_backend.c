@@ -92,16 +92,12 @@ mcp_backend_last_id(const mcp_backend_t *b, uint64_t *retry)
 void
 mcp_backend_free(mcp_backend_t *b)
 {
-    const mcp_mem_t  *mem;
-
     if (b == NULL) {
         return;
     }
 
-    mem = b->mem;
-
     mcp_backend_release(b);
-    mem->free(mem->ctx, b);
+    mcp_mem_free(b->mem, b);
 }
 
 

@@ -201,7 +201,7 @@ mcp_arena_release(mcp_arena_t *arena, mcp_arena_mark_t mark)
     while (arena->blocks != mark.blocks) {
         block = arena->blocks;
         arena->blocks = block->next;
-        arena->mem->free(arena->mem->ctx, block);
+        mcp_mem_free(arena->mem, block);
     }
 
     arena->pos = mark.pos;
@@ -224,7 +224,7 @@ mcp_arena_reset(mcp_arena_t *arena)
             continue;
         }
 
-        arena->mem->free(arena->mem->ctx, block);
+        mcp_mem_free(arena->mem, block);
     }
 
     mcp_arena_init(arena, arena->mem);
@@ -245,7 +245,7 @@ mcp_arena_destroy(mcp_arena_t *arena)
 
     for (block = arena->blocks; block; block = next) {
         next = block->next;
-        arena->mem->free(arena->mem->ctx, block);
+        mcp_mem_free(arena->mem, block);
     }
 
     mcp_arena_init(arena, arena->mem);

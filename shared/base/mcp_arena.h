@@ -25,6 +25,12 @@ typedef struct {
 /* Returns memory that is set to zero, or NULL when out of memory. */
 void *mcp_mem_calloc(const mcp_mem_t *mem, size_t size);
 
+static inline void
+mcp_mem_free(const mcp_mem_t *mem, void *p)
+{
+    mem->free(mem->ctx, p);
+}
+
 
 void mcp_arena_init(mcp_arena_t *arena, const mcp_mem_t *mem);
 

@@ -234,17 +234,13 @@ mcp_match_compile(mcp_match_t *match, mcp_str_t regex, uint32_t options,
 void
 mcp_match_free(mcp_match_t *match)
 {
-    mcp_mem_t  mem;
-
     if (match == NULL) {
         return;
     }
 
     pcre2_match_context_free(match->limits);
     pcre2_code_free(match->code);
-
-    mem = match->mem;
-    mem.free(mem.ctx, match);
+    mcp_mem_free(&match->mem, match);
 }
 
 

@@ -85,13 +85,10 @@ mcp_inbox_unkeep(mcp_call_t *call)
 void
 mcp_inbox_drop(mcp_call_t *call)
 {
-    mcp_kept_t       *kept;
-    const mcp_mem_t  *mem;
-
-    mem = &call->worker->env->mem;
+    mcp_kept_t  *kept;
 
     while ((kept = mcp_inbox_unkeep(call)) != NULL) {
-        mem->free(mem->ctx, kept);
+        mcp_mem_free(&call->worker->env->mem, kept);
     }
 }
 
@@ -181,7 +178,7 @@ mcp_inbox_read(mcp_call_t *call)
         if (!held && (kept = mcp_inbox_unkeep(call)) != NULL) {
             text = (mcp_str_t) { (char *) (kept + 1), kept->len };
             mcp_inbox_posted(call, kept->type, kept->tag, text);
-            mem->free(mem->ctx, kept);
+            mcp_mem_free(mem, kept);
             continue;
         }
 

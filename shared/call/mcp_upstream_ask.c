@@ -19,12 +19,8 @@
 void
 mcp_upstream_ask_free(mcp_worker_t *worker, mcp_upstream_question_t *question)
 {
-    const mcp_mem_t  *mem;
-
-    mem = &worker->env->mem;
-
     mcp_arena_destroy(&question->arena);
-    mem->free(mem->ctx, question);
+    mcp_mem_free(&worker->env->mem, question);
 }
 
 
@@ -39,12 +35,11 @@ mcp_upstream_ask_copy(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     mem = &req->call->worker->env->mem;
 
-    question = mem->alloc(mem->ctx, sizeof(mcp_upstream_question_t));
+    question = mcp_mem_calloc(mem, sizeof(mcp_upstream_question_t));
     if (question == NULL) {
         return NULL;
     }
 
-    mcp_zero(question, sizeof(mcp_upstream_question_t));
     mcp_arena_init(&question->arena, mem);
 
     q = &question->question;

@@ -170,11 +170,9 @@ mcp_upstream_cluster_done(void *data, int rc)
 {
     mcp_str_t               text;
     mcp_call_t             *call;
-    const mcp_mem_t        *mem;
     mcp_upstream_lookup_t  *lookup;
 
     lookup = data;
-    mem = &lookup->worker->env->mem;
 
     if (lookup->session) {
         call = lookup->session->req->call;
@@ -192,7 +190,7 @@ mcp_upstream_cluster_done(void *data, int rc)
         mcp_call_release(call);
     }
 
-    mem->free(mem->ctx, lookup);
+    mcp_mem_free(&lookup->worker->env->mem, lookup);
 }
 
 
@@ -228,7 +226,7 @@ mcp_upstream_cluster_start(mcp_request_t *req, mcp_operation_session_e what,
     if (mcp_operation_send(worker, &spec, mcp_upstream_cluster_done, lookup)
         != MCP_AGAIN)
     {
-        worker->env->mem.free(worker->env->mem.ctx, lookup);
+        mcp_mem_free(&worker->env->mem, lookup);
         return MCP_OK;
     }
 

@@ -92,13 +92,9 @@ mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
 void
 mcp_cluster_destroy(mcp_cluster_t *cluster)
 {
-    const mcp_mem_t  *mem;
-
     if (cluster == NULL) {
         return;
     }
-
-    mem = &cluster->worker->env->mem;
 
     mcp_store_node_resign(cluster->worker->store);
     mcp_timer_del(&cluster->worker->timers, &cluster->heartbeat);
@@ -112,7 +108,7 @@ mcp_cluster_destroy(mcp_cluster_t *cluster)
     mcp_topic_free_all(cluster);
     cluster->worker->cluster = NULL;
     mcp_crypto_cleanse(&cluster->keys, sizeof(cluster->keys));
-    mem->free(mem->ctx, cluster);
+    mcp_mem_free(&cluster->worker->env->mem, cluster);
 }
 
 

@@ -644,22 +644,22 @@ mcp_replicator_send(mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
 {
     int                rc;
-    mcp_mem_t          mem;
     mcp_replicator_t  *a;
+    const mcp_mem_t   *mem;
 
-    mem = repl->cluster->worker->env->mem;
-    a = mcp_mem_calloc(&mem, sizeof(mcp_replicator_t));
+    mem = &repl->cluster->worker->env->mem;
+    a = mcp_mem_calloc(mem, sizeof(mcp_replicator_t));
 
     if (a == NULL) {
         mcp_replication_within(repl, MCP_REPLICATION_LATER);
         return;
     }
 
-    mcp_buf_init(&a->numbers, &mem, SIZE_MAX / 2);
-    mcp_buf_init(&a->messages, &mem, SIZE_MAX / 2);
-    mcp_buf_init(&a->spec, &mem, SIZE_MAX / 2);
-    mcp_buf_init(&a->request, &mem, SIZE_MAX / 2);
-    mcp_buf_init(&a->topics, &mem, SIZE_MAX / 2);
+    mcp_buf_init(&a->numbers, mem, SIZE_MAX / 2);
+    mcp_buf_init(&a->messages, mem, SIZE_MAX / 2);
+    mcp_buf_init(&a->spec, mem, SIZE_MAX / 2);
+    mcp_buf_init(&a->request, mem, SIZE_MAX / 2);
+    mcp_buf_init(&a->topics, mem, SIZE_MAX / 2);
 
     rc = mcp_replicator_make(repl, a, repl_state);
 
@@ -683,7 +683,7 @@ mcp_replicator_send(mcp_replication_t *repl,
     }
 
     mcp_replicator_free(a);
-    mem.free(mem.ctx, a);
+    mcp_mem_free(mem, a);
 }
 
 

@@ -40,11 +40,10 @@ static void mcp_keep_go_on(mcp_cluster_t *cluster);
 static void
 mcp_keep_done(void *data, const mcp_reply_t *reply)
 {
-    int                 is_good;
-    size_t              i;
-    mcp_keep_t         *keep;
-    mcp_cluster_t      *cluster;
-    const mcp_mem_t    *mem;
+    int             is_good;
+    size_t          i;
+    mcp_keep_t     *keep;
+    mcp_cluster_t  *cluster;
 
     keep = data;
     cluster = keep->cluster;
@@ -61,8 +60,7 @@ mcp_keep_done(void *data, const mcp_reply_t *reply)
                             is_good ? mcp_reply_item(reply, 1 + i) : NULL);
     }
 
-    mem = &cluster->worker->env->mem;
-    mem->free(mem->ctx, keep);
+    mcp_mem_free(&cluster->worker->env->mem, keep);
 
     if (is_good) {
         mcp_keep_go_on(cluster);
@@ -213,9 +211,9 @@ mcp_keep_send(mcp_keep_t *keep, const mcp_keep_argv_t *argv)
 static void
 mcp_keep_go_on(mcp_cluster_t *cluster)
 {
-    mcp_mem_t          mem;
-    mcp_keep_t        *keep;
-    mcp_keep_argv_t   *argv;
+    mcp_keep_t       *keep;
+    mcp_keep_argv_t  *argv;
+    const mcp_mem_t  *mem;
 
     if (cluster->keeping || cluster->state != MCP_CLUSTER_MEMBER
         || !mcp_link_has_room(&cluster->link))
@@ -223,9 +221,9 @@ mcp_keep_go_on(mcp_cluster_t *cluster)
         return;
     }
 
-    mem = cluster->worker->env->mem;
-    keep = mcp_mem_calloc(&mem, sizeof(mcp_keep_t));
-    argv = mem.alloc(mem.ctx, sizeof(mcp_keep_argv_t));
+    mem = &cluster->worker->env->mem;
+    keep = mcp_mem_calloc(mem, sizeof(mcp_keep_t));
+    argv = mem->alloc(mem->ctx, sizeof(mcp_keep_argv_t));
 
     if (keep && argv) {
         keep->cluster = cluster;
@@ -233,13 +231,11 @@ mcp_keep_go_on(mcp_cluster_t *cluster)
         cluster->keeping = mcp_keep_send(keep, argv) != 0;
     }
 
-    if (keep && !cluster->keeping) {
-        mem.free(mem.ctx, keep);
+    if (!cluster->keeping) {
+        mcp_mem_free(mem, keep);
     }
 
-    if (argv) {
-        mem.free(mem.ctx, argv);
-    }
+    mcp_mem_free(mem, argv);
 }
 
 

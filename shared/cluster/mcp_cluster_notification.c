@@ -60,7 +60,6 @@ mcp_cluster_notification_free(mcp_cluster_notification_t *notification)
 {
     mcp_cluster_t                *cluster;
     mcp_cluster_notification_t  **p;
-    const mcp_mem_t              *mem;
 
     cluster = notification->cluster;
 
@@ -75,8 +74,7 @@ mcp_cluster_notification_free(mcp_cluster_notification_t *notification)
     }
 
     cluster->n_notifications--;
-    mem = &cluster->worker->env->mem;
-    mem->free(mem->ctx, notification);
+    mcp_mem_free(&cluster->worker->env->mem, notification);
 }
 
 

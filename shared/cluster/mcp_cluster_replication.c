@@ -370,7 +370,6 @@ mcp_replication_drop(mcp_replication_t *repl)
 {
     mcp_operation_t     *ops;
     mcp_replication_t  **p;
-    const mcp_mem_t     *mem;
 
     ops = mcp_replication_acknowledged(repl, UINT64_MAX);
     mcp_replication_wait_no_more(repl);
@@ -383,8 +382,7 @@ mcp_replication_drop(mcp_replication_t *repl)
     }
 
     *p = repl->next;
-    mem = &repl->cluster->worker->env->mem;
-    mem->free(mem->ctx, repl);
+    mcp_mem_free(&repl->cluster->worker->env->mem, repl);
 
     mcp_replication_answer(ops, MCP_OK);
 }

@@ -102,7 +102,6 @@ mcp_token_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
 static void
 mcp_token_update_free(mcp_token_update_t *update)
 {
-    const mcp_mem_t      *mem;
     mcp_token_update_t  **p;
 
     for (p = &update->cluster->updates; *p != update; p = &(*p)->next) {
@@ -111,8 +110,7 @@ mcp_token_update_free(mcp_token_update_t *update)
 
     *p = update->next;
     update->cluster->n_updates--;
-    mem = &update->cluster->worker->env->mem;
-    mem->free(mem->ctx, update);
+    mcp_mem_free(&update->cluster->worker->env->mem, update);
 }
 
 

@@ -143,10 +143,7 @@ mcp_topic_fetch(mcp_replication_t *repl)
 static void
 mcp_replay_free(mcp_replay_t *replay)
 {
-    const mcp_mem_t  *mem;
-
-    mem = &replay->cluster->worker->env->mem;
-    mem->free(mem->ctx, replay);
+    mcp_mem_free(&replay->cluster->worker->env->mem, replay);
 }
 
 

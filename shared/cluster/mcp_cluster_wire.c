@@ -281,7 +281,7 @@ mcp_wire_create(const mcp_mem_t *mem, size_t max)
     wire->reader = redisReaderCreateWithFunctions(functions);
 
     if (wire->reader == NULL) {
-        mem->free(mem->ctx, wire);
+        mcp_mem_free(mem, wire);
         return NULL;
     }
 
@@ -300,7 +300,7 @@ mcp_wire_free(mcp_wire_t *wire)
 
     redisReaderFree(wire->reader);
     mcp_arena_destroy(&wire->arena);
-    wire->mem->free(wire->mem->ctx, wire);
+    mcp_mem_free(wire->mem, wire);
 }
 
 

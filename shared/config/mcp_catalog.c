@@ -32,7 +32,6 @@ mcp_catalog_free(mcp_catalog_t *catalog)
 {
     int                 kind, filter;
     uint32_t            i;
-    mcp_mem_t           mem;
     mcp_catalog_set_t  *set;
 
     if (catalog == NULL) {
@@ -52,9 +51,7 @@ mcp_catalog_free(mcp_catalog_t *catalog)
     }
 
     mcp_arena_destroy(&catalog->arena);
-
-    mem = catalog->mem;
-    mem.free(mem.ctx, catalog);
+    mcp_mem_free(&catalog->mem, catalog);
 }
 
 

@@ -78,12 +78,8 @@ mcp_cluster_setup_create(const mcp_mem_t *mem)
 void
 mcp_cluster_setup_free(mcp_cluster_setup_t *setup)
 {
-    const mcp_mem_t  *mem;
-
     mcp_arena_destroy(&setup->arena);
-
-    mem = setup->mem;
-    mem->free(mem->ctx, setup);
+    mcp_mem_free(setup->mem, setup);
 }
 
 

@@ -31,7 +31,6 @@ mcp_setup_create(const mcp_mem_t *mem)
 void
 mcp_setup_free(mcp_setup_t *setup)
 {
-    const mcp_mem_t      *mem;
     mcp_setup_pattern_t  *pattern;
 
     for (pattern = setup->made; pattern; pattern = pattern->made) {
@@ -45,9 +44,7 @@ mcp_setup_free(mcp_setup_t *setup)
     }
 
     mcp_arena_destroy(&setup->arena);
-
-    mem = setup->mem;
-    mem->free(mem->ctx, setup);
+    mcp_mem_free(setup->mem, setup);
 }
 
 

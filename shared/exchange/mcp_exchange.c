@@ -75,8 +75,6 @@ mcp_exchange_create_in(void *room, mcp_worker_t *worker,
 void
 mcp_exchange_free(mcp_exchange_t *x)
 {
-    const mcp_mem_t  *mem;
-
     mcp_worker_unqueue(x->worker, &x->queued);
     mcp_timer_del(&x->worker->timers, &x->reader.timer);
     mcp_operation_leave(x);
@@ -106,8 +104,7 @@ mcp_exchange_free(mcp_exchange_t *x)
     mcp_arena_destroy(&x->scratch);
 
     if (x->allocated) {
-        mem = &x->worker->env->mem;
-        mem->free(mem->ctx, x);
+        mcp_mem_free(&x->worker->env->mem, x);
     }
 }
 

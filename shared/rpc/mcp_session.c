@@ -116,10 +116,8 @@ mcp_session_cache_init(mcp_session_cache_t *cache, const mcp_mem_t *mem)
 void
 mcp_session_cache_free(mcp_session_cache_t *cache)
 {
-    if (cache->seen) {
-        cache->mem->free(cache->mem->ctx, cache->seen);
-        cache->seen = NULL;
-    }
+    mcp_mem_free(cache->mem, cache->seen);
+    cache->seen = NULL;
 }
 
 
@@ -132,7 +130,7 @@ mcp_session_cache_free(mcp_session_cache_t *cache)
 static mcp_session_seen_t *
 mcp_session_seen(mcp_session_cache_t *cache, mcp_str_t text)
 {
-    size_t    i, size;
+    size_t    i;
     uint32_t  hash;
 
     if (text.len < 8 || text.len > MCP_SESSION_TEXT_MAX) {
@@ -140,14 +138,12 @@ mcp_session_seen(mcp_session_cache_t *cache, mcp_str_t text)
     }
 
     if (cache->seen == NULL) {
-        size = MCP_SESSION_CACHE * sizeof(mcp_session_seen_t);
-        cache->seen = cache->mem->alloc(cache->mem->ctx, size);
+        cache->seen = mcp_mem_calloc(cache->mem, MCP_SESSION_CACHE
+                                                 * sizeof(mcp_session_seen_t));
 
         if (cache->seen == NULL) {
             return NULL;
         }
-
-        memset(cache->seen, 0, size);
     }
 
     hash = 0;

@@ -147,7 +147,7 @@ mcp_call_stats_forget(mcp_worker_t *worker, mcp_call_stats_entry_t *p)
     }
 
     *link = p->next;
-    worker->env->mem.free(worker->env->mem.ctx, p);
+    mcp_mem_free(&worker->env->mem, p);
 }
 
 

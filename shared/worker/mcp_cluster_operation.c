@@ -161,15 +161,12 @@ mcp_operation_free(mcp_operation_t *op)
 
     for (i = 0; i < op->n_found; i++) {
         if (op->found[i].event.len) {
-            mem->free(mem->ctx, (void *) (uintptr_t) op->found[i].event.data);
+            mcp_mem_free(mem, (void *) (uintptr_t) op->found[i].event.data);
         }
     }
 
-    if (op->found) {
-        mem->free(mem->ctx, op->found);
-    }
-
-    mem->free(mem->ctx, op);
+    mcp_mem_free(mem, op->found);
+    mcp_mem_free(mem, op);
 }
 
 

@@ -113,7 +113,7 @@ mcp_notify_remove(mcp_worker_t *worker)
         mcp_timer_del(&worker->timers, &worker->notify_timer);
     }
 
-    worker->env->mem.free(worker->env->mem.ctx, part);
+    mcp_mem_free(&worker->env->mem, part);
 }
 
 

@@ -50,7 +50,7 @@ mcp_upstream_lists_remove(mcp_worker_t *worker, mcp_upstream_page_t **link)
     page = mcp_upstream_lists_take(worker, link);
 
     mcp_buf_free(&page->text);
-    worker->env->mem.free(worker->env->mem.ctx, page);
+    mcp_mem_free(&worker->env->mem, page);
 }
 
 
@@ -188,7 +188,7 @@ mcp_upstream_lists_put(mcp_worker_t *worker,
 
     if (page->text.failed) {
         mcp_buf_free(&page->text);
-        mem->free(mem->ctx, page);
+        mcp_mem_free(mem, page);
         return;
     }
 

@@ -154,7 +154,7 @@ mcp_upstream_stats_free(mcp_worker_t *worker)
 
     while ((p = worker->upstreams) != NULL) {
         worker->upstreams = p->next;
-        worker->env->mem.free(worker->env->mem.ctx, p);
+        mcp_mem_free(&worker->env->mem, p);
     }
 }
 

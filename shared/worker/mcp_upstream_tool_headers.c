@@ -50,7 +50,7 @@ mcp_upstream_tools_remove(mcp_worker_t *worker, mcp_upstream_tool_t **link)
         worker->n_tools--;
 
         mcp_arena_destroy(&tool->arena);
-        worker->env->mem.free(worker->env->mem.ctx, tool);
+        mcp_mem_free(&worker->env->mem, tool);
     }
 }
 
@@ -109,7 +109,7 @@ mcp_upstream_tools_add(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
         || tool->n == 0)
     {
         mcp_arena_destroy(&tool->arena);
-        worker->env->mem.free(worker->env->mem.ctx, tool);
+        mcp_mem_free(&worker->env->mem, tool);
         return;
     }
 

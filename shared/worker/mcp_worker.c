@@ -70,7 +70,6 @@ mcp_worker_create_with_methods(const mcp_env_t *env, mcp_store_t *store,
 void
 mcp_worker_destroy(mcp_worker_t *worker)
 {
-    const mcp_mem_t       *mem;
     mcp_upstream_about_t  *about;
 
     if (worker == NULL) {
@@ -81,7 +80,6 @@ mcp_worker_destroy(mcp_worker_t *worker)
         mcp_upstream_about_drop(about);
     }
 
-    mem = &worker->env->mem;
     mcp_session_cache_free(&worker->sessions);
     mcp_call_stats_free(worker);
     mcp_upstream_stats_free(worker);
@@ -89,11 +87,8 @@ mcp_worker_destroy(mcp_worker_t *worker)
     mcp_upstream_lists_free(worker);
     mcp_notify_drop(worker);
 
-    if (worker->handles) {
-        mem->free(mem->ctx, worker->handles);
-    }
-
-    mem->free(mem->ctx, worker);
+    mcp_mem_free(&worker->env->mem, worker->handles);
+    mcp_mem_free(&worker->env->mem, worker);
 }
 
 
@@ -259,7 +254,7 @@ mcp_worker_handle(mcp_worker_t *worker, void *object,
         if (worker->handles) {
             memcpy(h, worker->handles,
                    worker->n_handles * sizeof(mcp_handle_t));
-            mem->free(mem->ctx, worker->handles);
+            mcp_mem_free(mem, worker->handles);
         }
 
         /* index 0 stays unused, so no handle is 0 */
