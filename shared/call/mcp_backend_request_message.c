@@ -398,13 +398,9 @@ static int
 mcp_backend_request_error_message(mcp_request_t *req,
     const mcp_backend_msg_t *msg, mcp_str_t *text)
 {
-    mcp_json_value_t  error;
-
-    error.type = MCP_JSON_OBJECT;
-    error.raw = msg->body;
-
     return mcp_json_unescape(&req->call->arena,
-                             mcp_json_get(&error, mcp_str("message")).raw,
+                             mcp_json_get_from(msg->body,
+                                               mcp_str("message")).raw,
                              text);
 }
 

@@ -71,7 +71,6 @@ mcp_backend_request_write_body(mcp_request_t *req, mcp_upstream_e upstream,
 {
     mcp_str_t            body;
     mcp_call_t          *call;
-    mcp_json_value_t     declared;
     mcp_upstream_meta_t  meta;
 
     call = req->call;
@@ -86,10 +85,8 @@ mcp_backend_request_write_body(mcp_request_t *req, mcp_upstream_e upstream,
         /* the tasks extension has to be removed from the body. First looks for
          * it in the client's capabilities, which are shorter than the body */
 
-        declared.type = MCP_JSON_OBJECT;
-        declared.raw = call->client.declared;
-
-        return mcp_json_get(&declared, mcp_str("extensions")).type
+        return mcp_json_get_from(call->client.declared,
+                                 mcp_str("extensions")).type
                != MCP_JSON_NONE
                && mcp_upstream_remove_tasks(out, body);
     }

@@ -25,12 +25,8 @@ static const mcp_call_list_member_t  mcp_call_list_members[MCP_LIST_COUNT] = {
 int
 mcp_call_list_has_items(mcp_list_e kind, mcp_str_t result)
 {
-    mcp_json_value_t  value;
-
-    value = (mcp_json_value_t) { MCP_JSON_OBJECT, result };
-    value = mcp_json_get(&value, mcp_call_list_members[kind].items);
-
-    return value.type == MCP_JSON_ARRAY;
+    return mcp_json_get_from(result, mcp_call_list_members[kind].items).type
+           == MCP_JSON_ARRAY;
 }
 
 

@@ -128,11 +128,9 @@ mcp_call_status_text(mcp_call_t *call, mcp_str_t body, mcp_buf_t *out)
 {
     mcp_str_t         text;
     mcp_arena_t       arena;
-    mcp_json_value_t  root, params, message, progress, total;
+    mcp_json_value_t  params, message, progress, total;
 
-    root.type = MCP_JSON_OBJECT;
-    root.raw = body;
-    params = mcp_json_get(&root, mcp_str("params"));
+    params = mcp_json_get_from(body, mcp_str("params"));
     message = mcp_json_get(&params, mcp_str("message"));
     progress = mcp_json_get(&params, mcp_str("progress"));
     total = mcp_json_get(&params, mcp_str("total"));

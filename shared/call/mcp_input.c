@@ -47,15 +47,10 @@ mcp_input_url_id(const mcp_call_t *call, uint64_t number, mcp_buf_t *out)
 static int
 mcp_input_url_lacks_id(const mcp_question_t *q)
 {
-    mcp_json_value_t  params;
-
-    params.type = MCP_JSON_OBJECT;
-    params.raw = q->params;
-
     return mcp_str_eq(q->method, mcp_str("elicitation/create"))
-           && mcp_json_str_eq(mcp_json_get(&params, mcp_str("mode")).raw,
+           && mcp_json_str_eq(mcp_json_get_from(q->params, mcp_str("mode")).raw,
                               mcp_str("url"))
-           && mcp_json_get(&params, mcp_str("elicitationId")).type
+           && mcp_json_get_from(q->params, mcp_str("elicitationId")).type
               == MCP_JSON_NONE;
 }
 
@@ -181,7 +176,7 @@ int
 mcp_input_url_is_settled(const mcp_request_t *req,
     const mcp_backend_msg_t *msg)
 {
-    mcp_json_value_t       root, params;
+    mcp_json_value_t       params;
     const mcp_revision_t  *revision;
 
     if (!mcp_str_eq(msg->method,
@@ -190,9 +185,7 @@ mcp_input_url_is_settled(const mcp_request_t *req,
         return 0;
     }
 
-    root.type = MCP_JSON_OBJECT;
-    root.raw = msg->body;
-    params = mcp_json_get(&root, mcp_str("params"));
+    params = mcp_json_get_from(msg->body, mcp_str("params"));
     revision = mcp_revision(req->call->client.revision);
 
     /* 2026-07-28 has no notification that a URL question was completed */

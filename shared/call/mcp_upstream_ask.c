@@ -362,7 +362,7 @@ mcp_upstream_task_next(mcp_request_t *req)
 int
 mcp_upstream_task_answer(mcp_request_t *req, uint64_t number, mcp_str_t text)
 {
-    mcp_json_value_t          answers, answer;
+    mcp_json_value_t          answer;
     mcp_upstream_question_t  *question;
 
     for (question = req->server_questions; question; question = question->next)
@@ -376,8 +376,7 @@ mcp_upstream_task_answer(mcp_request_t *req, uint64_t number, mcp_str_t text)
         return 0;
     }
 
-    answers = (mcp_json_value_t) { MCP_JSON_OBJECT, text };
-    answer = mcp_json_get(&answers, mcp_str("0"));
+    answer = mcp_json_get_from(text, mcp_str("0"));
 
     if (answer.type != MCP_JSON_NONE) {
         mcp_upstream_post(req, question->id, mcp_str("\"result\""), answer.raw);
@@ -437,11 +436,10 @@ mcp_upstream_ask_withdraw(mcp_request_t *req,
 int
 mcp_upstream_ask_cancelled(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
-    mcp_json_value_t          message, params;
+    mcp_json_value_t          params;
     mcp_upstream_question_t  *question;
 
-    message = (mcp_json_value_t) { MCP_JSON_OBJECT, msg->body };
-    params = mcp_json_get(&message, mcp_str("params"));
+    params = mcp_json_get_from(msg->body, mcp_str("params"));
     question = mcp_upstream_ask_find(req, mcp_json_get(&params,
                                               mcp_str("requestId")).raw);
 

@@ -184,11 +184,7 @@ mcp_upstream_round_answers(const mcp_json_value_t *responses,
     mcp_json_iter_t    iter;
     mcp_json_value_t   value;
 
-    if (responses->type != MCP_JSON_OBJECT) {
-        return MCP_OK;
-    }
-
-    mcp_json_iter_init(&iter, responses->raw);
+    mcp_json_iter_type(&iter, responses, MCP_JSON_OBJECT);
 
     while (mcp_json_iter_next(&iter, &key, &value)) {
 

@@ -267,8 +267,7 @@ mcp_upstream_param_listed(mcp_request_t *req, mcp_str_t result)
         return;
     }
 
-    value = (mcp_json_value_t) { MCP_JSON_OBJECT, result };
-    value = mcp_json_get(&value, mcp_str("nextCursor"));
+    value = mcp_json_get_from(result, mcp_str("nextCursor"));
 
     if (value.type == MCP_JSON_STRING) {
         req->relist->cursor = mcp_arena_dup(&req->call->arena, value.raw);

@@ -137,6 +137,11 @@ typedef struct {
 
 void mcp_json_iter_init(mcp_json_iter_t *iter, mcp_str_t raw);
 
+/* Like mcp_json_iter_init(), but the iterator is empty if value is not of this
+ * type, MCP_JSON_OBJECT or MCP_JSON_ARRAY. */
+void mcp_json_iter_type(mcp_json_iter_t *iter, const mcp_json_value_t *value,
+    mcp_json_type_e type);
+
 /*
  * Returns 1 and sets *key (raw, with its quotes) and *value, or returns 0 at
  * the end. key may be NULL; for an array it is not set.
@@ -205,6 +210,9 @@ char mcp_json_letter(mcp_str_t c);
  * type is MCP_JSON_NONE if it is absent, or if object is of another type. */
 mcp_json_value_t mcp_json_get(const mcp_json_value_t *object, mcp_str_t key);
 
+/* Like mcp_json_get(), for the text of an accepted object. */
+mcp_json_value_t mcp_json_get_from(mcp_str_t object, mcp_str_t key);
+
 /*
  * Finds the member of an accepted object with this unescaped key, and rejects
  * an object that has two: other programs that read the object may use the
@@ -238,6 +246,16 @@ void mcp_json_add_compact(mcp_buf_t *buf, mcp_str_t json);
 /* Appends the raw key of an object's member, and a colon. A comma precedes the
  * key unless the buffer is empty or ends with a brace that opens an object. */
 void mcp_json_add_key(mcp_buf_t *buf, mcp_str_t key);
+
+/* Returns 1 if the member with this raw key may be copied. The function may use
+ * the free memory of buf as scratch space. */
+typedef int (*mcp_json_keep_pt)(mcp_buf_t *buf, mcp_str_t key);
+
+/* Appends the members of an object, without the member "except", which may be
+ * empty, and without those that keep() rejects; keep may be NULL. Appends
+ * nothing if object is of another type. */
+void mcp_json_add_members(mcp_buf_t *buf, const mcp_json_value_t *object,
+    mcp_str_t except, mcp_json_keep_pt keep);
 
 /* Returns the number of members or elements of an accepted object or array, but
  * at most limit. */

@@ -593,6 +593,14 @@ mcp_json_skip_colon(const char *p, const char *end)
 }
 
 
+void
+mcp_json_iter_type(mcp_json_iter_t *iter, const mcp_json_value_t *value,
+    mcp_json_type_e type)
+{
+    mcp_json_iter_init(iter, value->type == type ? value->raw : mcp_null_str);
+}
+
+
 int
 mcp_json_iter_next(mcp_json_iter_t *iter, mcp_str_t *key,
     mcp_json_value_t *value)
@@ -643,19 +651,24 @@ mcp_json_get(const mcp_json_value_t *object, mcp_str_t key)
     mcp_json_iter_t   iter;
     mcp_json_value_t  value;
 
-    if (object->type == MCP_JSON_OBJECT) {
-        mcp_json_iter_init(&iter, object->raw);
+    mcp_json_iter_type(&iter, object, MCP_JSON_OBJECT);
 
-        while (mcp_json_iter_next(&iter, &name, &value)) {
-            if (mcp_json_str_eq(name, key)) {
-                return value;
-            }
+    while (mcp_json_iter_next(&iter, &name, &value)) {
+        if (mcp_json_str_eq(name, key)) {
+            return value;
         }
     }
 
     memset(&value, 0, sizeof(mcp_json_value_t));
 
     return value;
+}
+
+
+mcp_json_value_t
+mcp_json_get_from(mcp_str_t object, mcp_str_t key)
+{
+    return mcp_json_get(&(mcp_json_value_t) { MCP_JSON_OBJECT, object }, key);
 }
 
 
@@ -669,11 +682,7 @@ mcp_json_get_once(const mcp_json_value_t *object, mcp_str_t key,
 
     memset(out, 0, sizeof(mcp_json_value_t));
 
-    if (object->type != MCP_JSON_OBJECT) {
-        return MCP_OK;
-    }
-
-    mcp_json_iter_init(&iter, object->raw);
+    mcp_json_iter_type(&iter, object, MCP_JSON_OBJECT);
 
     while (mcp_json_iter_next(&iter, &name, &value)) {
         if (!mcp_json_str_eq(name, key)) {
@@ -781,6 +790,29 @@ mcp_json_add_key(mcp_buf_t *buf, mcp_str_t key)
 
     mcp_buf_str(buf, key);
     mcp_buf_lit(buf, ":");
+}
+
+
+void
+mcp_json_add_members(mcp_buf_t *buf, const mcp_json_value_t *object,
+    mcp_str_t except, mcp_json_keep_pt keep)
+{
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    mcp_json_iter_type(&iter, object, MCP_JSON_OBJECT);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+        if ((except.len && mcp_json_str_eq(key, except))
+            || (keep && !keep(buf, key)))
+        {
+            continue;
+        }
+
+        mcp_json_add_key(buf, key);
+        mcp_buf_str(buf, value.raw);
+    }
 }
 
 

@@ -179,9 +179,7 @@ mcp_result_member(mcp_str_t key, const mcp_json_value_t *value, int *good)
 static void
 mcp_result_meta(mcp_buf_t *out, mcp_str_t meta, const mcp_result_t *add)
 {
-    mcp_str_t         key;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  value, object;
+    mcp_json_value_t  object;
 
     object = (mcp_json_value_t) { MCP_JSON_OBJECT, meta };
 
@@ -196,18 +194,8 @@ mcp_result_meta(mcp_buf_t *out, mcp_str_t meta, const mcp_result_t *add)
     mcp_buf_lit(out, "{" MCP_RESULT_SERVER_INFO);
     mcp_buf_str(out, mcp_result_server_info(add));
 
-    mcp_json_iter_init(&iter, meta);
-
-    while (mcp_json_iter_next(&iter, &key, &value)) {
-        if (mcp_json_str_eq(key, mcp_str("io.modelcontextprotocol/serverInfo")))
-        {
-            continue;
-        }
-
-        mcp_json_add_key(out, key);
-        mcp_buf_str(out, value.raw);
-    }
-
+    mcp_json_add_members(out, &object,
+                         mcp_str("io.modelcontextprotocol/serverInfo"), NULL);
     mcp_buf_lit(out, "}");
 }
 

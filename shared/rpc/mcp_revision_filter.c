@@ -56,11 +56,7 @@ mcp_revision_filter_has(unsigned filter, const mcp_json_value_t *tool)
     mcp_json_iter_t   iter;
     mcp_json_value_t  value;
 
-    if (tool->type != MCP_JSON_OBJECT) {
-        return 0;
-    }
-
-    mcp_json_iter_init(&iter, tool->raw);
+    mcp_json_iter_type(&iter, tool, MCP_JSON_OBJECT);
 
     while (mcp_json_iter_next(&iter, &key, &value)) {
         if (mcp_revision_filter_member(key, &value) & filter) {

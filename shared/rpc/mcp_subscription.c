@@ -6,47 +6,20 @@
 #define MCP_SUBSCRIPTION_BRACES  3
 
 
-/* Appends the members of an object, except the one whose name is in
- * "without". */
-static void
-mcp_subscription_members(mcp_buf_t *buf, const mcp_json_value_t *object,
-    mcp_str_t without)
-{
-    mcp_str_t         key;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
-
-    if (object->type != MCP_JSON_OBJECT) {
-        return;
-    }
-
-    mcp_json_iter_init(&iter, object->raw);
-
-    while (mcp_json_iter_next(&iter, &key, &value)) {
-        if (!mcp_json_str_eq(key, without)) {
-            mcp_json_add_key(buf, key);
-            mcp_buf_str(buf, value.raw);
-        }
-    }
-}
-
-
 void
 mcp_subscription_form(mcp_buf_t *buf, mcp_str_t method, mcp_str_t message)
 {
-    mcp_json_value_t  root, params, meta;
+    mcp_json_value_t  params, meta;
 
-    root.type = MCP_JSON_OBJECT;
-    root.raw = message;
-    params = mcp_json_get(&root, mcp_str("params"));
+    params = mcp_json_get_from(message, mcp_str("params"));
     meta = mcp_json_get(&params, mcp_str("_meta"));
 
     mcp_buf_lit(buf, "{\"jsonrpc\":\"2.0\",\"method\":\"");
     mcp_buf_str(buf, method);
     mcp_buf_lit(buf, "\",\"params\":{\"_meta\":{");
-    mcp_subscription_members(buf, &meta, mcp_str(MCP_SUBSCRIPTION_ID));
+    mcp_json_add_members(buf, &meta, mcp_str(MCP_SUBSCRIPTION_ID), NULL);
     mcp_buf_lit(buf, "}");
-    mcp_subscription_members(buf, &params, mcp_str("_meta"));
+    mcp_json_add_members(buf, &params, mcp_str("_meta"), NULL);
     mcp_buf_lit(buf, "}}");
 }
 

@@ -66,14 +66,8 @@ mcp_upstream_about_is_modern(mcp_str_t result)
     mcp_json_iter_t   iter;
     mcp_json_value_t  value, version;
 
-    value = (mcp_json_value_t) { MCP_JSON_OBJECT, result };
-    value = mcp_json_get(&value, mcp_str("supportedVersions"));
-
-    if (value.type != MCP_JSON_ARRAY) {
-        return 0;
-    }
-
-    mcp_json_iter_init(&iter, value.raw);
+    value = mcp_json_get_from(result, mcp_str("supportedVersions"));
+    mcp_json_iter_type(&iter, &value, MCP_JSON_ARRAY);
 
     while (mcp_json_iter_next(&iter, NULL, &version)) {
         if (version.type == MCP_JSON_STRING

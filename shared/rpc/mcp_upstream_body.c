@@ -23,11 +23,6 @@ const mcp_str_t  mcp_upstream_initialized = mcp_str(
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
 
 
-/* Returns 1 if a member may be copied. The function may use the free memory of
- * out as scratch space. */
-typedef int (*mcp_upstream_keep_pt)(mcp_buf_t *out, mcp_str_t key);
-
-
 /* Returns 0 if a raw key, after unescaping, begins with MCP_UPSTREAM_RESERVED
  * in any case, because some programs ignore the case of keys. Otherwise
  * returns 1. */
@@ -72,35 +67,6 @@ mcp_upstream_is_older(mcp_buf_t *out, mcp_str_t key)
 }
 
 
-/* Copies the members of an object, without the member "except", which may be
- * empty, and without those that keep() rejects; keep may be NULL. */
-static void
-mcp_upstream_copy(mcp_buf_t *out, const mcp_json_value_t *object,
-    mcp_str_t except, mcp_upstream_keep_pt keep)
-{
-    mcp_str_t         key;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
-
-    if (object->type != MCP_JSON_OBJECT) {
-        return;
-    }
-
-    mcp_json_iter_init(&iter, object->raw);
-
-    while (mcp_json_iter_next(&iter, &key, &value)) {
-        if ((except.len && mcp_json_str_eq(key, except))
-            || (keep && !keep(out, key)))
-        {
-            continue;
-        }
-
-        mcp_json_add_key(out, key);
-        mcp_buf_str(out, value.raw);
-    }
-}
-
-
 /* mcp_upstream_copy_before() copies the bytes of body before "value", a slice
  * of body. mcp_upstream_copy_after() copies the bytes after it. */
 static void
@@ -124,17 +90,12 @@ mcp_upstream_copy_after(mcp_buf_t *out, mcp_str_t body, mcp_str_t value)
 static mcp_json_value_t
 mcp_upstream_member(mcp_str_t body, mcp_str_t name)
 {
-    mcp_json_value_t  request;
-
     while (body.len && body.data[0] != '{') {
         body.data++;
         body.len--;
     }
 
-    request.type = MCP_JSON_OBJECT;
-    request.raw = body;
-
-    return mcp_json_get(&request, name);
+    return mcp_json_get_from(body, name);
 }
 
 
@@ -163,7 +124,7 @@ mcp_upstream_write_meta(mcp_buf_t *out, const mcp_json_value_t *old,
     const mcp_upstream_meta_t *meta)
 {
     mcp_buf_lit(out, "{");
-    mcp_upstream_copy(out, old, mcp_null_str, mcp_upstream_is_free);
+    mcp_json_add_members(out, old, mcp_null_str, mcp_upstream_is_free);
     mcp_json_add_key(out, mcp_str("\"" MCP_UPSTREAM_RESERVED
                                   "protocolVersion\""));
     mcp_buf_lit(out, "\"2026-07-28\",\"" MCP_UPSTREAM_RESERVED
@@ -206,7 +167,7 @@ mcp_upstream_add_meta(mcp_buf_t *out, mcp_str_t body,
     }
 
     mcp_buf_lit(out, "{");
-    mcp_upstream_copy(out, &params, mcp_str("_meta"), NULL);
+    mcp_json_add_members(out, &params, mcp_str("_meta"), NULL);
     mcp_json_add_key(out, mcp_str("\"_meta\""));
     mcp_upstream_write_meta(out, &old, meta);
     mcp_buf_lit(out, "}");
@@ -232,7 +193,8 @@ mcp_upstream_remove_tasks(mcp_buf_t *out, mcp_str_t body)
 
     mcp_upstream_copy_before(out, body, extensions.raw);
     mcp_buf_lit(out, "{");
-    mcp_upstream_copy(out, &extensions, mcp_str(MCP_CLIENT_TASKS_NAME), NULL);
+    mcp_json_add_members(out, &extensions, mcp_str(MCP_CLIENT_TASKS_NAME),
+                         NULL);
     mcp_buf_lit(out, "}");
     mcp_upstream_copy_after(out, body, extensions.raw);
 
@@ -243,17 +205,13 @@ mcp_upstream_remove_tasks(mcp_buf_t *out, mcp_str_t body)
 /* Returns 1 if keep rejects a member of an object. */
 static int
 mcp_upstream_has(mcp_buf_t *out, const mcp_json_value_t *object,
-    mcp_upstream_keep_pt keep)
+    mcp_json_keep_pt keep)
 {
     mcp_str_t         key;
     mcp_json_iter_t   iter;
     mcp_json_value_t  value;
 
-    if (object->type != MCP_JSON_OBJECT) {
-        return 0;
-    }
-
-    mcp_json_iter_init(&iter, object->raw);
+    mcp_json_iter_type(&iter, object, MCP_JSON_OBJECT);
 
     while (mcp_json_iter_next(&iter, &key, &value)) {
         if (!keep(out, key)) {
@@ -281,12 +239,12 @@ mcp_upstream_remove_meta(mcp_buf_t *out, mcp_str_t body)
 
     mcp_upstream_copy_before(out, body, params.raw);
     mcp_buf_lit(out, "{");
-    mcp_upstream_copy(out, &params, mcp_str("_meta"), mcp_upstream_is_older);
+    mcp_json_add_members(out, &params, mcp_str("_meta"), mcp_upstream_is_older);
 
     if (meta.type == MCP_JSON_OBJECT) {
         mcp_json_add_key(out, mcp_str("\"_meta\""));
         mcp_buf_lit(out, "{");
-        mcp_upstream_copy(out, &meta, mcp_null_str, mcp_upstream_is_free);
+        mcp_json_add_members(out, &meta, mcp_null_str, mcp_upstream_is_free);
         mcp_buf_lit(out, "}");
     }
 

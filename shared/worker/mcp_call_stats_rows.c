@@ -334,14 +334,8 @@ mcp_call_stats_list(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
         return;
     }
 
-    list = (mcp_json_value_t) { MCP_JSON_OBJECT, result };
-    list = mcp_json_get(&list, mcp_str("tools"));
-
-    if (list.type != MCP_JSON_ARRAY) {
-        return;
-    }
-
-    mcp_json_iter_init(&iter, list.raw);
+    list = mcp_json_get_from(result, mcp_str("tools"));
+    mcp_json_iter_type(&iter, &list, MCP_JSON_ARRAY);
     mcp_arena_init(&scratch, &worker->env->mem);
 
     while (!p->full && mcp_json_iter_next(&iter, NULL, &item)) {

@@ -196,14 +196,8 @@ mcp_upstream_tools_read(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
         return;
     }
 
-    list = (mcp_json_value_t) { MCP_JSON_OBJECT, result };
-    list = mcp_json_get(&list, mcp_str("tools"));
-
-    if (list.type != MCP_JSON_ARRAY) {
-        return;
-    }
-
-    mcp_json_iter_init(&iter, list.raw);
+    list = mcp_json_get_from(result, mcp_str("tools"));
+    mcp_json_iter_type(&iter, &list, MCP_JSON_ARRAY);
 
     while (mcp_json_iter_next(&iter, NULL, &item)) {
         if (item.type == MCP_JSON_OBJECT) {
