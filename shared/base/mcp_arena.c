@@ -178,6 +178,18 @@ mcp_arena_dup(mcp_arena_t *arena, mcp_str_t s)
 }
 
 
+mcp_str_t
+mcp_arena_take(mcp_arena_t *arena, mcp_buf_t *buf)
+{
+    mcp_str_t  text;
+
+    text = buf->failed ? mcp_null_str : mcp_arena_dup(arena, mcp_buf_text(buf));
+    mcp_buf_free(buf);
+
+    return text;
+}
+
+
 mcp_arena_mark_t
 mcp_arena_mark(const mcp_arena_t *arena)
 {

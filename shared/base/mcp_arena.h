@@ -7,7 +7,7 @@
 #define MCP_ARENA_H_INCLUDED
 
 
-#include "mcp.h"
+#include "base/mcp_buf.h"
 
 
 typedef struct mcp_arena_block_s  mcp_arena_block_t;
@@ -46,6 +46,13 @@ void *mcp_arena_calloc(mcp_arena_t *arena, size_t size);
  * NULL otherwise, even if s is empty.
  */
 mcp_str_t mcp_arena_dup(mcp_arena_t *arena, mcp_str_t s);
+
+/*
+ * Copies the content of a buffer into the arena, and frees the buffer, which
+ * can be used again. The copy's data is NULL if the buffer has failed, or when
+ * out of memory.
+ */
+mcp_str_t mcp_arena_take(mcp_arena_t *arena, mcp_buf_t *buf);
 
 
 /* The end of the memory that an arena had used when mcp_arena_mark() was

@@ -81,16 +81,7 @@ mcp_backend_request_client_capabilities(mcp_call_t *call)
     mcp_buf_init(&buf, &call->worker->env->mem, 256);
     mcp_input_capabilities(bits, &buf);
 
-    text = mcp_null_str;
-
-    if (buf.failed == MCP_OK) {
-        text = mcp_arena_dup(&call->arena,
-                             (mcp_str_t) { buf.data, buf.len });
-    }
-
-    mcp_buf_free(&buf);
-
-    return text;
+    return mcp_arena_take(&call->arena, &buf);
 }
 
 

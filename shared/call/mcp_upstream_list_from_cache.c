@@ -163,11 +163,7 @@ mcp_upstream_list_take(mcp_request_t *req, const mcp_upstream_page_t *page,
     mcp_buf_init(&text, &req->call->worker->env->mem, SIZE_MAX / 2);
     mcp_upstream_lists_write(page, mcp_call_now(req->call), &text);
 
-    if (!text.failed) {
-        req->cached = mcp_arena_dup(&req->call->arena, mcp_buf_text(&text));
-    }
-
-    mcp_buf_free(&text);
+    req->cached = mcp_arena_take(&req->call->arena, &text);
 
     if (req->cached.data == NULL) {
         return 0;

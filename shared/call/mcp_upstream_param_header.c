@@ -41,23 +41,15 @@ mcp_upstream_param_headers(mcp_request_t *req, size_t *n)
 static int
 mcp_upstream_param_refuse(mcp_request_t *req, mcp_str_t what, mcp_str_t name)
 {
-    int        rc;
     mcp_buf_t  text;
 
     mcp_buf_init(&text, &req->call->worker->env->mem, SIZE_MAX / 2);
     mcp_buf_str(&text, what);
     mcp_buf_str(&text, name);
 
-    rc = MCP_ERR_MEMORY;
+    req->why = mcp_arena_take(&req->call->arena, &text);
 
-    if (!text.failed) {
-        req->why = mcp_arena_dup(&req->call->arena, mcp_buf_text(&text));
-        rc = req->why.data ? MCP_ERR_SYNTAX : MCP_ERR_MEMORY;
-    }
-
-    mcp_buf_free(&text);
-
-    return rc;
+    return req->why.data ? MCP_ERR_SYNTAX : MCP_ERR_MEMORY;
 }
 
 
@@ -214,11 +206,9 @@ mcp_upstream_param_ask(mcp_request_t *req)
         mcp_upstream_add_meta(&out, mcp_buf_text(&list), &meta);
     }
 
-    body = list.failed || out.failed ? mcp_null_str
-           : mcp_arena_dup(&req->call->arena, mcp_buf_text(&out));
-
+    out.failed |= list.failed;
     mcp_buf_free(&list);
-    mcp_buf_free(&out);
+    body = mcp_arena_take(&req->call->arena, &out);
 
     req->breq.body = body;
     req->breq.rebuilt = 0;

@@ -276,10 +276,7 @@ mcp_upstream_session_written(mcp_request_t *req, mcp_buf_t *out,
 {
     mcp_str_t  body;
 
-    body = out->failed ? mcp_null_str
-                       : mcp_arena_dup(&req->call->arena, mcp_buf_text(out));
-
-    mcp_buf_free(out);
+    body = mcp_arena_take(&req->call->arena, out);
     mcp_upstream_session_body(req, body, method);
 
     return body.data ? MCP_OK : MCP_ERR_MEMORY;

@@ -451,22 +451,6 @@ mcp_setup_write_scope(const mcp_setup_t *setup, mcp_buf_t *buf)
 }
 
 
-/* Moves the buffer's content into the setup's arena: sets *text to the copy and
- * empties the buffer. Returns MCP_OK or MCP_ERR_MEMORY. */
-static int
-mcp_setup_take(mcp_setup_t *setup, mcp_buf_t *buf, mcp_str_t *text)
-{
-    if (buf->failed) {
-        return MCP_ERR_MEMORY;
-    }
-
-    *text = mcp_arena_dup(&setup->arena, mcp_buf_text(buf));
-    buf->len = 0;
-
-    return text->data ? MCP_OK : MCP_ERR_MEMORY;
-}
-
-
 static int
 mcp_setup_make_etag(mcp_setup_t *setup, mcp_auth_t *auth)
 {
@@ -497,7 +481,6 @@ mcp_setup_make_etag(mcp_setup_t *setup, mcp_auth_t *auth)
 static int
 mcp_setup_make_auth(mcp_setup_t *setup, mcp_auth_t *auth)
 {
-    int        rc;
     size_t     origin;
     mcp_buf_t  buf;
 
@@ -507,24 +490,24 @@ mcp_setup_make_auth(mcp_setup_t *setup, mcp_auth_t *auth)
     mcp_buf_init(&buf, setup->mem, SIZE_MAX / 2);
 
     mcp_setup_write_document(setup, &buf);
-    rc = mcp_setup_take(setup, &buf, &auth->document);
+    auth->document = mcp_arena_take(&setup->arena, &buf);
 
-    if (rc == MCP_OK) {
-        mcp_setup_write_url(setup, &buf, &origin);
-        rc = mcp_setup_take(setup, &buf, &auth->url);
+    mcp_setup_write_url(setup, &buf, &origin);
+    auth->url = mcp_arena_take(&setup->arena, &buf);
+
+    mcp_setup_write_scope(setup, &buf);
+    auth->scope = mcp_arena_take(&setup->arena, &buf);
+
+    if (auth->document.data == NULL || auth->url.data == NULL
+        || auth->scope.data == NULL)
+    {
+        return MCP_ERR_MEMORY;
     }
 
-    if (rc == MCP_OK) {
-        auth->path.data = auth->url.data + origin;
-        auth->path.len = auth->url.len - origin;
+    auth->path.data = auth->url.data + origin;
+    auth->path.len = auth->url.len - origin;
 
-        mcp_setup_write_scope(setup, &buf);
-        rc = mcp_setup_take(setup, &buf, &auth->scope);
-    }
-
-    mcp_buf_free(&buf);
-
-    return rc == MCP_OK ? mcp_setup_make_etag(setup, auth) : rc;
+    return mcp_setup_make_etag(setup, auth);
 }
 
 

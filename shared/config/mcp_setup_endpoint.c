@@ -202,13 +202,9 @@ mcp_setup_make_members(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
                       &info);
     mcp_result_members(&members, mcp_buf_text(&info));
 
-    if (info.failed == MCP_OK && members.failed == MCP_OK) {
-        endpoint->result_members = mcp_arena_dup(&setup->arena,
-                                     mcp_buf_text(&members));
-    }
-
+    members.failed |= info.failed;
     mcp_buf_free(&info);
-    mcp_buf_free(&members);
+    endpoint->result_members = mcp_arena_take(&setup->arena, &members);
 
     return endpoint->result_members.data ? MCP_OK : MCP_ERR_MEMORY;
 }

@@ -61,12 +61,7 @@ mcp_batch_answered(mcp_exchange_t *x, mcp_request_t *req,
     req->method = v->method ? v->method : mcp_method_find(msg->method);
     mcp_request_set_state(req, MCP_REQUEST_OVER);
 
-    if (buf.failed == MCP_OK) {
-        req->response = mcp_arena_dup(&x->call->arena,
-                                (mcp_str_t) { buf.data, buf.len });
-    }
-
-    mcp_buf_free(&buf);
+    req->response = mcp_arena_take(&x->call->arena, &buf);
 
     return req->response.data ? MCP_OK : MCP_ERR_MEMORY;
 }

@@ -221,14 +221,7 @@ mcp_permission_refuse(mcp_exchange_t *x, mcp_str_t scope)
     mcp_buf_init(&buf, &x->worker->env->mem, SIZE_MAX / 2);
     mcp_auth_insufficient(x->endpoint->auth, scope, &buf);
 
-    challenge = mcp_null_str;
-
-    if (buf.failed == MCP_OK) {
-        challenge = mcp_arena_dup(&x->arena,
-                                  (mcp_str_t) { buf.data, buf.len });
-    }
-
-    mcp_buf_free(&buf);
+    challenge = mcp_arena_take(&x->arena, &buf);
 
     if (challenge.data == NULL) {
         return MCP_ERR_MEMORY;

@@ -317,13 +317,7 @@ mcp_routing_no_resource(mcp_exchange_t *x, mcp_routing_t *v)
         mcp_buf_lit(&data, "{\"uri\":");
         mcp_buf_json(&data, v->raw_uri.len ? v->raw_uri : v->name);
         mcp_buf_lit(&data, "}");
-
-        if (data.failed == MCP_OK) {
-            v->data = mcp_arena_dup(&x->arena,
-                                    (mcp_str_t) { data.data, data.len });
-        }
-
-        mcp_buf_free(&data);
+        v->data = mcp_arena_take(&x->arena, &data);
     }
 
     return mcp_routing_fault(v, MCP_FAULT_RESOURCE_UNKNOWN,

@@ -249,12 +249,7 @@ mcp_stateless_unsupported(mcp_exchange_t *x, mcp_stateless_error_t *r)
                        ? x->msg->meta_version.raw : mcp_str("\"\""));
     mcp_buf_lit(&data, "}");
 
-    if (data.failed == MCP_OK) {
-        r->data = mcp_arena_dup(&x->arena,
-                                (mcp_str_t) { data.data, data.len });
-    }
-
-    mcp_buf_free(&data);
+    r->data = mcp_arena_take(&x->arena, &data);
 
     return r->data.data ? MCP_ERR_DENIED : MCP_ERR_MEMORY;
 }

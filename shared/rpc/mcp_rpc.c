@@ -423,16 +423,10 @@ mcp_rpc_replace(mcp_arena_t *arena, const mcp_json_value_t *places, size_t n,
     mcp_buf_t  buf;
     mcp_str_t  text;
 
-    text = mcp_null_str;
-
     mcp_buf_init(&buf, arena->mem, SIZE_MAX / 2);
     mcp_rpc_splice(&buf, (*msg)->raw, places, n, value);
 
-    if (buf.failed == MCP_OK) {
-        text = mcp_arena_dup(arena, mcp_buf_text(&buf));
-    }
-
-    mcp_buf_free(&buf);
+    text = mcp_arena_take(arena, &buf);
 
     if (text.data == NULL) {
         return MCP_ERR_MEMORY;
