@@ -4,7 +4,7 @@
  * request to the revision of the server. */
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_upstream_detect_form.h"
+#include "call/mcp_upstream_detect.h"
 #include "call/mcp_upstream_param_header.h"
 #include "call/mcp_upstream_session.h"
 #include "call/mcp_upstream_status.h"

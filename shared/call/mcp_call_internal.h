@@ -25,7 +25,7 @@
  *   mcp_upstream_listen.c            the GET stream of a session
  *   mcp_upstream_listen_message.c    the messages on the GET stream
  *   mcp_upstream_listen_refused.c    servers without a GET stream
- *   mcp_upstream_detect_form.c       the form of an MCP server
+ *   mcp_upstream_detect.c       the form of an MCP server
  *   mcp_upstream_status.c            the statistics of an MCP server
  *   mcp_backend_request_message.c    messages from a backend
  *   mcp_backend_request_subscribe.c  subscriptions of a session

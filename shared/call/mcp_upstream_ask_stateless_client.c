@@ -3,7 +3,7 @@
 #include "call/mcp_upstream_ask_stateless_client.h"
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_upstream_detect_form.h"
+#include "call/mcp_upstream_detect.h"
 #include "rpc/mcp_result.h"
 
 

@@ -6,6 +6,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_ask.h"
+#include "call/mcp_upstream_detect.h"
 #include "call/mcp_upstream_wait.h"
 #include "mcp_http.h"
 

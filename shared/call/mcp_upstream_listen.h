@@ -163,13 +163,6 @@ size_t mcp_upstream_listen_data(mcp_backend_request_t *breq, const char *data,
 void mcp_upstream_listen_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     const char *detail);
 
-/* Returns 1 if the server of a request has responded to GET with HTTP 405
- * within mcp_upstream_check (mcp_upstream_listen_refused.c). */
-int mcp_upstream_listen_is_refused(const mcp_request_t *req);
-
-/* Stores that the server of a request has responded with HTTP 405. */
-void mcp_upstream_listen_remember(const mcp_request_t *req);
-
 /* Returns the time of the next step of a call's GET streams, ms, or UINT64_MAX
  * if there is none. */
 uint64_t mcp_upstream_listen_due(const mcp_call_t *call);

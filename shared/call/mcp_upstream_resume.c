@@ -5,7 +5,7 @@
 #include "call/mcp_upstream_resume.h"
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_upstream_detect_form.h"
+#include "call/mcp_upstream_detect.h"
 
 
 /* Returns req->session->resume, or NULL if no stream of the request has ended

@@ -3,7 +3,7 @@
 #include "call/mcp_upstream_session.h"
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_upstream_detect_form.h"
+#include "call/mcp_upstream_detect.h"
 #include "call/mcp_upstream_listen.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_status.h"

@@ -92,7 +92,7 @@ struct mcp_upstream_session_s {
                                           open yet */
     uint32_t             form;         /* form and revision of the server that
                                           this request has detected; 0: none;
-                                          see mcp_upstream_detect_form.c */
+                                          see mcp_upstream_detect.c */
     size_t               len;          /* length of id; 0: the server has sent
                                           no session id */
     char                 id[MCP_UPSTREAM_SESSION_ID];

@@ -14,7 +14,7 @@
 #include "call/mcp_upstream_session.h"
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_upstream_detect_form.h"
+#include "call/mcp_upstream_detect.h"
 #include "call/mcp_upstream_wait.h"
 #include "worker/mcp_cluster_operation.h"
 

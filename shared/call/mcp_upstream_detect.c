@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "call/mcp_upstream_detect_form.h"
+#include "call/mcp_upstream_detect.h"
 
 #include "call/mcp_upstream_session.h"
 #include "call/mcp_upstream_status.h"
@@ -14,16 +14,24 @@
 #define mcp_upstream_form_of(value)      ((mcp_upstream_e) ((value) & 0xff))
 #define mcp_upstream_form_revision(value)  ((mcp_revision_e) ((value) >> 8))
 
+static const mcp_str_t  mcp_upstream_form_name = mcp_str("form of a server");
 
+static const mcp_str_t  mcp_upstream_get_name =
+    mcp_str("GET stream of a server");
+
+
+/* Sets *key to the key under which the zone stores this property of the MCP
+ * server of a request. */
 static int
-mcp_upstream_form_key(mcp_request_t *req, unsigned char key[MCP_DIGEST_LEN])
+mcp_upstream_detect_key(const mcp_request_t *req, mcp_str_t property,
+    unsigned char key[MCP_DIGEST_LEN])
 {
     mcp_str_t              parts[4];
     const mcp_endpoint_t  *endpoint;
 
     endpoint = req->call->endpoint;
 
-    parts[0] = mcp_str("form of a server");
+    parts[0] = property;
     parts[1] = endpoint->identity;
     parts[2] = (mcp_str_t) { (const char *) endpoint->catalog_key,
                              MCP_DIGEST_LEN };
@@ -32,6 +40,8 @@ mcp_upstream_form_key(mcp_request_t *req, unsigned char key[MCP_DIGEST_LEN])
     return mcp_digest(key, parts, 4);
 }
 
+
+/* --- the form --- */
 
 static mcp_upstream_e
 mcp_upstream_form_take(uint32_t value, mcp_str_t *version)
@@ -65,7 +75,8 @@ mcp_upstream_form_auto(mcp_request_t *req, mcp_str_t *version)
         return mcp_upstream_form_take(req->session->form, version);
     }
 
-    if (req->call->bare || mcp_upstream_form_key(req, key) != MCP_OK
+    if (req->call->bare
+        || mcp_upstream_detect_key(req, mcp_upstream_form_name, key) != MCP_OK
         || mcp_store_value_get(req->call->worker->store,
                                MCP_VALUE_UPSTREAM_FORM, key,
                                mcp_call_now(req->call), &value)
@@ -148,7 +159,7 @@ mcp_upstream_form_found(mcp_request_t *req, mcp_upstream_e form,
     req->session->form = value;
     mcp_upstream_status_form(req, form, revision);
 
-    if (mcp_upstream_form_key(req, key) != MCP_OK) {
+    if (mcp_upstream_detect_key(req, mcp_upstream_form_name, key) != MCP_OK) {
         return;
     }
 
@@ -176,8 +187,38 @@ mcp_upstream_form_forget(mcp_request_t *req)
 
     req->session->form = 0;
 
-    if (mcp_upstream_form_key(req, key) == MCP_OK) {
+    if (mcp_upstream_detect_key(req, mcp_upstream_form_name, key) == MCP_OK) {
         mcp_store_value_delete(req->call->worker->store,
                                MCP_VALUE_UPSTREAM_FORM, key);
+    }
+}
+
+
+/* --- the GET stream --- */
+
+int
+mcp_upstream_listen_is_refused(const mcp_request_t *req)
+{
+    uint32_t       value;
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    return mcp_upstream_detect_key(req, mcp_upstream_get_name, key) == MCP_OK
+           && mcp_store_value_get(req->call->worker->store,
+                                  MCP_VALUE_UPSTREAM_NO_STREAM, key,
+                                  mcp_call_now(req->call), &value)
+              == MCP_OK;
+}
+
+
+void
+mcp_upstream_listen_remember(const mcp_request_t *req)
+{
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    if (mcp_upstream_detect_key(req, mcp_upstream_get_name, key) == MCP_OK) {
+        (void) mcp_store_value_set(req->call->worker->store,
+                   MCP_VALUE_UPSTREAM_NO_STREAM, key, 1,
+                   mcp_call_now(req->call)
+                   + req->call->endpoint->targets[req->target].check, NULL);
     }
 }
