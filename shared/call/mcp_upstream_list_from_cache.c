@@ -136,22 +136,6 @@ mcp_upstream_list_key(const mcp_request_t *req, mcp_upstream_page_key_t *key,
 }
 
 
-static void
-mcp_upstream_list_put_state(mcp_request_t *req, mcp_str_t state)
-{
-    mcp_call_t  *call;
-
-    call = req->call;
-
-    mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_STATE, state);
-
-    if (call->x && !call->batch) {
-        mcp_variable_put(&call->x->variables, MCP_VARIABLE_UPSTREAM_STATE,
-                         state);
-    }
-}
-
-
 /* Copies the result of a page to req->cached. fresh is 0 if the page has
  * expired. Returns 1, or 0 when out of memory. */
 static int
@@ -169,8 +153,7 @@ mcp_upstream_list_take(mcp_request_t *req, const mcp_upstream_page_t *page,
         return 0;
     }
 
-    mcp_upstream_list_put_state(req, fresh ? mcp_str("cached")
-                                           : mcp_str("stale"));
+    mcp_upstream_put_state(req, fresh ? mcp_str("cached") : mcp_str("stale"));
 
     return 1;
 }

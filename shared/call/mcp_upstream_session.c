@@ -324,16 +324,28 @@ mcp_upstream_session_cancel(mcp_request_t *req)
 }
 
 
-/* Sets the variable with the state of the session ("hit", "init" or "again"),
- * also in the exchange of the client that waits for the response. */
+void
+mcp_upstream_put_state(mcp_request_t *req, mcp_str_t state)
+{
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_STATE, state);
+
+    if (call->x && !call->batch && call->respond == NULL) {
+        mcp_variable_put(&call->x->variables, MCP_VARIABLE_UPSTREAM_STATE,
+                         state);
+    }
+}
+
+
+/* Sets the variable to the state of the session: "hit", "init" or "again". */
 static void
 mcp_upstream_session_put_state(mcp_request_t *req)
 {
-    mcp_str_t                state;
-    mcp_call_t              *call;
     mcp_upstream_session_t  *session;
 
-    call = req->call;
     session = req->session;
 
     if (session->step == MCP_UPSTREAM_STEP_OPEN) {
@@ -343,15 +355,9 @@ mcp_upstream_session_put_state(mcp_request_t *req)
         return;
     }
 
-    state = session->lost ? mcp_str("again")
-            : session->opened ? mcp_str("init") : mcp_str("hit");
-
-    mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_STATE, state);
-
-    if (call->x && !call->batch && call->respond == NULL) {
-        mcp_variable_put(&call->x->variables, MCP_VARIABLE_UPSTREAM_STATE,
-                         state);
-    }
+    mcp_upstream_put_state(req, session->lost ? mcp_str("again")
+                                : session->opened ? mcp_str("init")
+                                                  : mcp_str("hit"));
 }
 
 
