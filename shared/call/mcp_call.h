@@ -12,7 +12,7 @@
 #include "backend/mcp_backend.h"
 #include "config/mcp_tenant.h"
 #include "mcp_backend_request.h"
-#include "rpc/mcp_error_type.h"
+#include "rpc/mcp_fault.h"
 #include "rpc/mcp_method.h"
 #include "rpc/mcp_reason.h"
 #include "rpc/mcp_trace.h"

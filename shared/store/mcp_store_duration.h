@@ -14,7 +14,7 @@
 #define MCP_STORE_DURATION_H_INCLUDED
 
 
-#include "rpc/mcp_error_type.h"
+#include "rpc/mcp_fault.h"
 #include "rpc/mcp_method.h"
 #include "store/mcp_store_call_stats.h"
 

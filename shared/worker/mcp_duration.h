@@ -17,7 +17,7 @@
 #define MCP_DURATION_H_INCLUDED
 
 
-#include "rpc/mcp_error_type.h"
+#include "rpc/mcp_fault.h"
 #include "worker/mcp_worker_internal.h"
 
 

@@ -11,7 +11,7 @@
 #include "mcp_exchange.h"
 #include "mcp_timer.h"
 #include "mcp_worker.h"
-#include "rpc/mcp_error_type.h"
+#include "rpc/mcp_fault.h"
 #include "rpc/mcp_rpc.h"
 #include "rpc/mcp_session.h"
 #include "rpc/mcp_trace.h"

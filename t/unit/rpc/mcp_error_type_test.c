@@ -6,7 +6,6 @@
 
 #include "test_env.h"
 
-#include "rpc/mcp_error_type.h"
 #include "rpc/mcp_fault.h"
 
 
