@@ -7,7 +7,7 @@
 
 #include "base/mcp_uri.h"
 #include "config/mcp_catalog_internal.h"
-#include "rpc/mcp_scope.h"
+#include "config/mcp_item_access.h"
 
 
 #define MCP_CATALOG_NAME_MAX   128

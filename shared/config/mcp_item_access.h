@@ -12,6 +12,7 @@
 #define MCP_ITEM_ACCESS_H_INCLUDED
 
 
+#include "base/mcp_buf.h"
 #include "base/mcp_match.h"
 #include "rpc/mcp_method.h"
 
@@ -52,6 +53,21 @@ size_t mcp_allow_find(const mcp_allow_t *rules, size_t n, mcp_list_e kind,
 
 /* Returns 1 if a value permits access: it is neither empty nor "0". */
 int mcp_allow_is_true(mcp_str_t value);
+
+
+/* --- scopes --- */
+
+/*
+ * Lists of OAuth scopes, as in tokens and challenges: separated by spaces (RFC
+ * 6749, 3.3).
+ */
+
+/* Return 1 if a list contains a scope, or all scopes of another list. */
+int mcp_scope_has(mcp_str_t list, mcp_str_t scope);
+int mcp_scope_has_all(mcp_str_t list, mcp_str_t scopes);
+
+/* Appends the scopes that the list in the buffer does not contain. */
+void mcp_scope_add(mcp_buf_t *list, mcp_str_t scopes);
 
 
 #endif /* MCP_ITEM_ACCESS_H_INCLUDED */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "base/mcp_uri.h"
+#include "config/mcp_item_access.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_listen_filter.h"
 #include "exchange/mcp_permission.h"
-#include "rpc/mcp_scope.h"
 
 
 #define MCP_LISTEN_URIS  1000

@@ -2,7 +2,7 @@
 
 #include "exchange/mcp_permission.h"
 #include "config/mcp_catalog.h"
-#include "rpc/mcp_scope.h"
+#include "config/mcp_item_access.h"
 #include "worker/mcp_answer.h"
 
 

@@ -3,9 +3,9 @@
 /* Lists of scopes, separated by spaces. */
 
 
+#include "config/mcp_item_access.h"
 #include "memory_cases.h"
 
-#include "rpc/mcp_scope.h"
 
 
 TEST(scope_list_satisfies_only_scopes_that_it_contains)
