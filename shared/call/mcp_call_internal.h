@@ -24,8 +24,7 @@
  *   mcp_upstream_resume.c            resuming a stream of an MCP server
  *   mcp_upstream_listen.c            the GET stream of a session
  *   mcp_upstream_listen_message.c    the messages on the GET stream
- *   mcp_upstream_listen_refused.c    servers without a GET stream
- *   mcp_upstream_detect.c       the form of an MCP server
+ *   mcp_upstream_detect.c            the properties of an MCP server
  *   mcp_upstream_status.c            the statistics of an MCP server
  *   mcp_backend_request_message.c    messages from a backend
  *   mcp_backend_request_subscribe.c  subscriptions of a session
@@ -35,7 +34,6 @@
  *   mcp_input_capability.c           capabilities that questions need
  *   mcp_input_deliver.c              passing the client's answers to the call
  *   mcp_input_required.c             questions as the response (2026-07-28)
- *   mcp_input_task.c                 questions of a task
  */
 
 
@@ -468,7 +466,7 @@ int  mcp_input_state_seal(mcp_request_t *req, mcp_str_t state,
     mcp_buf_t *out);
 
 
-/* --- mcp_input_task.c --- */
+/* --- mcp_call_task.c: questions --- */
 
 /* Appends the questions in a backend's message to the stream of the task, from
  * which the client gets them when it polls. Returns the values of

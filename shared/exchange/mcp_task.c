@@ -197,7 +197,7 @@ mcp_task_update_once(mcp_exchange_t *x, const mcp_task_t *task,
 
 
 /* Returns 1 if a response is for a question of an event after event seq: each
- * key ends with the number of its event (mcp_input_task.c). */
+ * key ends with the number of its event (mcp_call_task.c). */
 static int
 mcp_task_is_ahead(const mcp_json_value_t *responses, uint64_t seq)
 {
