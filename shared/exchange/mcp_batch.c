@@ -10,7 +10,7 @@
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
-#include "worker/mcp_duration.h"
+#include "worker/mcp_exchange_state.h"
 #include "worker/mcp_resume_hooks.h"
 
 

@@ -4,7 +4,6 @@
 #include "store/mcp_store_node.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_call_stats_rows.h"
-#include "worker/mcp_duration.h"
 
 
 #define MCP_REJECT_LOG_INTERVAL  60000  /* minimum time between two log lines

@@ -10,7 +10,6 @@
 #include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
-#include "worker/mcp_duration.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_resume_hooks.h"
 #include "worker/mcp_notification.h"
