@@ -3,8 +3,8 @@
 /* The headers of MCP servers' tools that a worker remembers. */
 
 #include "core_cases.h"
+#include "worker/mcp_upstream_list_cache.h"
 
-#include "worker/mcp_upstream_tool_headers.h"
 
 
 #define A  "{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":"          \
