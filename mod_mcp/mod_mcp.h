@@ -23,11 +23,10 @@
  *   mod_mcp_logger.c        the thread that logs requests of suspended clients
  *   mod_mcp_event.c         the event MPM's data of a connection
  *
- *   mod_mcp_handler.c        a client's request
+ *   mod_mcp_handler.c        a client's request, and its access rules
  *   mod_mcp_error_headers.c  headers of error responses at endpoints
  *   mod_mcp_document.c       metadata documents, below /.well-known/
  *   mod_mcp_request.c        the module's data of a request
- *   mod_mcp_rules.c          values of MCPAllow and MCPGrantedScopes
  *   mod_mcp_body.c           reading a request's body
  *   mod_mcp_response.c       writing a response
  *   mod_mcp_stream.c         writing a stream

@@ -83,7 +83,7 @@ struct mod_mcp_client_t {
     mcp_exchange_t *exchange;           /* NULL if there is none, or after
                                            it was freed */
     const char **values;                /* values of the endpoint's
-                                           expressions, see mod_mcp_rules.h */
+                                           expressions, see mod_mcp_handler.c */
 
     /* members below: written under mod_mcp_lock() */
     mod_mcp_state_e state;

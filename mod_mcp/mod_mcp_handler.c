@@ -13,18 +13,101 @@
 #include "mod_mcp_fetch.h"
 #include "mod_mcp_path.h"
 #include "mod_mcp_request.h"
-#include "mod_mcp_rules.h"
 #include "mod_mcp_secret.h"
 #include "mod_mcp_tls.h"
 #include "mod_mcp_worker.h"
 #include "mod_mcp_zone.h"
 
+#include "ap_expr.h"
+
+#include "mcp_endpoint.h"
 #include "mcp_http.h"
+
+/*
+ * Returns the value of an expression, or NULL if the expression is NULL or
+ * fails.  A failure is logged with the name of the directive.
+ */
+static const char *evaluate_string(request_rec *r,
+                                   const ap_expr_info_t *expression,
+                                   const char *directive)
+{
+    const char *error = NULL, *value;
+
+    if (expression == NULL) {
+        return NULL;
+    }
+
+    value = ap_expr_str_exec(r, expression, &error);
+
+    if (error) {
+        ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
+                      "%s: %s", directive, error);
+        return NULL;
+    }
+
+    return value;
+}
+
+static const char *evaluate_rule(request_rec *r,
+                                 const ap_expr_info_t *expression)
+{
+    const char *error = NULL;
+    int rc = ap_expr_exec(r, expression, &error);
+
+    if (error) {
+        ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r, "MCPAllow: %s", error);
+        return NULL;
+    }
+
+    return rc > 0 ? "1" : NULL;
+}
+
+/*
+ * Evaluates the expressions of MCPAllow and MCPGrantedScopes.  An expression
+ * may be slow, so all expressions are evaluated before mod_mcp_lock() is
+ * called.  The core then gets the stored results.
+ */
+static void evaluate_rules(mod_mcp_client_t *client,
+                           const mcp_endpoint_t *endpoint)
+{
+    request_rec *r = client->r;
+    size_t i, n = endpoint->n_allow;
+
+    if (n == 0 && endpoint->granted_scopes == NULL) {
+        return;
+    }
+
+    client->values = apr_pcalloc(r->pool, (n + 1) * sizeof(char *));
+
+    for (i = 0; i < n; i++) {
+        client->values[i] = evaluate_rule(r, endpoint->allow[i].value);
+    }
+
+    client->values[n] = evaluate_string(r, endpoint->granted_scopes,
+                                        "MCPGrantedScopes");
+}
+
+/*
+ * Callback mcp_head_t.evaluate: sets *text to the stored result of expression
+ * i, empty if the rule does not match or the expression failed.  Returns
+ * MCP_OK, or MCP_ERR_NOT_FOUND if no results are stored. glue is the client.
+ */
+static int stored_rule(void *glue, size_t i, const void *value,
+                       mcp_str_t *text)
+{
+    const mod_mcp_client_t *client = glue;
+
+    if (client->values == NULL) {
+        return MCP_ERR_NOT_FOUND;
+    }
+
+    *text = mod_mcp_str(client->values[i]);
+    return MCP_OK;
+}
 
 static const char *make_principal(request_rec *r, mod_mcp_dir_t *dir)
 {
-    return dir->principal ? mod_mcp_rules_string(r, dir->principal,
-                                                 "MCPPrincipal")
+    return dir->principal ? evaluate_string(r, dir->principal, "MCPPrincipal")
                           : r->user;
 }
 
@@ -34,15 +117,15 @@ static void make_head(request_rec *r, mod_mcp_dir_t *dir, mcp_head_t *head)
 
     mod_mcp_request_head(r, head);
 
-    head->origin = mod_mcp_str(mod_mcp_rules_string(r, dir->link_origin,
-                                                    "MCPLinkOrigin"));
+    head->origin = mod_mcp_str(evaluate_string(r, dir->link_origin,
+                                               "MCPLinkOrigin"));
     head->secure = strcmp(ap_http_scheme(r), "https") == 0;
     head->principal = mod_mcp_str(make_principal(r, dir));
     head->local = mcp_http_address_is_loopback(peer->ipaddr_ptr,
                                                peer->ipaddr_len);
     head->address.data = peer->ipaddr_ptr;
     head->address.len = (size_t)peer->ipaddr_len;
-    head->evaluate = mod_mcp_rules_value;
+    head->evaluate = stored_rule;
 }
 
 static int answer(mod_mcp_client_t *client, int rc)
@@ -127,7 +210,7 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
         return rc;
     }
 
-    mod_mcp_rules_evaluate(client, endpoint);
+    evaluate_rules(client, endpoint);
 
     mod_mcp_lock();
     rc = mcp_exchange_body(client->exchange, length);
