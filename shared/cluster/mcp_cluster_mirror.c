@@ -89,8 +89,7 @@ mcp_mirror_continue(mcp_replication_t *repl)
 }
 
 
-/* Adds one event to a mirror. Returns the values of mcp_mirror_feed(). */
-static int
+int
 mcp_mirror_event(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t seq, mcp_str_t message,
     mcp_str_t answers)
@@ -168,22 +167,21 @@ mcp_mirror_missed(mcp_replication_t *repl)
 }
 
 
-/* Stores the state of the owner's stream in the mirror. The state is in the
- * items i (number of the last event) and i + 2 (state) of the reply. */
-static void
-mcp_mirror_known(mcp_replication_t *repl, const mcp_reply_t *reply, size_t i,
-    uint64_t confirmed)
+void
+mcp_mirror_known(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t seq, mcp_str_t state,
+    uint64_t confirmed, uint64_t input)
 {
-    mcp_store_checkpoint_t  checkpoint;
+    mcp_store_t             *store;
+    mcp_store_checkpoint_t   checkpoint;
 
-    checkpoint.seq = mcp_reply_number(mcp_reply_item(reply, i));
+    store = cluster->worker->store;
+    checkpoint.seq = seq;
 
-    if (mcp_codec_decode_state(mcp_reply_item(reply, i + 2)->text, &checkpoint)
-        == MCP_OK)
-    {
-        (void) mcp_store_mirror_known(repl->cluster->worker->store,
-                                      repl->ref.id, &checkpoint, confirmed,
-                                      mcp_worker_now(repl->cluster->worker));
+    if (mcp_codec_decode_state(state, &checkpoint) == MCP_OK) {
+        (void) mcp_store_mirror_known(store, id, &checkpoint, confirmed,
+                                      mcp_worker_now(cluster->worker));
+        mcp_store_replication_got(store, id, input);
     }
 }
 
@@ -499,10 +497,11 @@ mcp_mirror_position_sent(void *data, const mcp_reply_t *reply)
 
     } else if (mcp_reply_is(kind, "OK")) {
         repl->misses = 0;
-        mcp_mirror_known(repl, reply, 1,
-                         mcp_reply_number(mcp_reply_item(reply, 2)));
-        mcp_store_replication_got(cluster->worker->store, repl->ref.id,
-                                  mcp_reply_number(mcp_reply_item(reply, 4)));
+        mcp_mirror_known(cluster, repl->ref.id,
+                         mcp_reply_number(mcp_reply_item(reply, 1)),
+                         mcp_reply_item(reply, 3)->text,
+                         mcp_reply_number(mcp_reply_item(reply, 2)),
+                         mcp_reply_number(mcp_reply_item(reply, 4)));
 
     } else {
         mcp_cluster_unexpected_reply(cluster, "read_position", reply);

@@ -161,46 +161,23 @@ static void
 mcp_node_queue_events(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     const mcp_node_queue_t *entry)
 {
-    int                     rc;
-    size_t                  i;
-    uint64_t                now;
-    mcp_store_raw_t         raw;
-    mcp_store_checkpoint_t  checkpoint;
+    size_t              i;
     const mcp_reply_t **item;
-
-    now = mcp_worker_now(cluster->worker);
-    memset(&raw, 0, sizeof(mcp_store_raw_t));
 
     for (i = 4; i + 5 < fields->n; i += 6) {
         item = (const mcp_reply_t **) &fields->items[i];
 
         if (!mcp_reply_is(item[0], "q") || !mcp_reply_is(item[2], "m")
-            || mcp_codec_decode_answers(item[5]->text, &raw) != MCP_OK
-            || !mcp_codec_is_message(&cluster->worker->env->mem,
-                                     item[3]->text))
+            || mcp_mirror_event(cluster, entry->id, mcp_reply_number(item[1]),
+                                item[3]->text, item[5]->text)
+               != MCP_OK)
         {
             break;
         }
-
-        raw.seq = mcp_reply_number(item[1]);
-        raw.len = item[3]->text.len;
-        rc = mcp_store_mirror_append(cluster->worker->store, entry->id, &raw,
-                                     item[3]->text, now);
-
-        if (rc != MCP_OK && rc != MCP_DONE) {
-            break;
-        }
     }
 
-    checkpoint.seq = entry->last;
-
-    if (mcp_codec_decode_state(entry->checkpoint, &checkpoint) == MCP_OK) {
-        (void) mcp_store_mirror_known(cluster->worker->store, entry->id,
-                                      &checkpoint,
-                                      entry->confirmed, now);
-        mcp_store_replication_got(cluster->worker->store, entry->id,
-                                  entry->brought);
-    }
+    mcp_mirror_known(cluster, entry->id, entry->last, entry->checkpoint,
+                     entry->confirmed, entry->brought);
 
     mcp_node_queue_joined(cluster, entry);
 }

@@ -212,7 +212,6 @@ int
 mcp_cluster_notification_broadcast(mcp_cluster_t *cluster,
     const mcp_broadcast_t *broadcast)
 {
-    const mcp_mem_t             *mem;
     mcp_cluster_notification_t  *notification;
 
     /* while this process is not a member, a new notification is queued only
@@ -225,14 +224,12 @@ mcp_cluster_notification_broadcast(mcp_cluster_t *cluster,
         return MCP_ERR_UNREACHABLE;
     }
 
-    mem = &cluster->worker->env->mem;
-    notification = mem->alloc(mem->ctx,
+    notification = mcp_mem_calloc(&cluster->worker->env->mem,
         sizeof(mcp_cluster_notification_t) + broadcast->message.len);
     if (notification == NULL) {
         return MCP_ERR_UNREACHABLE;
     }
 
-    memset(notification, 0, sizeof(mcp_cluster_notification_t));
     memcpy(notification->message, broadcast->message.data,
         broadcast->message.len);
 

@@ -358,6 +358,19 @@ void mcp_mirror_note_fetch(mcp_replication_t *repl, int rc, int has_none);
 /* Continues the fetching of events if it was paused. */
 void mcp_mirror_continue(mcp_replication_t *repl);
 
+/* Adds one event to a mirror. Returns the values of mcp_mirror_feed(). */
+int mcp_mirror_event(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t seq, mcp_str_t message,
+    mcp_str_t answers);
+
+/* Stores the state of the owner's stream in the mirror: the number of its last
+ * event, its state in the form of mcp_codec_decode_state(), the last event that
+ * the reader has confirmed, and the last client input that the owner has
+ * processed. Does nothing if the state is malformed. */
+void mcp_mirror_known(mcp_cluster_t *cluster,
+    const unsigned char id[MCP_STREAM_ID_LEN], uint64_t seq, mcp_str_t state,
+    uint64_t confirmed, uint64_t input);
+
 /* Adds the events in a reply to a mirror. They begin with item "i" of the
  * reply, and the first event has the number "seq". Returns MCP_ERR_SYNTAX if an
  * event is invalid, otherwise the values of mcp_store_mirror_append(), but
