@@ -433,7 +433,7 @@ mcp_catalog_add_shown(const mcp_catalog_set_t *set, mcp_list_e kind,
 
 
 int
-mcp_catalog_list_shown(const mcp_catalog_t *catalog, mcp_list_e kind,
+mcp_catalog_list(const mcp_catalog_t *catalog, mcp_list_e kind,
     unsigned filter, mcp_str_t cursor, size_t page,
     const mcp_catalog_view_t *view, mcp_buf_t *buf)
 {
@@ -466,13 +466,4 @@ mcp_catalog_list_shown(const mcp_catalog_t *catalog, mcp_list_e kind,
     mcp_buf_lit(buf, "}");
 
     return buf->failed;
-}
-
-
-int
-mcp_catalog_list(const mcp_catalog_t *catalog, mcp_list_e kind,
-    unsigned filter, mcp_str_t cursor, size_t page, mcp_buf_t *buf)
-{
-    return mcp_catalog_list_shown(catalog, kind, filter, cursor, page, NULL,
-                                  buf);
 }

@@ -188,6 +188,12 @@ const mcp_catalog_header_t *mcp_catalog_header_dropped(
     const mcp_catalog_t *catalog, int (*drops)(void *ctx, mcp_str_t name),
     void *ctx, size_t *line);
 
+/* Decides which items of a list a caller sees. */
+typedef struct {
+    int    (*shows)(void *ctx, mcp_list_e kind, mcp_str_t key);
+    void    *ctx;
+} mcp_catalog_view_t;
+
 /*
  * Appends one page as a result object, {"tools":[...],"nextCursor":"..."},
  * with at most page items; if page is 0, the whole list. The cursor is the
@@ -196,9 +202,9 @@ const mcp_catalog_header_t *mcp_catalog_header_dropped(
  * or the members that clients of a revision do not accept:
  * mcp_revision_filter().
  *
- * mcp_catalog_list_shown() omits the items for which shows() does not return
- * 1. They do not count for the size of a page, and a cursor names an item that
- * is shown.
+ * The items for which view->shows() does not return 1 are omitted; view may be
+ * NULL. Omitted items do not count for the size of a page, and a cursor names
+ * an item that is shown.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  the cursor does not belong to this catalog
@@ -206,14 +212,6 @@ const mcp_catalog_header_t *mcp_catalog_header_dropped(
  *   MCP_ERR_MEMORY
  */
 int mcp_catalog_list(const mcp_catalog_t *catalog, mcp_list_e kind,
-    unsigned filter, mcp_str_t cursor, size_t page, mcp_buf_t *buf);
-
-typedef struct {
-    int    (*shows)(void *ctx, mcp_list_e kind, mcp_str_t key);
-    void    *ctx;
-} mcp_catalog_view_t;
-
-int mcp_catalog_list_shown(const mcp_catalog_t *catalog, mcp_list_e kind,
     unsigned filter, mcp_str_t cursor, size_t page,
     const mcp_catalog_view_t *view, mcp_buf_t *buf);
 

@@ -612,7 +612,7 @@ mcp_catalog_digest_set(mcp_catalog_t *catalog, mcp_list_e kind)
     }
 
     mcp_buf_init(&list, &catalog->mem, SIZE_MAX / 2);
-    rc = mcp_catalog_list(catalog, kind, 0, mcp_null_str, 0, &list);
+    rc = mcp_catalog_list(catalog, kind, 0, mcp_null_str, 0, NULL, &list);
 
     if (rc == MCP_OK) {
         rc = mcp_digest_params(&catalog->mem, mcp_buf_text(&list),

@@ -203,10 +203,10 @@ mcp_routing_list(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
     view.shows = mcp_routing_shows;
     view.ctx = x;
 
-    rc = mcp_catalog_list_shown(x->endpoint->catalog, kind,
-                                mcp_revision_filter(x->client.revision), cursor,
-                                x->endpoint->page_size,
-                                x->endpoint->n_allow ? &view : NULL, out);
+    rc = mcp_catalog_list(x->endpoint->catalog, kind,
+                          mcp_revision_filter(x->client.revision), cursor,
+                          x->endpoint->page_size,
+                          x->endpoint->n_allow ? &view : NULL, out);
 
     if (rc == MCP_ERR_NOT_FOUND) {
         return mcp_routing_fault(v, MCP_FAULT_CURSOR, mcp_null_str);

@@ -84,7 +84,7 @@ read_kind(const mcp_catalog_t *catalog, mcp_list_e kind, unsigned omit,
         mcp_buf_init(&buf, &mem, 16 * 1024 * 1024);
 
         must(mcp_catalog_list(catalog, kind, omit,
-                              (mcp_str_t) { cursor, len }, page, &buf)
+                              (mcp_str_t) { cursor, len }, page, NULL, &buf)
              == MCP_OK);
 
         got = read_page((mcp_str_t) { buf.data, buf.len }, kind, cursor, &len);
@@ -198,7 +198,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         (void) mcp_catalog_find(catalog, (mcp_list_e) kind, text);
 
         mcp_buf_init(&buf, &mem, 16 * 1024 * 1024);
-        (void) mcp_catalog_list(catalog, (mcp_list_e) kind, 0, text, 1,
+        (void) mcp_catalog_list(catalog, (mcp_list_e) kind, 0, text, 1, NULL,
                                 &buf);
         mcp_buf_free(&buf);
     }

@@ -54,7 +54,7 @@ page_without(const mcp_catalog_t *catalog, mcp_list_e kind, unsigned omit,
     mcp_buf_init(&buf, &tm.mem, sizeof(text) - 1);
 
     assert_ok(mcp_catalog_list(catalog, kind, omit, test_str(cursor), page,
-                               &buf));
+                               NULL, &buf));
 
     memcpy(text, buf.data, buf.len);
     text[buf.len] = '\0';

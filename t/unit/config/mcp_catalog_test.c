@@ -149,7 +149,7 @@ list(const mcp_catalog_t *catalog, mcp_list_e kind,
 
     mcp_buf_init(&buf, &tm.mem, max);
 
-    rc = mcp_catalog_list(catalog, kind, 0, test_str(cursor), 2, &buf);
+    rc = mcp_catalog_list(catalog, kind, 0, test_str(cursor), 2, NULL, &buf);
 
     mcp_buf_free(&buf);
 
@@ -238,7 +238,7 @@ TEST(page_exceeds_the_buffer_or_memory_runs_out_listing_fails_with_an_error)
         mcp_buf_init(&buf, &tm2.mem, 1000);
 
         if (mcp_catalog_list(catalog, MCP_LIST_PROMPTS, 0, mcp_null_str, 0,
-                             &buf) == MCP_OK)
+                             NULL, &buf) == MCP_OK)
         {
             mcp_buf_free(&buf);
             break;
@@ -290,7 +290,7 @@ TEST(catalog_of_10000_tools_finds_each_tool_by_its_name)
 
     mcp_buf_init(&buf, &tm.mem, size);
     assert_ok(mcp_catalog_list(catalog, MCP_LIST_TOOLS, 0, mcp_null_str, 0,
-                               &buf));
+                               NULL, &buf));
     assert_memory_equal(buf.data + buf.len - 4, "}}]}", 4);
     mcp_buf_free(&buf);
 }
