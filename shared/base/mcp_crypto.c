@@ -66,6 +66,14 @@ mcp_secret_eq(mcp_str_t a, mcp_str_t b)
 }
 
 
+int
+mcp_secret_same(const unsigned char *a, const unsigned char *b, size_t len)
+{
+    return mcp_secret_eq((mcp_str_t) { (const char *) a, len },
+                         (mcp_str_t) { (const char *) b, len });
+}
+
+
 void
 mcp_crypto_cleanse(void *p, size_t len)
 {

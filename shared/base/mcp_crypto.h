@@ -35,6 +35,9 @@ int mcp_random(void *buf, size_t len);
  */
 int mcp_secret_eq(mcp_str_t a, mcp_str_t b);
 
+/* The same for two secrets of equal length. */
+int mcp_secret_same(const unsigned char *a, const unsigned char *b, size_t len);
+
 /* Overwrites a secret, in a way that the compiler does not optimize away. */
 void mcp_crypto_cleanse(void *p, size_t len);
 

@@ -49,14 +49,6 @@ mcp_token_strip(mcp_str_t s)
 }
 
 
-static int
-mcp_token_same(const unsigned char *a, const unsigned char *b, size_t len)
-{
-    return mcp_secret_eq((mcp_str_t) { (const char *) a, len },
-                         (mcp_str_t) { (const char *) b, len });
-}
-
-
 int
 mcp_keys_add(mcp_keys_t *keys, mcp_str_t secret)
 {
@@ -82,7 +74,7 @@ mcp_keys_add(mcp_keys_t *keys, mcp_str_t secret)
     }
 
     for (i = 0; i < keys->n; i++) {
-        if (mcp_token_same(keys->key[i], key, MCP_CRYPTO_KEY_LEN)) {
+        if (mcp_secret_same(keys->key[i], key, MCP_CRYPTO_KEY_LEN)) {
             mcp_crypto_cleanse(key, MCP_CRYPTO_KEY_LEN);
             return MCP_OK;
         }
@@ -154,7 +146,7 @@ mcp_token_is_signed(const mcp_keys_t *keys, unsigned i, mcp_token_e purpose,
         return MCP_ERR_INTERNAL;
     }
 
-    return mcp_token_same(mac, token + len + 1, MCP_TOKEN_MAC_LEN);
+    return mcp_secret_same(mac, token + len + 1, MCP_TOKEN_MAC_LEN);
 }
 
 

@@ -338,16 +338,6 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
 #define MCP_TASK_YOUNG_LOOKUP  25
 
 
-static int
-mcp_task_is_of(const mcp_exchange_t *x, const mcp_stream_info_t *info)
-{
-    return mcp_secret_eq((mcp_str_t) { (const char *) info->principal,
-                                       MCP_DIGEST_LEN },
-                         (mcp_str_t) { (const char *) x->head.principal,
-                                       MCP_DIGEST_LEN });
-}
-
-
 /* Returns 1 if the cluster has a newer state of a task of this node than this
  * node itself. This is the case if the cluster has a later event. If both have
  * the same last event, it is the case if the task has ended in the cluster,
@@ -429,8 +419,9 @@ mcp_task_find(mcp_exchange_t *x, mcp_str_t text, mcp_task_t *task)
 
     task->ref = info.ref;
 
-    return info.expires && mcp_task_is_of(x, &info) ? MCP_OK
-                                                    : MCP_ERR_NOT_FOUND;
+    return info.expires && mcp_secret_same(info.principal, x->head.principal,
+                                           MCP_DIGEST_LEN)
+           ? MCP_OK : MCP_ERR_NOT_FOUND;
 }
 
 

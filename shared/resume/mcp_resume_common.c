@@ -19,21 +19,13 @@ mcp_resume_param(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t key,
 }
 
 
-static int
-mcp_resume_same(const unsigned char a[MCP_DIGEST_LEN],
-    const unsigned char b[MCP_DIGEST_LEN])
-{
-    return mcp_secret_eq((mcp_str_t) { (const char *) a, MCP_DIGEST_LEN },
-                         (mcp_str_t) { (const char *) b, MCP_DIGEST_LEN });
-}
-
-
 int
 mcp_resume_owns(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
-    return mcp_resume_same(info->principal, x->head.principal)
+    return mcp_secret_same(info->principal, x->head.principal, MCP_DIGEST_LEN)
            && (!x->client.has_session
-               || mcp_resume_same(info->session, x->client.id));
+               || mcp_secret_same(info->session, x->client.id,
+                                  MCP_DIGEST_LEN));
 }
 
 

@@ -30,15 +30,8 @@ static int
 mcp_session_good(const mcp_client_t *client, uint64_t now,
     const unsigned char principal[MCP_DIGEST_LEN])
 {
-    mcp_str_t  owner, caller;
-
-    owner.data = (const char *) client->principal;
-    owner.len = MCP_DIGEST_LEN;
-
-    caller.data = (const char *) principal;
-    caller.len = MCP_DIGEST_LEN;
-
-    return client->expires > now && mcp_secret_eq(owner, caller);
+    return client->expires > now
+           && mcp_secret_same(client->principal, principal, MCP_DIGEST_LEN);
 }
 
 
