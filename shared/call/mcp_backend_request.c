@@ -271,7 +271,8 @@ mcp_backend_request_start(mcp_request_t *req)
 
     /* a backend request that resumes a stream keeps the deadline of the call */
 
-    if (!mcp_upstream_session_resumes(req)) {
+    if (req->session == NULL || req->session->step != MCP_UPSTREAM_STEP_RESUME)
+    {
         req->deadline = mcp_upstream_param_deadline(req,
                  mcp_call_now(req->call) + mcp_backend_request_time(req));
     }
@@ -586,8 +587,8 @@ mcp_backend_request_invoke_again(mcp_request_t *req)
         return;
     }
 
-    if (mcp_upstream_session_continues(req)
-        || mcp_upstream_param_continues(req))
+    if ((req->session && req->session->continues)
+        || (req->relist && req->relist->continues))
     {
         mcp_call_invoke(req);
         mcp_call_set_timer(req->call);

@@ -119,7 +119,7 @@ mcp_inbox_publish(mcp_call_t *call, uint64_t tag, mcp_str_t text)
     if (msg.kind != MCP_BACKEND_NOTIFICATION
         && (req->state == MCP_REQUEST_INPUT
             || !mcp_upstream_session_is_call(req)
-            || mcp_upstream_param_is_refused(req)))
+            || (req->relist && (req->relist->asks || req->relist->continues))))
     {
         return;
     }

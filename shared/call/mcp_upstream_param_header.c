@@ -131,20 +131,6 @@ mcp_upstream_param_asks(const mcp_request_t *req)
 }
 
 
-int
-mcp_upstream_param_continues(const mcp_request_t *req)
-{
-    return req->relist && req->relist->continues;
-}
-
-
-int
-mcp_upstream_param_is_refused(const mcp_request_t *req)
-{
-    return mcp_upstream_param_asks(req) || mcp_upstream_param_continues(req);
-}
-
-
 uint64_t
 mcp_upstream_param_deadline(mcp_request_t *req, uint64_t deadline)
 {

@@ -78,14 +78,6 @@ int mcp_upstream_param_timeout(mcp_request_t *req, mcp_backend_msg_t *msg);
 /* Returns 1 if the next or running backend request is tools/list. */
 int mcp_upstream_param_asks(const mcp_request_t *req);
 
-/* Returns 1 if tools/list or the repetition of the call follows the running
- * backend request. */
-int mcp_upstream_param_continues(const mcp_request_t *req);
-
-/* Returns 1 if the server has refused the call because of a header and the call
- * was not sent again yet, so the call cannot have a response. */
-int mcp_upstream_param_is_refused(const mcp_request_t *req);
-
 /* Returns the deadline of the next backend request, ms. This is "deadline", or
  * the deadline of the refused call if that is earlier and the next backend
  * request is tools/list or the repetition of the call. */

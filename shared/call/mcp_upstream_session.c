@@ -41,20 +41,6 @@ mcp_upstream_session_is_call(const mcp_request_t *req)
 
 
 int
-mcp_upstream_session_resumes(const mcp_request_t *req)
-{
-    return req->session && req->session->step == MCP_UPSTREAM_STEP_RESUME;
-}
-
-
-int
-mcp_upstream_session_continues(const mcp_request_t *req)
-{
-    return req->session && req->session->continues;
-}
-
-
-int
 mcp_upstream_session_is_used(const mcp_request_t *req)
 {
     return req->session

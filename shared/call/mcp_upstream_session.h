@@ -260,13 +260,6 @@ int mcp_upstream_session_was_call(const mcp_request_t *req);
  * opens one. */
 int mcp_upstream_session_is_used(const mcp_request_t *req);
 
-/* Returns 1 if the next backend request resumes the stream of the call. */
-int mcp_upstream_session_resumes(const mcp_request_t *req);
-
-/* Returns 1 if another step of the session follows the backend request that has
- * ended. */
-int mcp_upstream_session_continues(const mcp_request_t *req);
-
 /* Returns 1 if the running backend request sends the client's request or
  * resumes its stream, or the request uses no session. */
 int mcp_upstream_session_is_call(const mcp_request_t *req);
