@@ -210,7 +210,7 @@ mcp_store_call_stats_is_tool(mcp_store_t *store, uint32_t row, mcp_str_t name)
 }
 
 
-/* Returns 1 if the limits of mcp_store_call_stats_listed() allow a new row for
+/* Returns 1 if the limits for listed items allow a new row for
  * an item. n is the number of rows that are taken. */
 static int
 mcp_call_stats_may_list(mcp_store_head_t *head, uint32_t n,
@@ -236,11 +236,8 @@ mcp_call_stats_may_list(mcp_store_head_t *head, uint32_t n,
 }
 
 
-/* Finds the row of an item, or takes one, and sets *row. With "listed", applies
- * the limits of mcp_store_call_stats_listed(). Returns the values of
- * mcp_store_call_stats_row(). */
-static int
-mcp_call_stats_take(mcp_store_t *store, const mcp_call_stats_item_t *item,
+int
+mcp_store_call_stats_row(mcp_store_t *store, const mcp_call_stats_item_t *item,
     int listed, uint32_t *row)
 {
     int                      rc;
@@ -291,22 +288,6 @@ mcp_call_stats_take(mcp_store_t *store, const mcp_call_stats_item_t *item,
     mcp_store_leave(&op);
 
     return rc;
-}
-
-
-int
-mcp_store_call_stats_row(mcp_store_t *store, const mcp_call_stats_item_t *item,
-    uint32_t *row)
-{
-    return mcp_call_stats_take(store, item, 0, row);
-}
-
-
-int
-mcp_store_call_stats_listed(mcp_store_t *store,
-    const mcp_call_stats_item_t *item, uint32_t *row)
-{
-    return mcp_call_stats_take(store, item, 1, row);
 }
 
 

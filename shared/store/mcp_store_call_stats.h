@@ -199,20 +199,16 @@ void mcp_call_stats_label(char *out, size_t size, mcp_str_t text,
 /* --- mcp_store_call_stats.c --- */
 
 /*
- * Finds the row of an item, or takes one for it, and sets *row.
+ * Finds the row of an item, or takes one for it, and sets *row. "listed" is 1
+ * for an item that is not configured: a tool from the list of an MCP server. It
+ * gets a new row only if fewer than MCP_CALL_STATS_LISTED items of this kind
+ * and endpoint have rows, and fewer than half of all rows are taken.
  *
  * Returns MCP_OK, or, with *row set to MCP_CALL_STATS_OTHER,
- *   MCP_ERR_FULL  all rows are taken
+ *   MCP_ERR_FULL  all rows are taken, or too many by listed items
  */
 int mcp_store_call_stats_row(mcp_store_t *store,
-    const mcp_call_stats_item_t *item, uint32_t *row);
-
-/* Finds or takes a row like mcp_store_call_stats_row(), for an item that is not
- * configured: a tool from the list of an MCP server. Takes a row only if fewer
- * than MCP_CALL_STATS_LISTED items of this kind and endpoint have rows, and
- * fewer than half of all rows are taken. */
-int mcp_store_call_stats_listed(mcp_store_t *store,
-    const mcp_call_stats_item_t *item, uint32_t *row);
+    const mcp_call_stats_item_t *item, int listed, uint32_t *row);
 
 /* Returns 1 if a row counts the calls of the tool "name". */
 int mcp_store_call_stats_is_tool(mcp_store_t *store, uint32_t row,

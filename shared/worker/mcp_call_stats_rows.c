@@ -110,7 +110,7 @@ mcp_call_stats_rows(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     item.kind = MCP_CALL_STATS_KIND_OTHER;
     item.name = mcp_null_str;
 
-    if (mcp_store_call_stats_row(worker->store, &item, &p->other)
+    if (mcp_store_call_stats_row(worker->store, &item, 0, &p->other)
         == MCP_ERR_FULL)
     {
         mcp_worker_log(worker, MCP_LOG_WARN,
@@ -127,7 +127,7 @@ mcp_call_stats_rows(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
         item.name = mcp_catalog_key(endpoint->catalog, i, &kind);
         item.kind = (mcp_call_stats_kind_e) kind;
 
-        if (mcp_store_call_stats_row(worker->store, &item, &p->rows[i])
+        if (mcp_store_call_stats_row(worker->store, &item, 0, &p->rows[i])
             != MCP_OK) {
             p->rows[i] = p->other;
         }
@@ -304,7 +304,7 @@ mcp_call_stats_listed(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     item.kind = MCP_CALL_STATS_KIND_TOOL;
     item.name = name;
 
-    if (mcp_store_call_stats_listed(worker->store, &item, &row) == MCP_ERR_FULL)
+    if (mcp_store_call_stats_row(worker->store, &item, 1, &row) == MCP_ERR_FULL)
     {
         p->full = 1;
         mcp_worker_log(worker, MCP_LOG_NOTICE,

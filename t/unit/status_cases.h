@@ -93,7 +93,7 @@ row_of(mcp_call_stats_kind_e kind, const char *name)
         kind, test_str(name)
     };
 
-    assert_ok(mcp_store_call_stats_row(&d.store[0], &item, &row));
+    assert_ok(mcp_store_call_stats_row(&d.store[0], &item, 0, &row));
 
     return row;
 }

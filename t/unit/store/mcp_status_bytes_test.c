@@ -65,7 +65,7 @@ row_at(const char *endpoint, mcp_call_stats_kind_e kind, const char *name)
     item.kind = kind;
     item.name = test_str(name);
 
-    assert_ok(mcp_store_call_stats_row(&d.store[0], &item, &row));
+    assert_ok(mcp_store_call_stats_row(&d.store[0], &item, 0, &row));
 
     return row;
 }

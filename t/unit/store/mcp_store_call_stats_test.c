@@ -25,7 +25,7 @@ row_of(mcp_store_t *store, mcp_call_stats_kind_e kind, const char *name, int rc)
     item.kind = kind;
     item.name = test_str(name);
 
-    assert_int_equal(mcp_store_call_stats_row(store, &item, &row), rc);
+    assert_int_equal(mcp_store_call_stats_row(store, &item, 0, &row), rc);
 
     return row;
 }
@@ -79,7 +79,7 @@ TEST(tools_listed_by_mcp_servers_take_at_most_half_of_the_statistics_rows)
     for (i = 0; rc == MCP_OK; i++) {
         (void) snprintf(name, sizeof(name), "t%u", i);
         item.name = test_str(name);
-        rc = mcp_store_call_stats_listed(S1, &item, &row);
+        rc = mcp_store_call_stats_row(S1, &item, 1, &row);
     }
 
     assert_int_equal(rc, MCP_ERR_FULL);
@@ -90,7 +90,7 @@ TEST(tools_listed_by_mcp_servers_take_at_most_half_of_the_statistics_rows)
     /* a tool that has a row keeps it */
 
     item.name = mcp_str("t1");
-    assert_ok(mcp_store_call_stats_listed(S0, &item, &row));
+    assert_ok(mcp_store_call_stats_row(S0, &item, 1, &row));
     assert_true(mcp_store_call_stats_is_tool(S0, row, mcp_str("t1")));
     assert_false(mcp_store_call_stats_is_tool(S0, row, mcp_str("t")));
     assert_false(mcp_store_call_stats_is_tool(S0, row, mcp_str("t11")));
@@ -464,7 +464,7 @@ TEST(process_dies_its_active_requests_count_as_lost)
     item.endpoint = mcp_str("e");
     item.kind = MCP_CALL_STATS_KIND_TOOL;
     item.name = mcp_str("echo");
-    assert_ok(mcp_store_call_stats_row(S0, &item, &row));
+    assert_ok(mcp_store_call_stats_row(S0, &item, 0, &row));
 
     mcp_store_sweep(S0, 5000, 1, NULL, NULL);
 
