@@ -18,10 +18,7 @@
 #include "call/mcp_upstream_session.h"
 #include "call/mcp_upstream_status.h"
 #include "call/mcp_upstream_wait.h"
-#include "rpc/mcp_request_id.h"
-#include "rpc/mcp_subscription.h"
 #include "worker/mcp_resume_hooks.h"
-#include "worker/mcp_notification.h"
 
 
 /* Maximum duration of a backend request that gets the description of an MCP

@@ -8,7 +8,6 @@
 #include "call/mcp_call_outcome.h"
 #include "call/mcp_upstream_param_header.h"
 #include "call/mcp_upstream_session.h"
-#include "rpc/mcp_request_id.h"
 #include "worker/mcp_resume_hooks.h"
 
 

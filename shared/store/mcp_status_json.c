@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "mcp_version.h"
-#include "rpc/mcp_request_id.h"
 #include "rpc/mcp_reason.h"
 #include "store/mcp_status_internal.h"
 

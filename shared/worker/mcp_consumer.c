@@ -6,7 +6,6 @@
  * Redelivery". mcp_consumer_pull.c writes their bytes.
  */
 
-#include "rpc/mcp_request_id.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/mcp_base64.h"
-#include "rpc/mcp_fault.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_notification.h"
 #include "worker/mcp_answer.h"
