@@ -38,6 +38,16 @@ mcp_call_unattended_until(const mcp_call_t *call)
 }
 
 
+/* Lowers *when to "at" if that is earlier. */
+static void
+mcp_call_earlier(uint64_t *when, uint64_t at)
+{
+    if (at < *when) {
+        *when = at;
+    }
+}
+
+
 /* Returns the next deadline of a call that is not over, except the deadlines
  * of its requests, ms, or UINT64_MAX if there is none. */
 static uint64_t
@@ -49,10 +59,7 @@ mcp_call_phase_due(const mcp_call_t *call)
 
     if (call->task) {
         when = mcp_call_expires(call);
-
-        if (mcp_call_notify_at(call) < when) {
-            when = mcp_call_notify_at(call);
-        }
+        mcp_call_earlier(&when, mcp_call_notify_at(call));
 
     } else if (call->phase == MCP_CALL_TRANSIENT) {
         when = call->stream_at;
@@ -61,8 +68,8 @@ mcp_call_phase_due(const mcp_call_t *call)
         when = mcp_call_unattended_until(call);
     }
 
-    if (call->x && call->part_at && call->part_at < when) {
-        when = call->part_at;
+    if (call->x && call->part_at) {
+        mcp_call_earlier(&when, call->part_at);
     }
 
     return when;
@@ -87,13 +94,8 @@ mcp_call_set_timer(mcp_call_t *call)
         when = mcp_call_phase_due(call);
     }
 
-    if (call->posts && mcp_upstream_post_due(call) < when) {
-        when = mcp_upstream_post_due(call);
-    }
-
-    if (call->listens && mcp_upstream_listen_due(call) < when) {
-        when = mcp_upstream_listen_due(call);
-    }
+    mcp_call_earlier(&when, mcp_upstream_post_due(call));
+    mcp_call_earlier(&when, mcp_upstream_listen_due(call));
 
     for (i = 0; i < call->n; i++) {
         req = &call->requests[i];
@@ -102,20 +104,12 @@ mcp_call_set_timer(mcp_call_t *call)
             continue;
         }
 
-        if (req->deadline < when) {
-            when = req->deadline;
-        }
+        mcp_call_earlier(&when, req->deadline);
+        mcp_call_earlier(&when, mcp_upstream_wait_due(req));
+        mcp_call_earlier(&when, mcp_upstream_resume_due(req));
 
-        if (req->session && mcp_upstream_wait_due(req) < when) {
-            when = mcp_upstream_wait_due(req);
-        }
-
-        if (mcp_upstream_resume_due(req) < when) {
-            when = mcp_upstream_resume_due(req);
-        }
-
-        if (req->held && now + MCP_CALL_RETRY < when) {
-            when = now + MCP_CALL_RETRY;
+        if (req->held) {
+            mcp_call_earlier(&when, now + MCP_CALL_RETRY);
         }
     }
 
