@@ -205,6 +205,19 @@ mcp_call_response(mcp_request_t *req, mcp_buf_t *buf, mcp_outcome_e how)
 }
 
 
+/* Like mcp_call_response(), and frees the buffer. */
+static int
+mcp_call_respond_from(mcp_request_t *req, mcp_buf_t *buf, mcp_outcome_e how)
+{
+    int  rc;
+
+    rc = mcp_call_response(req, buf, how);
+    mcp_buf_free(buf);
+
+    return rc;
+}
+
+
 static const mcp_result_t *
 mcp_call_adds(const mcp_request_t *req, mcp_result_t *add)
 {
@@ -217,7 +230,6 @@ mcp_call_adds(const mcp_request_t *req, mcp_result_t *add)
 int
 mcp_call_finish_plain(mcp_request_t *req, mcp_str_t result, mcp_outcome_e how)
 {
-    int                  rc;
     mcp_buf_t            buf;
     mcp_result_t         space;
     const mcp_result_t  *add;
@@ -238,18 +250,13 @@ mcp_call_finish_plain(mcp_request_t *req, mcp_str_t result, mcp_outcome_e how)
     mcp_buf_str(&buf, result);
     mcp_result_tail(&buf, add);
 
-    rc = mcp_call_response(req, &buf, how);
-
-    mcp_buf_free(&buf);
-
-    return rc;
+    return mcp_call_respond_from(req, &buf, how);
 }
 
 
 int
 mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_outcome_e how)
 {
-    int           rc;
     int64_t       code;
     mcp_buf_t     buf;
     mcp_result_t  add;
@@ -272,11 +279,7 @@ mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_outcome_e how)
         mcp_result_write(&buf, req->id, body, mcp_call_adds(req, &add));
     }
 
-    rc = mcp_call_response(req, &buf, how);
-
-    mcp_buf_free(&buf);
-
-    return rc;
+    return mcp_call_respond_from(req, &buf, how);
 }
 
 
@@ -291,7 +294,6 @@ int
 mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
     mcp_str_t detail, mcp_str_t data)
 {
-    int        rc;
     mcp_buf_t  buf;
 
     req->reason = mcp_reason_of_fault(fault);
@@ -311,11 +313,7 @@ mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
     mcp_fault_write(&buf, req->call->client.revision, req->id, fault, detail,
                     data);
 
-    rc = mcp_call_response(req, &buf, MCP_OUTCOME_FAULT);
-
-    mcp_buf_free(&buf);
-
-    return rc;
+    return mcp_call_respond_from(req, &buf, MCP_OUTCOME_FAULT);
 }
 
 
@@ -390,13 +388,10 @@ mcp_call_finish_text(mcp_request_t *req, mcp_str_t text)
     mcp_backend_tool_error(&buf, text);
 
     if (buf.failed) {
-        rc = mcp_call_response(req, &buf, MCP_OUTCOME_FAULT);
-
-    } else {
-        rc = mcp_call_finish(req, (mcp_str_t) { buf.data, buf.len },
-                             MCP_OUTCOME_TOOL_ERROR);
+        return mcp_call_respond_from(req, &buf, MCP_OUTCOME_FAULT);
     }
 
+    rc = mcp_call_finish(req, mcp_buf_text(&buf), MCP_OUTCOME_TOOL_ERROR);
     mcp_buf_free(&buf);
 
     return rc;
