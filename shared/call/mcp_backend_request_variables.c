@@ -192,8 +192,7 @@ mcp_publish_url(mcp_call_t *call, unsigned request)
 
     memcpy(payload, call->id, MCP_STREAM_ID_LEN);
     payload[MCP_PUBLISH_AT_REQUEST] = (unsigned char) request;
-    mcp_be_put(payload + MCP_PUBLISH_AT_MADE,
-               call->worker->env->now(call->worker->env->ctx), 8);
+    mcp_be_put(payload + MCP_PUBLISH_AT_MADE, mcp_call_now(call), 8);
 
     text = mcp_arena_alloc(&call->arena, base.len + 1 + MCP_TOKEN_TEXT_MAX);
     if (text == NULL) {

@@ -439,6 +439,10 @@ void mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_outcome_e how);
 void mcp_call_part_at(mcp_call_t *call, const mcp_resume_method_t *resumption,
     uint64_t when);
 
+/* Sets *number to the number of the next event of the call's stream. Returns
+ * the values of mcp_store_info(). */
+int  mcp_call_next_event(const mcp_call_t *call, uint64_t *number);
+
 /* Appends a message of a request, but not its response, to the stream, and sets
  * the state of the stream. Returns the values of mcp_store_append(). */
 int  mcp_call_append(mcp_request_t *req, mcp_str_t message,

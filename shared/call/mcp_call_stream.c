@@ -48,6 +48,25 @@ mcp_call_set_stream_state(mcp_call_t *call, mcp_stream_state_e state)
 
 
 int
+mcp_call_next_event(const mcp_call_t *call, uint64_t *number)
+{
+    int                rc;
+    mcp_stream_info_t  info;
+
+    /* only this process appends to the stream, so own_seq cannot change before
+     * the event */
+
+    rc = mcp_store_info(call->worker->store, &call->ref, &info);
+
+    if (rc == MCP_OK) {
+        *number = info.own_seq + 1;
+    }
+
+    return rc;
+}
+
+
+int
 mcp_call_append(mcp_request_t *req, mcp_str_t message,
     mcp_stream_state_e state)
 {

@@ -268,24 +268,18 @@ mcp_input_task_write(const mcp_question_t *questions, size_t n, uint64_t number,
 int
 mcp_input_task_append(mcp_request_t *req, mcp_question_t *questions, size_t n)
 {
-    int                rc;
-    size_t             i;
-    uint64_t           number;
-    mcp_buf_t          text;
-    mcp_call_t        *call;
-    mcp_stream_info_t  info;
+    int          rc;
+    size_t       i;
+    uint64_t     number;
+    mcp_buf_t    text;
+    mcp_call_t  *call;
 
     call = req->call;
 
-    /* only this process appends to the stream, so own_seq cannot change before
-     * the append */
-
-    rc = mcp_store_info(call->worker->store, &call->ref, &info);
+    rc = mcp_call_next_event(call, &number);
     if (rc != MCP_OK) {
         return rc;
     }
-
-    number = info.own_seq + 1;
 
     mcp_buf_init(&text, &call->worker->env->mem, SIZE_MAX / 2);
     mcp_input_task_write(questions, n, number, &text);

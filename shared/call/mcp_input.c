@@ -306,8 +306,7 @@ mcp_input_retry(mcp_request_t *req)
          * later */
 
         req->again = 1;
-        req->deadline = req->call->worker->env->now(req->call->worker->env->ctx)
-                        + MCP_CALL_GRACE;
+        req->deadline = mcp_call_now(req->call) + MCP_CALL_GRACE;
         mcp_call_set_timer(req->call);
 
         return MCP_OK;
@@ -469,20 +468,14 @@ mcp_input_unsupported(mcp_request_t *req, mcp_str_t method)
 int
 mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf)
 {
-    int                rc;
-    char              *end;
-    char               id[MCP_EVENT_ID_MAX];
-    mcp_stream_info_t  info;
+    int    rc;
+    char  *end, id[MCP_EVENT_ID_MAX];
 
-    /* only this process appends to the stream, so own_seq cannot change before
-     * this event */
-
-    rc = mcp_store_info(call->worker->store, &call->ref, &info);
+    rc = mcp_call_next_event(call, &q->number);
     if (rc != MCP_OK) {
         return rc;
     }
 
-    q->number = info.own_seq + 1;
     end = mcp_event_id_print(id, call->id, q->number);
 
     buf->len = 0;
@@ -560,8 +553,7 @@ mcp_input_send(mcp_request_t *req)
     }
 
     mcp_request_set_state(req, MCP_REQUEST_INPUT);
-    req->deadline = call->worker->env->now(call->worker->env->ctx)
-                    + call->endpoint->input_timeout;
+    req->deadline = mcp_call_now(call) + call->endpoint->input_timeout;
     mcp_call_set_timer(call);
 
     return MCP_OK;

@@ -124,20 +124,14 @@ int
 mcp_upstream_round_write(mcp_request_t *req, mcp_question_t *q,
     mcp_buf_t *out)
 {
-    int                rc;
-    mcp_buf_t          body;
-    mcp_result_t       add;
-    mcp_stream_info_t  info;
+    int           rc;
+    mcp_buf_t     body;
+    mcp_result_t  add;
 
-    /* only this process appends to the stream, so own_seq cannot change before
-     * this event */
-
-    rc = mcp_store_info(req->call->worker->store, &req->call->ref, &info);
+    rc = mcp_call_next_event(req->call, &q->number);
     if (rc != MCP_OK) {
         return rc;
     }
-
-    q->number = info.own_seq + 1;
 
     mcp_buf_init(&body, &req->call->worker->env->mem, SIZE_MAX / 2);
     rc = mcp_upstream_round_result(req, q, &body);
