@@ -55,11 +55,6 @@ mcp_backend_request_append(mcp_request_t *req, mcp_str_t message)
 }
 
 
-/* Arguments for "%.*s": at most n bytes of a text. */
-#define mcp_backend_request_cut(s, n)                                         \
-    (int) ((s).len > (n) ? (n) : (s).len), (s).data ? (s).data : ""
-
-
 /* Logs the first progress notification whose token is not that of the client's
  * request. Such notifications are dropped, because clients ignore them. */
 static void
@@ -82,9 +77,9 @@ mcp_backend_request_warn_token(mcp_request_t *req, mcp_str_t token)
                    "call %s of \"%.*s\" sent progress with the token %.*s, "
                    "but the client's token is %.*s: the notification was "
                    "dropped",
-                   id, mcp_backend_request_cut(req->name, 128),
-                   mcp_backend_request_cut(token, 64),
-                   mcp_backend_request_cut(req->progress_token, 64));
+                   id, mcp_call_cut(req->name, 128),
+                   mcp_call_cut(token, 64),
+                   mcp_call_cut(req->progress_token, 64));
 }
 
 
@@ -290,20 +285,6 @@ mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-static void
-mcp_backend_request_log(const mcp_request_t *req, mcp_log_level_e level,
-    const char *what, const char *why)
-{
-    char  id[9];
-
-    mcp_stream_id_short(id, req->call->id);
-
-    mcp_worker_log(req->call->worker, level, "call %s of \"%.*s\" %s%s", id,
-                 (int) (req->name.len > 128 ? 128 : req->name.len),
-                 req->name.data ? req->name.data : "", what, why);
-}
-
-
 #define MCP_BACKEND_REQUEST_REASON  300
 
 /* Writes a description of invalid JSON in a backend's response to "text": the
@@ -426,30 +407,27 @@ mcp_backend_request_log_answer(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     if (msg->status && !mcp_fault_is_upstream(msg->fault)) {
         snprintf(text, sizeof(text), "HTTP %d", msg->status);
-        mcp_backend_request_log(req, MCP_LOG_WARN,
-                                "failed in its backend: ", text);
-
+        mcp_request_log(req, MCP_LOG_WARN, "failed in its backend", ": ", text);
         mcp_request_why(req, text);
 
     } else if (msg->kind == MCP_BACKEND_FAULT && msg->detail) {
-        mcp_backend_request_log(req, mcp_backend_request_is_mismatch(req, msg)
-                                     ? MCP_LOG_WARN : MCP_LOG_ERROR,
-                                "failed in its backend: ",
-                                mcp_backend_request_reason(msg, text));
+        mcp_request_log(req, mcp_backend_request_is_mismatch(req, msg)
+                             ? MCP_LOG_WARN : MCP_LOG_ERROR,
+                        "failed in its backend", ": ",
+                        mcp_backend_request_reason(msg, text));
         mcp_request_why(req, mcp_backend_request_reason(msg, text));
     }
 
     if (msg->doubt) {
-        mcp_backend_request_log(req, MCP_LOG_WARN, "answered with ",
-                                msg->doubt);
+        mcp_request_log(req, MCP_LOG_WARN, "answered with", " ", msg->doubt);
     }
 
     if (msg->kind == MCP_BACKEND_RESULT
         && mcp_backend_request_lacks_output(req, msg))
     {
-        mcp_backend_request_log(req, MCP_LOG_WARN, "answered without ",
-                                "\"structuredContent\", but the tool has an "
-                                "\"outputSchema\": clients reject the result");
+        mcp_request_log(req, MCP_LOG_WARN, "answered without", " ",
+                        "\"structuredContent\", but the tool has an "
+                        "\"outputSchema\": clients reject the result");
     }
 }
 

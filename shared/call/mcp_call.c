@@ -39,23 +39,28 @@ mcp_call_now(const mcp_call_t *call)
 
 
 void
-mcp_call_log(mcp_call_t *call, mcp_log_level_e level, const char *what,
-    const char *why)
+mcp_request_log(const mcp_request_t *req, mcp_log_level_e level,
+    const char *what, const char *between, const char *why)
 {
-    char             id[9];
-    mcp_request_t   *req;
+    char  id[9];
 
-    if (!mcp_worker_logs(call->worker, level)) {
+    if (!mcp_worker_logs(req->call->worker, level)) {
         return;
     }
 
-    req = &call->requests[0];
-    mcp_stream_id_short(id, call->id);
+    mcp_stream_id_short(id, req->call->id);
 
-    mcp_worker_log(call->worker, level, "call %s of \"%.*s\" %s%s%s", id,
-                 (int) (req->name.len > 128 ? 128 : req->name.len),
-                 req->name.data ? req->name.data : "", what,
-                 why ? ": " : "", why ? why : "");
+    mcp_worker_log(req->call->worker, level, "call %s of \"%.*s\" %s%s%s", id,
+                   mcp_call_cut(req->name, 128), what, between, why);
+}
+
+
+void
+mcp_call_log(mcp_call_t *call, mcp_log_level_e level, const char *what,
+    const char *why)
+{
+    mcp_request_log(&call->requests[0], level, what, why ? ": " : "",
+                    why ? why : "");
 }
 
 

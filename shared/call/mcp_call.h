@@ -402,6 +402,15 @@ uint64_t mcp_call_now(const mcp_call_t *call);
 void mcp_call_trace_line(const mcp_call_t *call, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Arguments for "%.*s": at most n bytes of a text. */
+#define mcp_call_cut(s, n)                                                    \
+    (int) ((s).len > (n) ? (n) : (s).len), (s).data ? (s).data : ""
+
+/* Logs a line with the id of the call and the name in the request, followed by
+ * the three texts. */
+void mcp_request_log(const mcp_request_t *req, mcp_log_level_e level,
+    const char *what, const char *between, const char *why);
+
 /* Logs "call ID of NAME WHAT: WHY", or without ": WHY" if why is NULL. NAME is
  * the name of the call's first request. */
 void mcp_call_log(mcp_call_t *call, mcp_log_level_e level, const char *what,

@@ -216,8 +216,7 @@ mcp_request_begins( mcp_request_t *req)
 
     mcp_worker_log(call->worker, MCP_LOG_INFO,
                    "call %s of \"%.*s\" began: %.*s, session %s", id,
-                   (int) (req->name.len > 128 ? 128 : req->name.len),
-                   req->name.data ? req->name.data : "",
+                   mcp_call_cut(req->name, 128),
                    (int) req->method->name.len, req->method->name.data,
                    session);
 }
@@ -234,8 +233,7 @@ mcp_request_log_end(const mcp_request_t *req, mcp_outcome_e how)
 
     mcp_worker_log(call->worker, MCP_LOG_INFO,
                  "call %s of \"%.*s\" ended: %s, after %llu ms", id,
-                 (int) (req->name.len > 128 ? 128 : req->name.len),
-                 req->name.data ? req->name.data : "",
+                 mcp_call_cut(req->name, 128),
                  mcp_outcome_name(how).data,
                  (unsigned long long) (mcp_call_now(call) - call->began));
 }
