@@ -179,26 +179,6 @@ static int is_outer(apr_pool_t *p, const ap_directive_t *d,
     return 0;
 }
 
-static void warn_rules(server_rec *s, const char *path, mod_mcp_dir_t *dir)
-{
-    mcp_str_t rule = mcp_setup_allow_nothing(dir->setup);
-
-    if (rule.len) {
-        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: the endpoint %s has \"MCPAllow %.*s\", which "
-                     "matches no item of its catalog: correct the name", path,
-                     (int)rule.len, rule.data);
-    }
-
-    if (mcp_setup_lacks_scopes(dir->setup)) {
-        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: the endpoint %s has a catalog with "
-                     "\"x-mcp-scope\", but no MCPGrantedScopes: calls that "
-                     "need a scope will be refused: set MCPGrantedScopes",
-                     path);
-    }
-}
-
 static void warn_section(server_rec *s, const char *path,
                          const mcp_setup_t *setup, mcp_setup_section_e section)
 {
@@ -222,14 +202,6 @@ static void warn_section(server_rec *s, const char *path,
 static void warn_endpoint(server_rec *s, const char *path, mod_mcp_dir_t *dir)
 {
     warn_section(s, path, dir->setup, MCP_SETUP_ENDPOINT);
-    warn_rules(s, path, dir);
-
-    if (mcp_setup_lacks_backend(dir->setup)) {
-        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: the endpoint %s has a catalog, but neither "
-                     "MCPBackend nor MCPRoute: its calls will fail: set one "
-                     "of them", path);
-    }
 
     if (mcp_setup_fills_zone(dir->setup,
                              mod_mcp_config_global(s)->store_size)) {
@@ -237,13 +209,6 @@ static void warn_endpoint(server_rec *s, const char *path, mod_mcp_dir_t *dir)
                      "mod_mcp: the endpoint %s has an MCPStreamBuffer that "
                      "lets one stream fill half of MCPStore or more: lower "
                      "MCPStreamBuffer or enlarge MCPStore", path);
-    }
-
-    if (mcp_setup_ends_tasks(dir->setup)) {
-        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: the endpoint %s has an MCPTaskTTL below "
-                     "MCPCallTimeout: tasks may expire while their backends "
-                     "still run: raise MCPTaskTTL", path);
     }
 }
 

@@ -251,34 +251,6 @@ ngx_http_mcp_config_warn_principal(ngx_conf_t *cf,
 }
 
 
-/*
- * Warns about "mcp_allow" rules without effect, and about scopes that no
- * client can have.
- */
-static void
-ngx_http_mcp_config_warn_rules(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
-{
-    ngx_str_t  rule;
-
-    rule = ngx_http_mcp_text(mcp_setup_allow_nothing(mlcf->setup));
-
-    if (rule.len) {
-        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                      "\"mcp\" in %V:%ui has \"mcp_allow %V\", which matches "
-                      "no item of its catalog: correct the name",
-                      &mlcf->file, mlcf->line, &rule);
-    }
-
-    if (mcp_setup_lacks_scopes(mlcf->setup)) {
-        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                      "\"mcp\" in %V:%ui has a catalog with \"x-mcp-scope\", "
-                      "but no \"mcp_granted_scopes\": calls that need a "
-                      "scope will be refused: set \"mcp_granted_scopes\"",
-                      &mlcf->file, mlcf->line);
-    }
-}
-
-
 /* Warns about settings that are valid, but probably not intended. */
 static void
 ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
@@ -297,14 +269,6 @@ ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
                       &mlcf->file, mlcf->line, text);
     }
 
-    if (mcp_setup_lacks_backend(mlcf->setup)) {
-        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                      "\"mcp\" in %V:%ui has a catalog, but neither "
-                      "\"mcp_backend\" nor \"mcp_route\": its calls will "
-                      "fail: set one of them",
-                      &mlcf->file, mlcf->line);
-    }
-
     if (zone->shm_zone
         && mcp_setup_fills_zone(mlcf->setup, zone->shm_zone->shm.size))
     {
@@ -313,16 +277,6 @@ ngx_http_mcp_config_warn(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
                       "lets one stream fill half of zone \"%V\" or more: "
                       "lower \"mcp_stream_buffer\" or enlarge the zone",
                       &mlcf->file, mlcf->line, &zone->name);
-    }
-
-    ngx_http_mcp_config_warn_rules(cf, mlcf);
-
-    if (mcp_setup_ends_tasks(mlcf->setup)) {
-        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                      "\"mcp\" in %V:%ui has an \"mcp_task_ttl\" below "
-                      "\"mcp_call_timeout\": tasks may expire while their "
-                      "backends still run: raise \"mcp_task_ttl\"",
-                      &mlcf->file, mlcf->line);
     }
 
     if (!mlcf->principal_set) {

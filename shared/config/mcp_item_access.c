@@ -281,58 +281,6 @@ mcp_setup_make_allows(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 }
 
 
-int
-mcp_setup_lacks_scopes(const mcp_setup_t *setup)
-{
-    return setup->catalog && mcp_catalog_info(setup->catalog)->scoped
-           && setup->granted_scopes == NULL;
-}
-
-
-/* Returns 1 if the catalog contains the name of a rule without a wildcard. */
-static int
-mcp_setup_allow_names(const mcp_setup_t *setup, const mcp_allow_t *rule)
-{
-    int        kind;
-    mcp_str_t  scope, uri, name;
-
-    uri = mcp_match_uri(rule->match);
-
-    for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
-        name = kind == MCP_LIST_RESOURCES || kind == MCP_LIST_TEMPLATES
-               ? uri : rule->name;
-
-        if ((rule->kinds & (1u << kind))
-            && mcp_catalog_find(setup->catalog, (mcp_list_e) kind, name).data)
-        {
-            return 1;
-        }
-    }
-
-    return (rule->kinds & (1u << MCP_LIST_TEMPLATES))
-           && mcp_catalog_has_template(setup->catalog, uri, &scope);
-}
-
-
-mcp_str_t
-mcp_setup_allow_nothing(const mcp_setup_t *setup)
-{
-    const mcp_setup_allow_t  *allow;
-
-    for (allow = setup->catalog ? setup->allows.first : NULL; allow;
-         allow = allow->next)
-    {
-        if (allow->rule.match && mcp_match_is_exact(allow->rule.match)
-            && !mcp_setup_allow_names(setup, &allow->rule))
-        {
-            return allow->rule.text;
-        }
-    }
-
-    return mcp_null_str;
-}
-
-
 /* --- scopes --- */
 
 /* Removes the first scope from a list. Returns 1 and sets *scope, or returns 0

@@ -280,21 +280,6 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
 }
 
 
-int
-mcp_setup_lacks_backend(const mcp_setup_t *setup)
-{
-    const mcp_catalog_t  *catalog;
-
-    catalog = setup->catalog;
-
-    return setup->backend.len == 0 && setup->routes.n == 0 && catalog
-           && (mcp_catalog_has(catalog, MCP_LIST_TOOLS)
-               || mcp_catalog_has(catalog, MCP_LIST_PROMPTS)
-               || mcp_catalog_has(catalog, MCP_LIST_RESOURCES)
-               || mcp_catalog_has(catalog, MCP_LIST_TEMPLATES));
-}
-
-
 void
 mcp_setup_fit(const mcp_setup_t *setup, uint64_t size, mcp_endpoint_t *endpoint)
 {
@@ -319,17 +304,6 @@ mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size)
      * many bytes of events that were sent (mcp_store_append()) */
 
     return endpoint.stream_buffer >= size / 4;
-}
-
-
-int
-mcp_setup_ends_tasks(const mcp_setup_t *setup)
-{
-    mcp_endpoint_t  endpoint;
-
-    mcp_options_apply(&setup->options, &endpoint);
-
-    return endpoint.task_after && endpoint.task_ttl < endpoint.call_timeout;
 }
 
 

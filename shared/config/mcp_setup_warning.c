@@ -138,11 +138,72 @@ mcp_setup_route_nothing(const mcp_setup_t *setup)
 }
 
 
+/* Returns 1 if the catalog contains the name of a rule without a wildcard. */
+static int
+mcp_setup_allow_names(const mcp_setup_t *setup, const mcp_allow_t *rule)
+{
+    int        kind;
+    mcp_str_t  scope, uri, name;
+
+    uri = mcp_match_uri(rule->match);
+
+    for (kind = 0; kind < MCP_LIST_COUNT; kind++) {
+        name = kind == MCP_LIST_RESOURCES || kind == MCP_LIST_TEMPLATES
+               ? uri : rule->name;
+
+        if ((rule->kinds & (1u << kind))
+            && mcp_catalog_find(setup->catalog, (mcp_list_e) kind, name).data)
+        {
+            return 1;
+        }
+    }
+
+    return (rule->kinds & (1u << MCP_LIST_TEMPLATES))
+           && mcp_catalog_has_template(setup->catalog, uri, &scope);
+}
+
+
+/* Returns the pattern of the first mcp_allow rule that names a single item
+ * that the catalog does not have, or an empty string. */
+static mcp_str_t
+mcp_setup_allow_nothing(const mcp_setup_t *setup)
+{
+    const mcp_setup_allow_t  *allow;
+
+    for (allow = setup->catalog ? setup->allows.first : NULL; allow;
+         allow = allow->next)
+    {
+        if (allow->rule.match && mcp_match_is_exact(allow->rule.match)
+            && !mcp_setup_allow_names(setup, &allow->rule))
+        {
+            return allow->rule.text;
+        }
+    }
+
+    return mcp_null_str;
+}
+
+
+/* Returns 1 if the catalog has an array of items. catalog may be NULL. */
+static int
+mcp_setup_offers(const mcp_catalog_t *catalog)
+{
+    return catalog && (mcp_catalog_has(catalog, MCP_LIST_TOOLS)
+                       || mcp_catalog_has(catalog, MCP_LIST_PROMPTS)
+                       || mcp_catalog_has(catalog, MCP_LIST_RESOURCES)
+                       || mcp_catalog_has(catalog, MCP_LIST_TEMPLATES));
+}
+
+
 typedef enum {
     MCP_SETUP_IS_EMPTY = 0,
     MCP_SETUP_HIDES_ITEM,
     MCP_SETUP_WAITS_LONG,
     MCP_SETUP_ROUTES_NOTHING,
+    MCP_SETUP_LACKS_BACKEND,
+    MCP_SETUP_ALLOWS_NOTHING,
+    MCP_SETUP_LACKS_SCOPES,
+    MCP_SETUP_ENDS_TASKS,
     MCP_SETUP_MISTAKES
 } mcp_setup_mistake_e;
 
@@ -175,7 +236,31 @@ static const char *const  mcp_setup_mistakes[MCP_SETUP_MISTAKES][2] = {
       { "has \"mcp_route\" for \"%.*s\", which is not a name in its catalog: "
         "correct the name",
         "has MCPRoute for \"%.*s\", which is not a name in its catalog: "
-        "correct the name" }
+        "correct the name" },
+
+    [MCP_SETUP_LACKS_BACKEND] =
+      { "has a catalog, but neither \"mcp_backend\" nor \"mcp_route\": its "
+        "calls will fail: set one of them",
+        "has a catalog, but neither MCPBackend nor MCPRoute: its calls will "
+        "fail: set one of them" },
+
+    [MCP_SETUP_ALLOWS_NOTHING] =
+      { "has \"mcp_allow %.*s\", which matches no item of its catalog: correct "
+        "the name",
+        "has \"MCPAllow %.*s\", which matches no item of its catalog: correct "
+        "the name" },
+
+    [MCP_SETUP_LACKS_SCOPES] =
+      { "has a catalog with \"x-mcp-scope\", but no \"mcp_granted_scopes\": "
+        "calls that need a scope will be refused: set \"mcp_granted_scopes\"",
+        "has a catalog with \"x-mcp-scope\", but no MCPGrantedScopes: calls "
+        "that need a scope will be refused: set MCPGrantedScopes" },
+
+    [MCP_SETUP_ENDS_TASKS] =
+      { "has an \"mcp_task_ttl\" below \"mcp_call_timeout\": tasks may expire "
+        "while their backends still run: raise \"mcp_task_ttl\"",
+        "has an MCPTaskTTL below MCPCallTimeout: tasks may expire while their "
+        "backends still run: raise MCPTaskTTL" }
 };
 
 
@@ -199,9 +284,25 @@ mcp_setup_has_mistake(const mcp_setup_t *setup, const mcp_endpoint_t *endpoint,
     case MCP_SETUP_WAITS_LONG:
         return endpoint->min_wait > endpoint->max_wait;
 
-    default: /* MCP_SETUP_ROUTES_NOTHING */
+    case MCP_SETUP_ROUTES_NOTHING:
         *name = mcp_setup_route_nothing(setup);
         return name->data != NULL;
+
+    case MCP_SETUP_LACKS_BACKEND:
+        return setup->backend.len == 0 && setup->routes.n == 0
+               && mcp_setup_offers(setup->catalog);
+
+    case MCP_SETUP_ALLOWS_NOTHING:
+        *name = mcp_setup_allow_nothing(setup);
+        return name->len != 0;
+
+    case MCP_SETUP_LACKS_SCOPES:
+        return setup->catalog && mcp_catalog_info(setup->catalog)->scoped
+               && setup->granted_scopes == NULL;
+
+    default: /* MCP_SETUP_ENDS_TASKS */
+        return endpoint->task_after
+               && endpoint->task_ttl < endpoint->call_timeout;
     }
 }
 

@@ -209,20 +209,6 @@ int mcp_setup_auth(mcp_setup_t *setup, const mcp_auth_t **auth, char *error);
 int mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys,
     mcp_str_t name, mcp_str_t version, mcp_endpoint_t *endpoint);
 
-/* Returns 1 if the catalog has items but the setup has neither a backend nor
- * routes. The setup must be merged; it need not have an endpoint. */
-int mcp_setup_lacks_backend(const mcp_setup_t *setup);
-
-/* Returns 1 if items of the catalog require scopes, but mcp_granted_scopes is
- * not set, so that all calls of these items are rejected. The setup must be
- * merged; it need not have an endpoint. */
-int mcp_setup_lacks_scopes(const mcp_setup_t *setup);
-
-/* Returns the pattern of the first mcp_allow rule that names a single item
- * that the catalog does not have, or an empty string. The setup must be
- * merged; it need not have an endpoint. */
-mcp_str_t mcp_setup_allow_nothing(const mcp_setup_t *setup);
-
 /*
  * Checks that the server removes none of the catalog's headers (x-mcp-header)
  * from requests. drops() gets the part of a header's name after "Mcp-Param-",
@@ -265,10 +251,6 @@ void mcp_setup_fit(const mcp_setup_t *setup, uint64_t size,
 /* Returns 1 if a single stream may fill half of a zone of size bytes or more.
  * The setup must be merged; it need not have an endpoint. */
 int mcp_setup_fills_zone(const mcp_setup_t *setup, uint64_t size);
-
-/* Returns 1 if a task may expire before its backend has to answer. The setup
- * must be merged; it need not have an endpoint. */
-int mcp_setup_ends_tasks(const mcp_setup_t *setup);
 
 /* mcp_setup_targets() returns the number of targets of the endpoint that was
  * created last. mcp_setup_target() returns the name of the target with this

@@ -104,4 +104,31 @@ say_all(mcp_setup_t *s, const char *n)
 }
 
 
+/* Returns the number of warnings about a section that contain this text. */
+static inline unsigned
+reported(const mcp_setup_t *s, mcp_setup_section_e section, int apache,
+    const char *with)
+{
+    char      text[MCP_SETUP_ERROR_MAX];
+    unsigned  n, position;
+
+    n = 0;
+    position = 0;
+
+    while (mcp_setup_warning(s, section, apache, &position, text)) {
+        n += strstr(text, with) != NULL;
+    }
+
+    return n;
+}
+
+
+/* Returns the number of warnings about an endpoint that contain this text. */
+static inline unsigned
+warnings(const mcp_setup_t *s, int apache, const char *with)
+{
+    return reported(s, MCP_SETUP_ENDPOINT, apache, with);
+}
+
+
 #endif /* SETUP_CASES_H_INCLUDED */

@@ -212,23 +212,24 @@ TEST(rules_for_missing_items_and_scopes_that_nothing_grants_are_reported)
     s = setup_new();
 
     assert_ok(mcp_setup_allow(s, mcp_str("tools/t"), permits, error));
-    assert_int_equal(mcp_setup_allow_nothing(s).len, 0);
+    assert_int_equal(warnings(s, 0, "matches no item"), 0);
 
     assert_ok(mcp_setup_catalog(s, mcp_str("f"), mcp_str(
         "{\"tools\":[{\"name\":\"t\",\"x-mcp-scope\":\"a\",\"inputSchema\":"
         "{\"type\":\"object\"}}],\"resourceTemplates\":[{\"name\":\"x\","
         "\"uriTemplate\":\"a:{x}\"}]}"), error));
 
-    assert_true(mcp_setup_lacks_scopes(s));
+    assert_true(warnings(s, 0, "but no \"mcp_granted_scopes\""));
     assert_ok(mcp_setup_granted_scopes(s, scopes, error));
-    assert_false(mcp_setup_lacks_scopes(s));
+    assert_false(warnings(s, 0, "but no \"mcp_granted_scopes\""));
 
     assert_ok(mcp_setup_allow(s, mcp_str("resources/a:{x}"), permits, error));
     assert_ok(mcp_setup_allow(s, mcp_str("nothing*"), permits, error));
-    assert_int_equal(mcp_setup_allow_nothing(s).len, 0);
+    assert_int_equal(warnings(s, 0, "matches no item"), 0);
 
     assert_ok(mcp_setup_allow(s, mcp_str("prompts/t"), permits, error));
-    assert_true(mcp_str_eq(mcp_setup_allow_nothing(s), mcp_str("prompts/t")));
+    assert_int_equal(warnings(s, 0, "\"mcp_allow prompts/t\", which matches no "
+                                    "item"), 1);
 }
 
 

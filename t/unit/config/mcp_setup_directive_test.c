@@ -136,7 +136,7 @@ TEST(second_catalog_is_rejected_and_a_catalog_without_a_backend_is_reported)
 
     s = setup_new();
 
-    assert_int_equal(mcp_setup_lacks_backend(s), 0);
+    assert_int_equal(warnings(s, 0, "has a catalog, but neither"), 0);
 
     refused(mcp_setup_catalog(s, mcp_str("/c.json"), mcp_str("{\n\"x\":1}"),
                               error),
@@ -150,18 +150,18 @@ TEST(second_catalog_is_rejected_and_a_catalog_without_a_backend_is_reported)
     assert_int_equal(mcp_catalog_has(e.catalog, MCP_LIST_TOOLS), 1);
     assert_int_equal(mcp_catalog_has(e.catalog, MCP_LIST_PROMPTS), 0);
 
-    assert_int_equal(mcp_setup_lacks_backend(s), 1);
+    assert_int_equal(warnings(s, 0, "has a catalog, but neither"), 1);
     taken(mcp_setup_route(s, mcp_str("x"), mcp_str("@x"), error));
-    assert_int_equal(mcp_setup_lacks_backend(s), 0);
+    assert_int_equal(warnings(s, 0, "has a catalog, but neither"), 0);
 
     s = setup_new();
     taken(mcp_setup_catalog(s, mcp_str("/c.json"), mcp_str("{}"), error));
-    assert_int_equal(mcp_setup_lacks_backend(s), 0);
+    assert_int_equal(warnings(s, 0, "has a catalog, but neither"), 0);
 
     s = setup_new();
     taken(mcp_setup_catalog(s, mcp_str("/c.json"), mcp_str(CATALOG), error));
     taken(mcp_setup_backend(s, mcp_str("@x"), error));
-    assert_int_equal(mcp_setup_lacks_backend(s), 0);
+    assert_int_equal(warnings(s, 0, "has a catalog, but neither"), 0);
 }
 
 

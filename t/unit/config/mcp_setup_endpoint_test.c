@@ -148,11 +148,11 @@ TEST(mcp_task_ttl_shorter_than_mcp_call_timeout_is_reported)
     mcp_setup_t  *s;
 
     s = setup_new();
-    assert_int_equal(mcp_setup_ends_tasks(s), 0);
+    assert_int_equal(warnings(s, 0, "mcp_task_ttl"), 0);
     taken(mcp_setup_option(s, MCP_OPTION_TASK_TTL, mcp_str("9m"), error));
-    assert_int_equal(mcp_setup_ends_tasks(s), 1);
+    assert_int_equal(warnings(s, 0, "mcp_task_ttl"), 1);
     taken(mcp_setup_option(s, MCP_OPTION_TASK_AFTER, mcp_str("off"), error));
-    assert_int_equal(mcp_setup_ends_tasks(s), 0);
+    assert_int_equal(warnings(s, 0, "mcp_task_ttl"), 0);
 }
 
 

@@ -7,25 +7,6 @@
 #include "setup_cases.h"
 
 
-/* Returns the number of warnings that contain this text. */
-static unsigned
-warnings(const mcp_setup_t *s, mcp_setup_section_e section, int apache,
-    const char *with)
-{
-    char      text[MCP_SETUP_ERROR_MAX];
-    unsigned  n, position;
-
-    n = 0;
-    position = 0;
-
-    while (mcp_setup_warning(s, section, apache, &position, text)) {
-        n += strstr(text, with) != NULL;
-    }
-
-    return n;
-}
-
-
 /* Returns a setup that itself sets an option. */
 static mcp_setup_t *
 with(mcp_option_e option, const char *value)
@@ -82,18 +63,18 @@ TEST(publish_endpoint_has_directives_that_it_does_not_use_they_are_reported)
     taken(say_all(s, "1"));
     mcp_setup_mark_own(s, MCP_SETUP_PUBLISH_OPEN | MCP_SETUP_MAX_BODY);
 
-    assert_int_equal(warnings(s, MCP_SETUP_PUBLISH, 0, "no effect"), 7);
-    assert_int_equal(warnings(s, MCP_SETUP_PUBLISH, 0,
+    assert_int_equal(reported(s, MCP_SETUP_PUBLISH, 0, "no effect"), 7);
+    assert_int_equal(reported(s, MCP_SETUP_PUBLISH, 0,
                               "has \"mcp_catalog\", which has no effect: "
                               "locations with \"mcp_publish\" do not use it"),
                      1);
-    assert_int_equal(warnings(s, MCP_SETUP_PUBLISH, 1, "MCPKey"), 0);
-    assert_int_equal(warnings(s, MCP_SETUP_PUBLISH, 1, "MCPPublishToken"), 0);
-    assert_int_equal(warnings(s, MCP_SETUP_PUBLISH, 1, "MCPMaxBody"), 0);
+    assert_int_equal(reported(s, MCP_SETUP_PUBLISH, 1, "MCPKey"), 0);
+    assert_int_equal(reported(s, MCP_SETUP_PUBLISH, 1, "MCPPublishToken"), 0);
+    assert_int_equal(reported(s, MCP_SETUP_PUBLISH, 1, "MCPMaxBody"), 0);
 
     s = with(MCP_OPTION_MAX_DEPTH, "10");
     mcp_setup_mark_own(s, MCP_SETUP_PRINCIPAL);
-    assert_int_equal(warnings(s, MCP_SETUP_PUBLISH, 1, ""), 0);
+    assert_int_equal(reported(s, MCP_SETUP_PUBLISH, 1, ""), 0);
 }
 
 
@@ -105,8 +86,8 @@ TEST(status_page_has_directives_all_of_them_are_reported_as_without_effect)
     taken(say_all(s, "1"));
     mcp_setup_mark_own(s, MCP_SETUP_PUBLISH_OPEN | MCP_SETUP_MAX_BODY);
 
-    assert_int_equal(warnings(s, MCP_SETUP_STATUS, 1, "no effect"), 11);
-    assert_int_equal(warnings(s, MCP_SETUP_STATUS, 1, "MCPKey, which has no "
+    assert_int_equal(reported(s, MCP_SETUP_STATUS, 1, "no effect"), 11);
+    assert_int_equal(reported(s, MCP_SETUP_STATUS, 1, "MCPKey, which has no "
                               "effect: sections with \"SetHandler mcp-status\" "
                               "do not use it"), 1);
 }
@@ -121,12 +102,12 @@ TEST(endpoint_has_directives_of_other_sections_they_are_reported)
     taken(mcp_setup_publish_token(s, mcp_str("t"), error));
     mcp_setup_mark_own(s, MCP_SETUP_PUBLISH_OPEN);
 
-    assert_int_equal(warnings(s, MCP_SETUP_ENDPOINT, 0, "move the directive"),
+    assert_int_equal(reported(s, MCP_SETUP_ENDPOINT, 0, "move the directive"),
                      2);
-    assert_int_equal(warnings(s, MCP_SETUP_ENDPOINT, 1,
+    assert_int_equal(reported(s, MCP_SETUP_ENDPOINT, 1,
                               "MCPPublishOpen, which has no effect: only "
                               "sections with \"SetHandler mcp-publish\""), 1);
-    assert_int_equal(warnings(s, MCP_SETUP_ENDPOINT, 1, "no effect"), 4);
+    assert_int_equal(reported(s, MCP_SETUP_ENDPOINT, 1, "no effect"), 4);
 }
 
 
@@ -147,39 +128,39 @@ TEST(backend_has_a_directive_that_its_form_does_not_use_it_is_reported)
 
     s = with(MCP_OPTION_UPSTREAM_SESSION, "call");
     mcp_setup_mark_backend(s, plain, mcp_str("b"));
-    assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 0, "\"mcp_upstream\" is "
+    assert_int_equal(reported(s, MCP_SETUP_BACKEND, 0, "\"mcp_upstream\" is "
                                                        "off"), 1);
 
     s = backend(MCP_OPTION_UPSTREAM_SESSION, "call", "modern");
     mcp_setup_mark_backend(s, plain, mcp_str("b"));
-    assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 0, "is neither"), 1);
+    assert_int_equal(reported(s, MCP_SETUP_BACKEND, 0, "is neither"), 1);
 
     s = backend(MCP_OPTION_UPSTREAM_SESSION, "call", "auto");
     mcp_setup_mark_backend(s, plain, mcp_str("r"));
-    assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 0, ""), 0);
+    assert_int_equal(reported(s, MCP_SETUP_BACKEND, 0, ""), 0);
 
     s = backend(MCP_OPTION_UPSTREAM_STALE, "5s", "auto");
-    assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 1, "names the path"), 1);
+    assert_int_equal(reported(s, MCP_SETUP_BACKEND, 1, "names the path"), 1);
     mcp_setup_mark_backend(s, listed, mcp_str("b"));
-    assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 0,
+    assert_int_equal(reported(s, MCP_SETUP_BACKEND, 0,
                               "of an endpoint that lacks \"mcp_catalog\""), 1);
     mcp_setup_mark_backend(s, plain, mcp_str("r"));
-    assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 0, ""), 1);
+    assert_int_equal(reported(s, MCP_SETUP_BACKEND, 0, ""), 1);
     mcp_setup_mark_backend(s, plain, mcp_str("b"));
-    assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 0, ""), 0);
+    assert_int_equal(reported(s, MCP_SETUP_BACKEND, 0, ""), 0);
 
     s = backend(MCP_OPTION_UPSTREAM_CHECK, "5s", "auto");
     mcp_setup_mark_backend(s, listed, mcp_str("b"));
-    assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 0, ""), 0);
+    assert_int_equal(reported(s, MCP_SETUP_BACKEND, 0, ""), 0);
 
     s = backend(MCP_OPTION_UPSTREAM_CHECK, "5s", "modern");
     mcp_setup_mark_backend(s, listed, mcp_str("b"));
-    assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 0, ""), 1);
+    assert_int_equal(reported(s, MCP_SETUP_BACKEND, 0, ""), 1);
 
     s = with(MCP_OPTION_PASS_COOKIE, "on");
-    assert_int_equal(warnings(s, MCP_SETUP_BACKEND, 0,
+    assert_int_equal(reported(s, MCP_SETUP_BACKEND, 0,
                               "only locations with \"mcp\" use it"), 1);
-    assert_int_equal(warnings(s, MCP_SETUP_OUTER, 0, ""), 0);
+    assert_int_equal(reported(s, MCP_SETUP_OUTER, 0, ""), 0);
 }
 
 

@@ -11,24 +11,6 @@
                "\"x-mcp-scope\":\"s\",\"inputSchema\":{\"type\":\"object\"}}]}"
 
 
-/* Returns the number of warnings that contain this text. */
-static unsigned
-warnings(const mcp_setup_t *s, int apache, const char *with)
-{
-    char      text[MCP_SETUP_ERROR_MAX];
-    unsigned  n, position;
-
-    n = 0;
-    position = 0;
-
-    while (mcp_setup_warning(s, MCP_SETUP_ENDPOINT, apache, &position, text)) {
-        n += strstr(text, with) != NULL;
-    }
-
-    return n;
-}
-
-
 static void
 option(mcp_setup_t *s, mcp_option_e option, const char *value)
 {
