@@ -7,7 +7,7 @@
 #define MCP_ARENA_H_INCLUDED
 
 
-#include "base/mcp_buf.h"
+#include "mcp_buf.h"
 
 
 typedef struct mcp_arena_block_s  mcp_arena_block_t;

@@ -3,7 +3,7 @@
 /* The growing buffer, and functions that append to it. */
 
 
-#include "base/mcp_buf.h"
+#include "mcp_buf.h"
 
 
 #define MCP_BUF_MIN  256

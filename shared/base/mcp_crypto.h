@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Random numbers, digests, message authentication, encryption and comparison of
- * secrets.
+ * Digests, message authentication, encryption and comparison of secrets. Random
+ * numbers: mcp_random() in mcp.h.
  */
 
 
@@ -19,16 +19,6 @@
 #define MCP_CRYPTO_IV_LEN    12        /* length of an IV of AES-256-GCM */
 #define MCP_CRYPTO_TAG_LEN   16
 
-#define MCP_DIGEST_LEN       16        /* length of a truncated SHA-256 */
-
-
-/*
- * Fills buf with len random bytes from OpenSSL's generator.
- *
- * Returns MCP_OK, or
- *   MCP_ERR_INTERNAL  the generator failed, or len exceeds INT32_MAX
- */
-int mcp_random(void *buf, size_t len);
 
 /*
  * Returns 1 if a and b are equal. The duration depends only on their lengths.

@@ -7,7 +7,7 @@
 #define MCP_TIME_H_INCLUDED
 
 
-#include "base/mcp_buf.h"
+#include "mcp_buf.h"
 
 
 /*

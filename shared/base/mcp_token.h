@@ -14,7 +14,7 @@
 
 
 #include "base/mcp_arena.h"
-#include "base/mcp_buf.h"
+#include "mcp_buf.h"
 #include "base/mcp_crypto.h"
 
 

@@ -8,7 +8,7 @@
 
 
 #include "base/mcp_arena.h"
-#include "base/mcp_buf.h"
+#include "mcp_buf.h"
 
 
 /* maximum length of the normal form of len bytes */

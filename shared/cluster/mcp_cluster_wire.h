@@ -10,7 +10,7 @@
 
 
 #include "base/mcp_arena.h"
-#include "base/mcp_buf.h"
+#include "mcp_buf.h"
 
 
 /* Maximum number of elements of one array. */

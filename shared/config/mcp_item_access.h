@@ -12,7 +12,7 @@
 #define MCP_ITEM_ACCESS_H_INCLUDED
 
 
-#include "base/mcp_buf.h"
+#include "mcp_buf.h"
 #include "base/mcp_match.h"
 #include "rpc/mcp_method.h"
 

@@ -7,7 +7,7 @@
 #define MCP_SSE_H_INCLUDED
 
 
-#include "base/mcp_buf.h"
+#include "mcp_buf.h"
 #include "http/mcp_event_id.h"
 
 

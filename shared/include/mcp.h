@@ -31,6 +31,9 @@ typedef struct {
 #define mcp_null_str     ((mcp_str_t) { NULL, 0 })
 
 
+#define MCP_DIGEST_LEN   16            /* length of a truncated SHA-256, bytes */
+
+
 /* Results of the core's functions. Negative values are errors. After
  * MCP_ERR_MEMORY or MCP_ERR_INTERNAL the object can only be freed. An invalid
  * message of a client is not an error of this kind: see mcp_fault.h. */
@@ -99,6 +102,15 @@ typedef struct {
                                           static */
     void             *ctx;
 } mcp_env_t;
+
+
+/*
+ * Fills buf with len random bytes from OpenSSL's generator.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_INTERNAL  the generator failed, or len exceeds INT32_MAX
+ */
+int mcp_random(void *buf, size_t len);
 
 
 static inline int

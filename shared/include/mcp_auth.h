@@ -13,7 +13,7 @@
 
 
 #include "mcp.h"
-#include "base/mcp_buf.h"
+#include "mcp_buf.h"
 
 
 /* URL path of the metadata document of a whole server. The documents of single

@@ -12,7 +12,7 @@
 
 
 #include "base/mcp_arena.h"
-#include "base/mcp_buf.h"
+#include "mcp_buf.h"
 
 
 typedef enum {

@@ -11,7 +11,7 @@
 #define MCP_FAULT_H_INCLUDED
 
 
-#include "base/mcp_buf.h"
+#include "mcp_buf.h"
 #include "json/mcp_json_scan.h"
 #include "rpc/mcp_revision.h"
 

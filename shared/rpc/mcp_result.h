@@ -7,7 +7,7 @@
 #define MCP_RESULT_H_INCLUDED
 
 
-#include "base/mcp_buf.h"
+#include "mcp_buf.h"
 
 
 /*

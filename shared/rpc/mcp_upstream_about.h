@@ -12,7 +12,7 @@
 #define MCP_UPSTREAM_ABOUT_H_INCLUDED
 
 
-#include "base/mcp_buf.h"
+#include "mcp_buf.h"
 #include "json/mcp_json_scan.h"
 
 

@@ -10,7 +10,7 @@
 #define MCP_UPSTREAM_BODY_H_INCLUDED
 
 
-#include "base/mcp_buf.h"
+#include "mcp_buf.h"
 #include "json/mcp_json_scan.h"
 #include "mcp_version.h"
 

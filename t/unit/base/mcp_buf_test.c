@@ -5,7 +5,7 @@
 
 #include "memory_cases.h"
 
-#include "base/mcp_buf.h"
+#include "mcp_buf.h"
 
 
 TEST(buffer_grows_to_its_maximum_then_writes_fail)
