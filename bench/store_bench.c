@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mcp_lock.h"
+#include "store/mcp_lock.h"
 #include "store/mcp_store_layout.h"
 
 

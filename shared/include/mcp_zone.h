@@ -9,7 +9,6 @@
 #define MCP_ZONE_H_INCLUDED
 
 
-#include "mcp_lock.h"
 #include "store/mcp_store.h"
 
 

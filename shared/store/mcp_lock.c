@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "mcp_lock.h"
+#include "store/mcp_lock.h"
 
 
 /* Number of attempts before sleeping. The store's lock is usually held for

@@ -5,6 +5,7 @@
 
 
 #include "mcp_zone.h"
+#include "store/mcp_lock.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -16,7 +16,7 @@
 
 #include "test_env.h"
 
-#include "mcp_lock.h"
+#include "store/mcp_lock.h"
 #include "store_verify.h"
 
 

@@ -11,7 +11,7 @@
 
 #include "test_env.h"
 
-#include "mcp_lock.h"
+#include "store/mcp_lock.h"
 
 
 typedef struct {

@@ -12,6 +12,7 @@
 #include "test_env.h"
 
 #include "mcp_zone.h"
+#include "store/mcp_lock.h"
 
 
 #define SIZE   (512 * 1024)
