@@ -7,7 +7,7 @@
 
 
 #include "backend/mcp_backend_internal.h"
-#include "mcp_http.h"
+#include "http/mcp_http_accept.h"
 
 
 typedef enum {

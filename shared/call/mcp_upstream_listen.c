@@ -8,7 +8,7 @@
 #include "call/mcp_upstream_ask.h"
 #include "call/mcp_upstream_detect.h"
 #include "call/mcp_upstream_wait.h"
-#include "mcp_http.h"
+#include "http/mcp_http_accept.h"
 
 
 static mcp_upstream_listen_t *

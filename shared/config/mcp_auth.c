@@ -12,9 +12,9 @@
 
 #include "base/mcp_crypto.h"
 #include "config/mcp_setup_internal.h"
+#include "http/mcp_http_authority.h"
 #include "http/mcp_http_challenge.h"
 #include "mcp_auth.h"
-#include "mcp_http.h"
 
 
 static int

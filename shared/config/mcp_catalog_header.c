@@ -8,7 +8,7 @@
 
 
 #include "config/mcp_catalog_internal.h"
-#include "mcp_http.h"
+#include "http/mcp_http_accept.h"
 
 
 #define mcp_catalog_annotation  mcp_str("x-mcp-header")

@@ -5,7 +5,7 @@
 
 
 #include "config/mcp_setup_internal.h"
-#include "http/mcp_http_internal.h"
+#include "http/mcp_http_authority.h"
 #include "mcp_cluster_conf.h"
 
 

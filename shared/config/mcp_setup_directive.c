@@ -9,7 +9,7 @@
 
 #include "base/mcp_utf8.h"
 #include "config/mcp_setup_internal.h"
-#include "mcp_http.h"
+#include "http/mcp_http_authority.h"
 
 
 mcp_setup_t *

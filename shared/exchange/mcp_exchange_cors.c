@@ -6,6 +6,9 @@
  * CORS headers. */
 
 #include "exchange/mcp_exchange_internal.h"
+#include "http/mcp_http_accept.h"
+#include "http/mcp_http_authority.h"
+#include "http/mcp_http_origin.h"
 #include "worker/mcp_answer.h"
 
 

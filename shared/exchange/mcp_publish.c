@@ -7,7 +7,7 @@
 #include "call/mcp_call.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "http/mcp_sse.h"
-#include "mcp_http.h"
+#include "http/mcp_http_accept.h"
 #include "worker/mcp_answer.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_notification.h"

@@ -6,7 +6,7 @@
  */
 
 
-#include "mcp_http.h"
+#include "http/mcp_http_accept.h"
 
 
 /* A reader of one header value. */

@@ -6,7 +6,8 @@
  */
 
 
-#include "http/mcp_http_internal.h"
+#include "mcp_http.h"
+#include "http/mcp_http_authority.h"
 
 
 /* Characters of a host besides letters and digits (RFC 3986, 3.2.2). */

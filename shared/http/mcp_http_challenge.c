@@ -8,6 +8,7 @@
 
 
 #include "http/mcp_http_challenge.h"
+#include "http/mcp_http_accept.h"
 
 
 typedef struct {

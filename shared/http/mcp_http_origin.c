@@ -7,7 +7,8 @@
  */
 
 
-#include "http/mcp_http_internal.h"
+#include "http/mcp_http_origin.h"
+#include "http/mcp_http_authority.h"
 
 
 /* Parses scheme "://" host [ ":" port ] and nothing else (RFC 6454, 7.1). */

@@ -20,7 +20,7 @@
  */
 
 
-#include "mcp_http.h"
+#include "http/mcp_http_authority.h"
 #include "resume/mcp_resume_by_link.h"
 
 

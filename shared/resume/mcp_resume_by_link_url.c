@@ -2,7 +2,7 @@
 
 #include "resume/mcp_resume_by_link_url.h"
 #include "base/mcp_uri.h"
-#include "mcp_http.h"
+#include "http/mcp_http_authority.h"
 
 
 #define MCP_RESUME_LINK_URL_ARG       "mcp-stream="

@@ -11,7 +11,7 @@
 #include "fuzz_env.h"
 
 #include "config/mcp_catalog.h"
-#include "mcp_http.h"
+#include "http/mcp_http_accept.h"
 #include "rpc/mcp_revision_filter.h"
 
 

@@ -9,7 +9,9 @@
 
 #include "fuzz_env.h"
 
-#include "mcp_http.h"
+#include "http/mcp_http_accept.h"
+#include "http/mcp_http_authority.h"
+#include "http/mcp_http_origin.h"
 
 
 #define LINES  8

@@ -5,7 +5,7 @@
 
 #include "test_env.h"
 
-#include "mcp_http.h"
+#include "http/mcp_http_accept.h"
 
 
 #define JSON  "application/json"

@@ -5,7 +5,9 @@
 
 #include "test_env.h"
 
-#include "http/mcp_http_internal.h"
+#include "mcp_http.h"
+#include "http/mcp_http_authority.h"
+#include "http/mcp_http_origin.h"
 
 
 /* Valid and invalid prefixes of URLs: scheme, host and port. */

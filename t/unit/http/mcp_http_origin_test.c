@@ -5,7 +5,7 @@
 
 #include "memory_cases.h"
 
-#include "mcp_http.h"
+#include "http/mcp_http_origin.h"
 
 
 TEST(origin_is_allowed_if_it_is_the_host_and_the_host_is_trusted)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Authorities (RFC 3986, 3.2), for the files that compare them. */
+/* Authorities (RFC 3986, 3.2) in URLs, origins and targets of requests. */
 
 
-#ifndef MCP_HTTP_INTERNAL_H_INCLUDED
-#define MCP_HTTP_INTERNAL_H_INCLUDED
+#ifndef MCP_HTTP_AUTHORITY_H_INCLUDED
+#define MCP_HTTP_AUTHORITY_H_INCLUDED
 
 
-#include "mcp_http.h"
+#include "mcp.h"
 
 
 typedef struct {
@@ -44,5 +44,22 @@ int mcp_http_host_is_address(mcp_str_t host);
 /* Returns 1 if one of the n server names matches the host. */
 int mcp_http_host_is_server(const mcp_str_t *names, size_t n, mcp_str_t host);
 
+#define MCP_HTTP_AUTHORITY_MAX  255    /* bytes */
 
-#endif /* MCP_HTTP_INTERNAL_H_INCLUDED */
+/* Returns 1 if the text is host[:port], of MCP_HTTP_AUTHORITY_MAX bytes at
+ * most. */
+int mcp_http_is_authority(mcp_str_t text);
+
+/* Returns 1 if the text is "http://" or "https://" followed by host[:port]. */
+int mcp_http_is_web_origin(mcp_str_t text);
+
+/*
+ * Reduces the target of a request line to its path and query.
+ *
+ * If the target has the absolute form, *authority becomes its authority, which
+ * replaces the Host header (RFC 9112, 3.2.2); otherwise its data is NULL.
+ */
+void mcp_http_target(mcp_str_t *target, mcp_str_t *authority);
+
+
+#endif /* MCP_HTTP_AUTHORITY_H_INCLUDED */
