@@ -199,7 +199,7 @@ static void request_free(mod_mcp_backend_request_t *req)
     mod_mcp_pool_put(p);
 }
 
-static void request_end(mod_mcp_backend_request_t *req, mcp_fault_e fault,
+static void request_end(mod_mcp_backend_request_t *req, mcp_failure_e failure,
     const char *detail)
 {
     mcp_backend_request_t *breq = req->breq;
@@ -207,7 +207,7 @@ static void request_end(mod_mcp_backend_request_t *req, mcp_fault_e fault,
     req->breq = NULL;
 
     if (breq) {
-        mcp_backend_request_end(breq, fault, detail);
+        mcp_backend_request_end(breq, failure, detail);
     }
 }
 
@@ -232,13 +232,13 @@ void mod_mcp_backend_threads_run(mod_mcp_backend_request_t *req)
 {
     mod_mcp_client_t *client = req->client;
     const char *detail = NULL;
-    mcp_fault_e fault;
+    mcp_failure_e failure;
 
     if (single) {
         apr_thread_mutex_lock(single);
     }
 
-    fault = mod_mcp_fetch(req, &detail);
+    failure = mod_mcp_fetch(req, &detail);
 
     if (single) {
         apr_thread_mutex_unlock(single);
@@ -255,7 +255,7 @@ void mod_mcp_backend_threads_run(mod_mcp_backend_request_t *req)
     }
 
     request_leave(req);
-    request_end(req, fault, detail);
+    request_end(req, failure, detail);
     req->logs = mod_mcp_fetch_note(req);
 }
 
@@ -537,14 +537,14 @@ static mod_mcp_backend_request_t *prepare_request(mcp_backend_request_t *breq,
     mod_mcp_backend_request_t *req;
 
     if (snapshot == NULL && client == NULL) {
-        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED,
+        mcp_backend_request_end(breq, MCP_FAILURE_REPLY,
                                 "the client disconnected before the backend "
                                 "call could start");
         return NULL;
     }
 
     if (snapshot && breq->target >= mcp_setup_targets(snapshot->dir->setup)) {
-        mcp_backend_request_end(breq, MCP_FAULT_NO_BACKEND,
+        mcp_backend_request_end(breq, MCP_FAILURE_TARGET,
                                 "the configuration of the location "
                                 "lacks this backend");
         return NULL;
@@ -553,7 +553,7 @@ static mod_mcp_backend_request_t *prepare_request(mcp_backend_request_t *breq,
     req = snapshot ? request_create(breq, snapshot) : NULL;
 
     if (req == NULL) {
-        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED,
+        mcp_backend_request_end(breq, MCP_FAILURE_REPLY,
                                 "no memory to start the backend call");
     }
 
@@ -665,7 +665,7 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
     breq->glue = NULL;
 
     if (mod_mcp_child.end == MOD_MCP_ENDING) {
-        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED,
+        mcp_backend_request_end(breq, MCP_FAILURE_REPLY,
                                 "the server is stopping");
         return;
     }
@@ -682,7 +682,7 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
     detail = exceeds_streams(breq);
 
     if (detail) {
-        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED, detail);
+        mcp_backend_request_end(breq, MCP_FAILURE_REPLY, detail);
         return;
     }
 
@@ -701,7 +701,7 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
 
     if (thread_start() != APR_SUCCESS) {
         dequeue(req);
-        request_end(req, MCP_FAULT_BACKEND_FAILED,
+        request_end(req, MCP_FAILURE_REPLY,
                     "cannot start a thread for the backend call: raise the "
                     "system's limit on threads");
         request_free(req);
@@ -710,7 +710,7 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
 
 static void cut(mod_mcp_backend_request_t *req, const char *detail)
 {
-    request_end(req, MCP_FAULT_BACKEND_FAILED, detail);
+    request_end(req, MCP_FAILURE_REPLY, detail);
 
     if (req->queued) {
         dequeue(req);
@@ -734,7 +734,7 @@ void mod_mcp_backend_threads_abort(mcp_backend_request_t *breq)
     mod_mcp_backend_request_t *req = breq->glue;
 
     if (req == NULL) {
-        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED, "aborted");
+        mcp_backend_request_end(breq, MCP_FAILURE_REPLY, "aborted");
         return;
     }
 

@@ -608,7 +608,7 @@ static request_rec *make_internal_request(mod_mcp_backend_request_t *req,
  * core as the backend's response.  The body is the status line instead of the
  * error page, because error pages are meant for people.
  */
-static mcp_fault_e feed_own(mod_mcp_backend_request_t *req, int rc)
+static mcp_failure_e feed_own(mod_mcp_backend_request_t *req, int rc)
 {
     mcp_str_t line = mod_mcp_str(ap_get_status_line(rc));
     int limit = rc == HTTP_TOO_MANY_REQUESTS || rc == HTTP_SERVICE_UNAVAILABLE;
@@ -624,20 +624,20 @@ static mcp_fault_e feed_own(mod_mcp_backend_request_t *req, int rc)
 
     mod_mcp_unlock();
 
-    return MCP_FAULT_NONE;
+    return MCP_FAILURE_NONE;
 }
 
 /*
  * Handles an error of the server itself.  A status of 4xx is the response of
- * the call; other errors are faults of the backend.
+ * the call; other errors are failures of the backend.
  */
-static mcp_fault_e own_answer(mod_mcp_backend_request_t *req, int rc,
+static mcp_failure_e own_answer(mod_mcp_backend_request_t *req, int rc,
     const char **detail)
 {
     if (rc < HTTP_BAD_REQUEST || rc >= HTTP_INTERNAL_SERVER_ERROR) {
         *detail = "the server itself answered with an error at the path of "
                   "the backend";
-        return MCP_FAULT_BACKEND_FAILED;
+        return MCP_FAILURE_REPLY;
     }
 
     if (rc != HTTP_TOO_MANY_REQUESTS) {
@@ -671,19 +671,19 @@ static int is_timeout(const mod_mcp_backend_request_t *req, int rc)
     }
 }
 
-static mcp_fault_e refused(mod_mcp_backend_request_t *req, int rc,
+static mcp_failure_e refused(mod_mcp_backend_request_t *req, int rc,
     const char **detail)
 {
     if (is_timeout(req, rc)) {
         *detail = "the backend timed out before its response";
-        return MCP_FAULT_BACKEND_TIMEOUT;
+        return MCP_FAILURE_TIMEOUT;
     }
 
     switch (rc) {
     case HTTP_BAD_GATEWAY:
         *detail = "the backend closed the connection before its response, or "
                   "sent a malformed one";
-        return MCP_FAULT_BACKEND_FAILED;
+        return MCP_FAILURE_REPLY;
 
     case HTTP_SERVICE_UNAVAILABLE:
         if (apr_table_get(req->r->err_headers_out, "Retry-After")) {
@@ -691,7 +691,7 @@ static mcp_fault_e refused(mod_mcp_backend_request_t *req, int rc,
         }
 
         *detail = "could not connect, or the backend is unavailable";
-        return MCP_FAULT_BACKEND_FAILED;
+        return MCP_FAILURE_REPLY;
 
     default:
         return own_answer(req, rc, detail);
@@ -710,7 +710,7 @@ static int is_mute(const mod_mcp_backend_request_t *req, const request_rec *r)
            && apr_table_get(r->subprocess_env, "GATEWAY_INTERFACE");
 }
 
-static mcp_fault_e judge(mod_mcp_backend_request_t *req, int rc,
+static mcp_failure_e judge(mod_mcp_backend_request_t *req, int rc,
     const char **detail)
 {
     request_rec *r = req->r;
@@ -721,7 +721,7 @@ static mcp_fault_e judge(mod_mcp_backend_request_t *req, int rc,
 
     if (rc == OK && !req->failed && is_mute(req, r)) {
         *detail = "the backend ended the request without a response";
-        return MCP_FAULT_BACKEND_FAILED;
+        return MCP_FAILURE_REPLY;
     }
 
     /* a handler may return OK without an end of stream: send it */
@@ -733,11 +733,11 @@ static mcp_fault_e judge(mod_mcp_backend_request_t *req, int rc,
     if ((rc != OK && rc != DONE) || req->failed || !req->eos) {
         if (req->timed_out) {
             *detail = "the backend timed out in the middle of its response";
-            return MCP_FAULT_BACKEND_TIMEOUT;
+            return MCP_FAILURE_TIMEOUT;
         }
 
         *detail = "the response of the backend broke off";
-        return MCP_FAULT_BACKEND_FAILED;
+        return MCP_FAILURE_REPLY;
     }
 
     if (req->phase == MOD_MCP_SILENT) {
@@ -746,13 +746,13 @@ static mcp_fault_e judge(mod_mcp_backend_request_t *req, int rc,
         mod_mcp_unlock();
     }
 
-    return MCP_FAULT_NONE;
+    return MCP_FAILURE_NONE;
 }
 
-mcp_fault_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail)
+mcp_failure_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail)
 {
     request_rec *r = make_internal_request(req, make_connection(req));
-    mcp_fault_e fault;
+    mcp_failure_e failure;
     int rc;
 
     ap_log_rerror(APLOG_MARK, APLOG_DEBUG, 0, r,
@@ -771,14 +771,14 @@ mcp_fault_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail)
         current = NULL;
         *detail = "aborted";
 
-        return MCP_FAULT_BACKEND_FAILED;
+        return MCP_FAILURE_REPLY;
     }
 
     if (rc == OK) {
         rc = ap_invoke_handler(r);
     }
 
-    fault = judge(req, rc, detail);
+    failure = judge(req, rc, detail);
 
     current = NULL;
 
@@ -786,7 +786,7 @@ mcp_fault_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail)
         r->status = rc;
     }
 
-    return fault;
+    return failure;
 }
 
 int mod_mcp_fetch_note(mod_mcp_backend_request_t *req)

@@ -88,10 +88,11 @@ apr_status_t mod_mcp_fetch_init(apr_pool_t *pchild);
 
 /*
  * Makes the internal request and passes its output to the core.  Returns
- * MCP_FAULT_NONE, or the fault with which the backend request ended.  If there
- * is a fault, sets *detail to a text about it.
+ * MCP_FAILURE_NONE, or the failure with which the backend request ended.  If
+ * there is a failure, sets *detail to a text about it.
  */
-mcp_fault_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail);
+mcp_failure_e mod_mcp_fetch(mod_mcp_backend_request_t *req,
+    const char **detail);
 
 /*
  * Passes the pending output to the core.  Called under mod_mcp_lock(), before

@@ -80,7 +80,7 @@ ngx_http_mcp_call_invoke(mcp_backend_request_t *breq, ngx_http_request_t *r)
     snapshot = ngx_http_mcp_call_snapshot(breq->call, r);
 
     if (snapshot == NULL) {
-        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED,
+        mcp_backend_request_end(breq, MCP_FAILURE_REPLY,
                                 r ? "no memory to start the backend call"
                       : "the client disconnected before the backend call could "
                                 "start");
@@ -90,7 +90,7 @@ ngx_http_mcp_call_invoke(mcp_backend_request_t *breq, ngx_http_request_t *r)
     mlcf = snapshot->loc_conf[ngx_http_mcp_module.ctx_index];
 
     if (breq->target >= mcp_setup_targets(mlcf->setup)) {
-        mcp_backend_request_end(breq, MCP_FAULT_NO_BACKEND,
+        mcp_backend_request_end(breq, MCP_FAILURE_TARGET,
                                 "the configuration of the location "
                                 "lacks this backend");
         return;
@@ -100,7 +100,7 @@ ngx_http_mcp_call_invoke(mcp_backend_request_t *breq, ngx_http_request_t *r)
 
     c = ngx_http_mcp_call_connect(snapshot, breq);
     if (c == NULL) {
-        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED,
+        mcp_backend_request_end(breq, MCP_FAILURE_REPLY,
                                 "no free connection (worker_connections) or "
                                 "no memory to start the backend call");
         return;
@@ -238,7 +238,7 @@ ngx_http_mcp_call_start(mcp_backend_request_t *breq, ngx_connection_t *c,
 
         if (!c->destroyed) {
             ngx_http_close_connection(c);
-            mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED,
+            mcp_backend_request_end(breq, MCP_FAILURE_REPLY,
                                     "no memory to start the backend call");
         }
 
@@ -283,7 +283,7 @@ ngx_http_mcp_call_abort(mcp_backend_request_t *breq)
     req = breq->glue;
 
     if (req == NULL) {
-        mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED, "aborted");
+        mcp_backend_request_end(breq, MCP_FAILURE_REPLY, "aborted");
         return;
     }
 
@@ -295,7 +295,7 @@ ngx_http_mcp_call_abort(mcp_backend_request_t *breq)
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, c->log, 0,
                    "mcp call %V: aborts the backend request", &req->id);
 
-    req->fault = MCP_FAULT_BACKEND_FAILED;
+    req->failure = MCP_FAILURE_REPLY;
     req->detail = "aborted";
 
     /* set c->error as if the connection to the client were broken: nginx then
@@ -414,14 +414,14 @@ ngx_http_mcp_call_end(void *data)
     ngx_http_mcp_call_judge(req);
 
     ngx_log_debug3(NGX_LOG_DEBUG_HTTP, req->request->connection->log, 0,
-                   "mcp call %V: backend request ended, fault %d, %s",
-                   &req->id, req->fault,
+                   "mcp call %V: backend request ended, failure %d, %s",
+                   &req->id, req->failure,
                    req->detail ? req->detail : "complete");
 
     req->breq = NULL;
     breq->glue = NULL;
 
-    mcp_backend_request_end(breq, req->fault, req->detail);
+    mcp_backend_request_end(breq, req->failure, req->detail);
 
     ngx_http_mcp_call_log_line(req);
 }
@@ -455,8 +455,8 @@ ngx_http_mcp_call_log_line(ngx_http_mcp_backend_request_t *req)
 
 
 /*
- * Sets the fault and the detail with which the backend request ends, unless a
- * fault is set already.
+ * Sets the failure and the detail with which the backend request ends, unless a
+ * failure is set already.
  */
 static void
 ngx_http_mcp_call_judge(ngx_http_mcp_backend_request_t *req)
@@ -465,7 +465,7 @@ ngx_http_mcp_call_judge(ngx_http_mcp_backend_request_t *req)
 
     r = req->request;
 
-    if (req->fault) {
+    if (req->failure) {
         return;
     }
 
@@ -474,10 +474,10 @@ ngx_http_mcp_call_judge(ngx_http_mcp_backend_request_t *req)
         return;
     }
 
-    req->fault = MCP_FAULT_BACKEND_FAILED;
+    req->failure = MCP_FAILURE_REPLY;
 
     if (req->head && ngx_http_mcp_call_timed_out(req)) {
-        req->fault = MCP_FAULT_BACKEND_TIMEOUT;
+        req->failure = MCP_FAILURE_TIMEOUT;
         req->detail = "the backend timed out in the middle of its response";
 
     } else if (r->connection->close) {

@@ -66,9 +66,9 @@ struct ngx_http_mcp_backend_request_s {
     ngx_msec_t                   last_read; /* ngx_current_msec when the
                                               backend last sent something */
 
-    mcp_fault_e                  fault;    /* fault with which the backend
+    mcp_failure_e                failure;  /* failure with which the backend
                                               request will end, if any */
-    const char                  *detail;   /* text about the fault, or NULL */
+    const char                  *detail;   /* text about the failure, or NULL */
 
     /*
      * the upstream whose X-Accel-Redirect has been permitted; only compared,

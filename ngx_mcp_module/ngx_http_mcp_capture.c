@@ -59,7 +59,7 @@ ngx_http_mcp_capture_header_filter(ngx_http_request_t *r)
 
     req->last_read = ngx_current_msec;
 
-    if (req->breq == NULL || req->fault
+    if (req->breq == NULL || req->failure
         || ngx_http_mcp_capture_own_page(r, req))
     {
         return NGX_OK;
@@ -154,7 +154,7 @@ ngx_http_mcp_capture_bad_gateway(ngx_http_upstream_t *u)
 
 
 /*
- * Returns 1, and sets the fault, if the response is nginx's own page for a
+ * Returns 1, and sets the failure, if the response is nginx's own page for a
  * status of 500 or more, and not the response of a backend.  A response of a
  * backend is recognized by the pending clean-up of its upstream.
  */
@@ -176,12 +176,12 @@ ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
         return 0;
     }
 
-    req->fault = MCP_FAULT_BACKEND_FAILED;
+    req->failure = MCP_FAILURE_REPLY;
 
     switch (r->err_status) {
 
     case NGX_HTTP_GATEWAY_TIME_OUT:
-        req->fault = MCP_FAULT_BACKEND_TIMEOUT;
+        req->failure = MCP_FAILURE_TIMEOUT;
         req->detail = "the backend timed out before its response";
         break;
 
@@ -288,7 +288,7 @@ ngx_http_mcp_capture_feed(ngx_http_request_t *r,
     ngx_uint_t    wanted;
     ngx_chain_t  *cl;
 
-    wanted = (r == r->main && req->breq && req->head && !req->fault);
+    wanted = (r == r->main && req->breq && req->head && !req->failure);
 
     for (cl = *in; cl; cl = cl->next) {
         b = cl->buf;

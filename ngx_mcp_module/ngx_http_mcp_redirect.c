@@ -52,7 +52,7 @@ ngx_http_mcp_redirect_refuse(ngx_http_request_t *r,
                   "the location of an MCP backend: name such a location",
                   &r->upstream->headers_in.x_accel_redirect->value);
 
-    req->fault = MCP_FAULT_BACKEND_FAILED;
+    req->failure = MCP_FAILURE_REPLY;
     req->detail = "the backend redirected to a location that is not a backend";
 
     /* return NGX_ERROR, not a status: for a status, "error_page" would cause

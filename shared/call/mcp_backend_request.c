@@ -30,6 +30,8 @@
 
 
 static void mcp_backend_request_invoke_again(mcp_request_t *req);
+static void mcp_backend_request_end_with(mcp_backend_request_t *breq,
+    mcp_fault_e fault, const char *detail);
 
 
 static mcp_request_t *
@@ -341,7 +343,7 @@ mcp_backend_request_answer(mcp_backend_request_t *breq)
         mcp_backend_request_write(breq, mcp_str("{}"));
     }
 
-    mcp_backend_request_end(breq, MCP_FAULT_NONE, NULL);
+    mcp_backend_request_end_with(breq, MCP_FAULT_NONE, NULL);
 
     mcp_call_release(call);
 }
@@ -390,7 +392,7 @@ mcp_backend_request_taken(mcp_queued_action_t *queued, mcp_action_t *action)
     case MCP_ACT_INVOKE:
         if (!mcp_backend_request_set_up_after(breq)) {
             action->type = MCP_ACT_NONE;
-            mcp_backend_request_end(breq, MCP_FAULT_INTERNAL, "no memory");
+            mcp_backend_request_end_with(breq, MCP_FAULT_INTERNAL, "no memory");
             break;
         }
 
@@ -675,8 +677,9 @@ mcp_backend_request_data(mcp_backend_request_t *breq, const char *data,
 }
 
 
-void
-mcp_backend_request_end(mcp_backend_request_t *breq, mcp_fault_e fault,
+/* Ends a backend request like mcp_backend_request_end(), with a fault. */
+static void
+mcp_backend_request_end_with(mcp_backend_request_t *breq, mcp_fault_e fault,
     const char *detail)
 {
     mcp_call_t     *call;
@@ -734,6 +737,21 @@ mcp_backend_request_end(mcp_backend_request_t *breq, mcp_fault_e fault,
 }
 
 
+void
+mcp_backend_request_end(mcp_backend_request_t *breq, mcp_failure_e failure,
+    const char *detail)
+{
+    static const mcp_fault_e  faults[] = {
+        [MCP_FAILURE_NONE] = MCP_FAULT_NONE,
+        [MCP_FAILURE_REPLY] = MCP_FAULT_BACKEND_FAILED,
+        [MCP_FAILURE_TIMEOUT] = MCP_FAULT_BACKEND_TIMEOUT,
+        [MCP_FAILURE_TARGET] = MCP_FAULT_NO_BACKEND
+    };
+
+    mcp_backend_request_end_with(breq, faults[failure], detail);
+}
+
+
 /* --- quota of the caller --- */
 
 const unsigned char *
@@ -771,7 +789,7 @@ mcp_backend_request_refuse(mcp_backend_request_t *breq, const char *detail)
     mcp_store_count(call->worker->store, MCP_COUNT_REJECTED_LIMIT, 1);
     mcp_call_abandon(call, MCP_FAULT_TOO_MANY_STREAMS);
 
-    mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED, detail);
+    mcp_backend_request_end_with(breq, MCP_FAULT_BACKEND_FAILED, detail);
 }
 
 

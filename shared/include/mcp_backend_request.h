@@ -12,7 +12,6 @@
 #define MCP_BACKEND_REQUEST_H_INCLUDED
 
 
-#include "rpc/mcp_fault.h"
 #include "mcp_http.h"
 #include "mcp_variable.h"
 #include "mcp_worker.h"
@@ -45,6 +44,16 @@ typedef enum {
     MCP_BACKEND_REQUEST_DELETE,        /* ends a session */
     MCP_BACKEND_REQUEST_METHODS
 } mcp_backend_request_method_e;
+
+
+/* Why a backend request failed. */
+typedef enum {
+    MCP_FAILURE_NONE = 0,              /* the reply is complete */
+    MCP_FAILURE_REPLY,                 /* the reply is missing or incomplete */
+    MCP_FAILURE_TIMEOUT,
+    MCP_FAILURE_TARGET                 /* there is no backend with the index
+                                          "target" */
+} mcp_failure_e;
 
 
 /* One request to a backend. All fields and their strings are valid until
@@ -144,10 +153,9 @@ size_t mcp_backend_request_data(mcp_backend_request_t *breq, const char *data,
     size_t len);
 
 /* Ends a backend request; to be called exactly once for each one that was
- * pulled. fault is MCP_FAULT_NONE if the reply is complete. detail is static
- * text for the log. Frees breq. */
-void mcp_backend_request_end(mcp_backend_request_t *breq, mcp_fault_e fault,
-    const char *detail);
+ * pulled. detail is static text for the log, and may be NULL. Frees breq. */
+void mcp_backend_request_end(mcp_backend_request_t *breq,
+    mcp_failure_e failure, const char *detail);
 
 
 #endif /* MCP_BACKEND_REQUEST_H_INCLUDED */

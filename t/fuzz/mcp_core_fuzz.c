@@ -952,8 +952,8 @@ do_end(void)
     for (n = 0; n < d.n_breqs && d.breqs[n] != r->breq; n++) { /* void */ }
 
     if (n < d.n_breqs) {
-        backend_end(&d, r->breq, how & 128 ? MCP_FAULT_BACKEND_FAILED
-                                          : MCP_FAULT_NONE);
+        backend_end(&d, r->breq, how & 128 ? MCP_FAILURE_REPLY
+                                          : MCP_FAILURE_NONE);
     }
 }
 
@@ -1233,7 +1233,7 @@ call_before(unsigned person)
     look();
 
     if (r->breq) {
-        backend_end(&d, r->breq, MCP_FAULT_NONE);
+        backend_end(&d, r->breq, MCP_FAILURE_NONE);
         look();
     }
 }
@@ -1343,8 +1343,8 @@ finish(void)
     }
 
     for (i = 0; i < 200 && d.n_breqs; i++) {
-        backend_end(&d, d.breqs[0], i & 1 ? MCP_FAULT_BACKEND_FAILED
-                                         : MCP_FAULT_NONE);
+        backend_end(&d, d.breqs[0], i & 1 ? MCP_FAILURE_REPLY
+                                         : MCP_FAILURE_NONE);
     }
 
     must(d.n_breqs == 0);

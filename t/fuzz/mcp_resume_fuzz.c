@@ -192,12 +192,12 @@ run(void)
             }
 
             mcp_backend_request_data(breq, answer.data, answer.len);
-            mcp_backend_request_end(breq, MCP_FAULT_NONE, NULL);
+            mcp_backend_request_end(breq, MCP_FAILURE_NONE, NULL);
             break;
 
         case MCP_ACT_ABORT:
             held = a.breq == held ? NULL : held;
-            mcp_backend_request_end(a.breq, MCP_FAULT_BACKEND_FAILED, NULL);
+            mcp_backend_request_end(a.breq, MCP_FAILURE_REPLY, NULL);
             break;
 
         default:
@@ -438,7 +438,7 @@ say(mcp_str_t text, int last)
     mcp_backend_request_data(breq, text.data, text.len);
 
     if (last) {
-        mcp_backend_request_end(breq, MCP_FAULT_NONE, NULL);
+        mcp_backend_request_end(breq, MCP_FAILURE_NONE, NULL);
     }
 
     run();

@@ -244,7 +244,7 @@ static inline void
 end_with(mcp_backend_request_t *breq, const char *message)
 {
     backend_send(&d, breq, message);
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
 }
 
 

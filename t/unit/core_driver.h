@@ -455,7 +455,7 @@ driver_act(driver_t *d, process_t *p, mcp_action_t *a)
         }
 
         d->aborts++;
-        mcp_backend_request_end(a->breq, MCP_FAULT_BACKEND_FAILED, "aborted");
+        mcp_backend_request_end(a->breq, MCP_FAILURE_REPLY, "aborted");
         break;
 
     case MCP_ACT_RESUME:
@@ -619,7 +619,7 @@ driver_end_breqs(driver_t *d, unsigned slot)
 
         if (breq->call->worker == d->process[slot].worker) {
             d->breqs[i--] = d->breqs[--d->n_breqs];
-            mcp_backend_request_end(breq, MCP_FAULT_BACKEND_FAILED, "died");
+            mcp_backend_request_end(breq, MCP_FAILURE_REPLY, "died");
         }
     }
 
@@ -905,7 +905,7 @@ backend_send(driver_t *d, mcp_backend_request_t *breq, const char *text)
 
 
 static inline void
-backend_end(driver_t *d, mcp_backend_request_t *breq, mcp_fault_e fault)
+backend_end(driver_t *d, mcp_backend_request_t *breq, mcp_failure_e failure)
 {
     size_t  i;
 
@@ -916,8 +916,8 @@ backend_end(driver_t *d, mcp_backend_request_t *breq, mcp_fault_e fault)
         }
     }
 
-    mcp_backend_request_end(breq, fault,
-                            fault == MCP_FAULT_NONE ? NULL : "test");
+    mcp_backend_request_end(breq, failure,
+                            failure == MCP_FAILURE_NONE ? NULL : "test");
     driver_pump(d);
 }
 
@@ -940,7 +940,7 @@ backend_answer(driver_t *d, mcp_backend_request_t *breq, const char *text)
 {
     mcp_backend_request_head(breq, 200, mcp_str("application/json"));
     backend_send(d, breq, text);
-    backend_end(d, breq, MCP_FAULT_NONE);
+    backend_end(d, breq, MCP_FAILURE_NONE);
 }
 
 

@@ -163,7 +163,7 @@ give_up(unsigned ms)
     size_t  i;
 
     for (i = d.n_breqs; i-- > 0; ) {
-        backend_end(&d, d.breqs[i], MCP_FAULT_BACKEND_FAILED);
+        backend_end(&d, d.breqs[i], MCP_FAILURE_REPLY);
     }
 
     driver_wait(&d, ms);

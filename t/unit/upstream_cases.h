@@ -80,7 +80,7 @@ open_session(void)
 
     mcp_backend_request_head(sends("notifications/initialized"), 202,
                              mcp_null_str);
-    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
 }
 
 

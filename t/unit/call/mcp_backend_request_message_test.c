@@ -104,7 +104,7 @@ TEST(backend_fails_or_sends_no_result_the_client_gets_an_error)
     mcp_backend_request_t  *breq;
 
     client_post(&d, 0, &a, session, CALL);
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     assert_int_equal(a.status, 200);
     has(a.text, "-32603");
     has(a.text, "\"id\":7");
@@ -112,7 +112,7 @@ TEST(backend_fails_or_sends_no_result_the_client_gets_an_error)
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
-    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, breq, MCP_FAILURE_REPLY);
     has(a.text, PROGRESS(1));
     has(a.text, "-32603");
     assert_int_equal(a.ended, 1);
@@ -124,7 +124,7 @@ TEST(backend_fails_or_sends_no_result_the_client_gets_an_error)
     client_close(&d, &a);
 
     breq = call(0);
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     has(a.text, "-32603");
     client_close(&d, &a);
     assert_int_equal(stats().counter[MCP_COUNT_CALLS_FAILED], 4);
@@ -211,7 +211,7 @@ TEST(reason_of_a_failure_is_in_the_response_only_with_mcp_debug)
     client_close(&d, &a);
 
     client_post(&d, 0, &a, session, CALL);
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     has(a.text, "\"data\":{\"reason\":");
     client_close(&d, &a);
 

@@ -106,7 +106,7 @@ TEST(stream_is_full_a_result_failure_timeout_or_lost_client_still_ends_the_call)
             break;
 
         case BACKEND_BREAKS:
-            backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+            backend_end(&d, breq, MCP_FAILURE_REPLY);
             break;
 
         case TIMEOUT:
@@ -116,7 +116,7 @@ TEST(stream_is_full_a_result_failure_timeout_or_lost_client_still_ends_the_call)
 
         case NOBODY_COMES:
             d.endpoint.call_timeout = 3600000;
-            backend_end(&d, breq, MCP_FAULT_NONE);
+            backend_end(&d, breq, MCP_FAILURE_NONE);
             driver_wait(&d, 130000);
             quiet();
             assert_int_equal(stats().streams, 0);
@@ -178,7 +178,7 @@ TEST(zone_has_no_room_for_the_response_it_is_stored_as_soon_as_room_is_free)
             break;
 
         case BREAKS:
-            backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+            backend_end(&d, breq, MCP_FAILURE_REPLY);
             break;
 
         default:

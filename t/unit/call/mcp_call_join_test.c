@@ -29,7 +29,7 @@ TEST(first_client_of_a_joinable_call_gets_json_or_after_1_s_an_event_stream)
     sent(&a);
 
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"m\""));
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     has(a.text, "\"id\":1,\"error\":{\"code\":-32603");
     sent(&a);
     client_post(&d, 1, &a, session, KEYED("2", "other", "\"m\""));

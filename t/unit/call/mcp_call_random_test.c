@@ -410,7 +410,7 @@ act_answer(slot_t *s)
      * step ends them */
 
     if (roll(4) && alive(breq)) {
-        backend_end(&d, breq, MCP_FAULT_NONE);
+        backend_end(&d, breq, MCP_FAILURE_NONE);
     }
 }
 
@@ -423,7 +423,7 @@ act_break(slot_t *s)
     }
 
     s->broken = !s->answered;
-    backend_end(&d, s->breq, MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, s->breq, MCP_FAILURE_REPLY);
 }
 
 

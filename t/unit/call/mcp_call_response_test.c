@@ -42,7 +42,7 @@ TEST(request_has_its_response_a_later_failure_adds_no_second_one)
     assert_int_equal(call->pending, 1);
     mcp_call_fail(&call->requests[d.breqs[0]->request], MCP_FAULT_INTERNAL);
     assert_int_equal(call->pending, 1);
-    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
     backend_json(&d, RESULT);
     assert_int_equal(count(a.text, "\"id\":7"), 1);
     assert_int_equal(count(a.text, "\"id\":8"), 1);

@@ -47,7 +47,7 @@ TEST(zone_is_full_a_call_with_a_quick_result_succeeds)
     breq = d.breqs[1];
     mcp_backend_request_head(breq, 200, mcp_str("application/json"));
     backend_send(&d, breq, RESULT);
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     answered(&b, 200, "\"id\":8,\"result\"");
     assert_int_equal(d.n_breqs, 1);
     assert_int_equal(stats().counter[MCP_COUNT_REFUSED_FULL], 0);

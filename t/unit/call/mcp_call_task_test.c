@@ -137,7 +137,7 @@ TEST(task_ends_with_an_error_tasks_get_returns_its_status_and_error)
     task_is(1, "\"status\":\"completed\"");
     task_is(1, "\"isError\":true");
 
-    backend_end(&d, begin(0), MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, begin(0), MCP_FAILURE_REPLY);
     task_is(1, "\"status\":\"failed\",\"statusMessage\":\"Backend failed\",");
 
     (void) begin(0);

@@ -50,7 +50,7 @@ happen(int thing, mcp_backend_request_t *breq)
 
     case BACKEND_BREAKS:
         if (live) {
-            backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+            backend_end(&d, breq, MCP_FAILURE_REPLY);
         }
 
         break;
@@ -173,7 +173,7 @@ TEST(client_leaves_before_its_backend_request_has_started_the_call_ends)
         case PULLED:
             driver_pause(&d, 0, 0);
             assert_int_equal(d.n_breqs, 1);
-            backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+            backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
             assert_int_equal(stats().counter[MCP_COUNT_CALLS_FAILED], 1);
             break;
 
@@ -225,7 +225,7 @@ finish_all(void)
         backend_send(&d, d.breqs[0], RESULT);
 
         if (d.n_breqs == i) {
-            backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+            backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
         }
     }
 }
@@ -244,7 +244,7 @@ scenario_input(void)
         backend_send(&d, breq, PROGRESS(1) "\n" ASK "\n");
 
         if (d.n_breqs) {
-            backend_end(&d, breq, MCP_FAULT_NONE);
+            backend_end(&d, breq, MCP_FAILURE_NONE);
         }
     }
 

@@ -304,7 +304,7 @@ TEST(message_is_larger_than_the_zone_the_call_ends_with_an_error)
         backend_send(&d, breq, text);
 
         if (d.n_breqs) {
-            backend_end(&d, breq, MCP_FAULT_NONE);
+            backend_end(&d, breq, MCP_FAILURE_NONE);
         }
 
         has(d.te.last, "a message is larger than the zone");

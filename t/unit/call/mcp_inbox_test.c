@@ -211,7 +211,7 @@ TEST(stream_has_no_room_for_a_published_message_the_next_backend_request_waits)
         assert_int_equal(b.status, 202);
     }
 
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     assert_int_equal(d.n_breqs, 0);
 
     client_resume(&d, 1, &a, session, id);
@@ -239,7 +239,7 @@ TEST(response_published_between_backend_requests_ends_its_request)
     publish(1, &b, publish_url_of(breq, url, sizeof(url)), RESULT);
     assert_int_equal(count(a.text, ANSWER), 1);
 
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
     has(a.text, "\"id\":8,\"result\"");

@@ -138,7 +138,7 @@ TEST(backend_request_outlasts_the_retry_pause_the_retry_starts_when_it_ends)
     driver_wait(&d, 250);
     assert_int_equal(d.n_breqs, 1);
     assert_ptr_equal(d.breqs[0], breq);
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "\"requestState\":\"e\"");
     backend_json(&d, RESULT);

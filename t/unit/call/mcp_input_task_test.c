@@ -15,7 +15,7 @@ static void
 asks(mcp_backend_request_t *breq, const char *what)
 {
     backend_send(&d, breq, what);
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
 }
 
 
@@ -189,7 +189,7 @@ TEST(task_waits_for_answers_progress_does_not_change_its_status)
     breq = d.breqs[0];
     path = publish_url_of(breq, url, sizeof(url));
     mcp_backend_request_head(breq, 202, mcp_null_str);
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     driver_wait(&d, 2);
     begin_status_listener();
 

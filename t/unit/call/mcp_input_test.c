@@ -79,7 +79,7 @@ TEST(each_backend_request_gets_only_the_latest_answers_and_state)
         backend_send(&d, breq, ask_body);
 
         if (i % 2) {
-            backend_end(&d, breq, MCP_FAULT_NONE);
+            backend_end(&d, breq, MCP_FAILURE_NONE);
         }
 
         question_id(a.text, "roots/list", id);
@@ -94,7 +94,7 @@ TEST(each_backend_request_gets_only_the_latest_answers_and_state)
         if (i % 2 == 0) {
             assert_int_equal(d.n_breqs, 1);
             assert_ptr_equal(d.breqs[0], breq);
-            backend_end(&d, breq, MCP_FAULT_NONE);
+            backend_end(&d, breq, MCP_FAILURE_NONE);
         }
 
         assert_int_equal(d.n_breqs, 1);
@@ -357,7 +357,7 @@ TEST(second_question_waits_for_room_the_first_answer_is_kept)
              "\"b\":{\"method\":\"sampling/createMessage\",\"params\":{"
              "\"x\":\"%03000d\"}}}}\n", 1, 2);
     backend_send(&d, breq, body);
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
 
     /* a client resumes, and reads until it has received the first question,
      * but not the second one */
@@ -451,7 +451,7 @@ TEST(question_waits_for_room_a_smaller_message_is_sent_before_it)
              "\"method\":\"roots/list\",\"params\":{\"x\":\"%05000d\"}}}}\n",
              1);
     backend_send(&d, slow, line);
-    backend_end(&d, slow, MCP_FAULT_NONE);
+    backend_end(&d, slow, MCP_FAILURE_NONE);
     backend_send(&d, breq, NOTE("notifications/message",
                               "{\"level\":\"info\",\"data\":8}") "\n");
 

@@ -99,7 +99,7 @@ TEST(mcp_server_fails_to_renew_a_list_the_cached_list_is_used_for_1_more_second)
     fill_cache();
     driver_wait(&d, 60000);
     list(&a);
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     has(a.text, "\"one\"");
     client_close(&d, &a);
 
@@ -136,7 +136,7 @@ TEST(client_leaves_while_a_list_is_renewed_the_next_renewal_follows_later)
     driver_wait(&d, 1000);
 
     while (d.n_breqs) {
-        backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+        backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     }
 
     driver_wait(&d, 1000);
@@ -149,7 +149,7 @@ TEST(mcp_server_still_fails_after_mcp_upstream_stale_the_client_gets_the_fault)
     fill_cache();
     driver_wait(&d, 660000);
     list(&a);
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     has(a.text, "-32603");
 }
 
@@ -160,7 +160,7 @@ TEST(mcp_server_refuses_credentials_the_client_gets_the_fault_and_no_cached_list
     driver_wait(&d, 60000);
     list(&a);
     mcp_backend_request_head(d.breqs[0], 401, mcp_str("text/plain"));
-    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
     has(a.text, "-32603");
     client_close(&d, &a);
 

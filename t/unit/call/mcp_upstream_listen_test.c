@@ -238,7 +238,7 @@ TEST(nine_get_streams_in_a_row_bring_no_message_no_further_one_is_opened)
 
     for (i = 0; i < MCP_UPSTREAM_LISTEN_TRIES; i++) {
         opened(get());
-        backend_end(&d, get(), MCP_FAULT_NONE);
+        backend_end(&d, get(), MCP_FAILURE_NONE);
         assert_int_equal(d.n_breqs, 1);
         driver_wait(&d, wait - 1);
         assert_int_equal(d.n_breqs, 1);
@@ -249,7 +249,7 @@ TEST(nine_get_streams_in_a_row_bring_no_message_no_further_one_is_opened)
     }
 
     opened(get());
-    backend_end(&d, get(), MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, get(), MCP_FAILURE_REPLY);
     driver_wait(&d, MCP_UPSTREAM_LISTEN_LONG);
     assert_int_equal(d.n_breqs, 1);
     responds(sent());
@@ -269,7 +269,7 @@ TEST(server_sends_retry_1_ms_the_get_stream_is_opened_again_after_100_ms)
     for (i = 0; i < 3; i++) {
         opened(get());
         backend_send(&d, get(), "id: e\nretry: 1\ndata: \n\n");
-        backend_end(&d, get(), MCP_FAULT_NONE);
+        backend_end(&d, get(), MCP_FAILURE_NONE);
         driver_wait(&d, wait - 1);
         assert_int_equal(d.n_breqs, 1);
         driver_wait(&d, 1);
@@ -290,7 +290,7 @@ opens_again_after(const char *bytes, uint64_t time)
 {
     opened(get());
     backend_send(&d, get(), bytes);
-    backend_end(&d, get(), MCP_FAULT_NONE);
+    backend_end(&d, get(), MCP_FAILURE_NONE);
     driver_wait(&d, time - 1);
     assert_int_equal(d.n_breqs, 1);
     driver_wait(&d, 1);
@@ -350,7 +350,7 @@ TEST(mcp_upstream_session_is_principal_the_request_is_sent_without_a_get_stream)
 TEST(last_request_ends_while_the_get_stream_is_closed_it_is_not_opened_again)
 {
     opened(waits());
-    backend_end(&d, get(), MCP_FAULT_NONE);
+    backend_end(&d, get(), MCP_FAILURE_NONE);
     responds(sent());
     driver_wait(&d, MCP_UPSTREAM_LISTEN_AGAIN);
     assert_int_equal(d.n_breqs, 0);
@@ -363,7 +363,7 @@ TEST(get_stream_is_closed_a_new_request_opens_it_at_once)
 {
     opened(waits());
     driver_wait(&d, MCP_UPSTREAM_ALONE_TIME);
-    backend_end(&d, get(), MCP_FAULT_NONE);
+    backend_end(&d, get(), MCP_FAILURE_NONE);
     client_post(&d, 0, &b, session, CALL8);
     opened(get());
     assert_int_equal(d.n_breqs, 3);
@@ -420,7 +420,7 @@ TEST(stream_of_the_client_is_full_a_question_of_the_server_waits_for_room)
     assert_true(d.resumes > resumes);
     assert_int_equal(backend_send(&d, listen, ":\n\n"), 3);
 
-    backend_end(&d, sent(), MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, sent(), MCP_FAILURE_REPLY);
     client_close(&d, &b);
     end();
     quiet();
@@ -497,7 +497,7 @@ TEST(request_with_an_open_question_ends_another_request_gets_the_question_again)
     question_id(a.text, "roots/list", id);
     reply(0, session, id, "\"result\":{}");
     assert_non_null(first(MCP_BACKEND_REQUEST_RESPONSE));
-    backend_end(&d, first(MCP_BACKEND_REQUEST_RESPONSE), MCP_FAULT_NONE);
+    backend_end(&d, first(MCP_BACKEND_REQUEST_RESPONSE), MCP_FAILURE_NONE);
 
     responds(one);
     has(a.text, RESULT);
@@ -520,7 +520,7 @@ TEST(question_of_the_server_is_open_no_request_of_the_session_times_out)
 
     driver_wait(&d, 1);
     assert_non_null(first(MCP_BACKEND_REQUEST_RESPONSE));
-    backend_end(&d, first(MCP_BACKEND_REQUEST_RESPONSE), MCP_FAULT_NONE);
+    backend_end(&d, first(MCP_BACKEND_REQUEST_RESPONSE), MCP_FAILURE_NONE);
     driver_wait(&d, d.endpoint.call_timeout - 1);
     has_not(a.text, "error");
     driver_wait(&d, 1 + MCP_CALL_GRACE);
@@ -538,7 +538,7 @@ TEST(get_stream_ends_while_a_question_waits_it_reopens_after_the_question_is_sen
 {
     char  id[MCP_EVENT_ID_MAX + 1];
 
-    backend_end(&d, full(id), MCP_FAULT_NONE);
+    backend_end(&d, full(id), MCP_FAILURE_NONE);
     driver_wait(&d, 2 * MCP_UPSTREAM_LISTEN_AGAIN);
     assert_int_equal(d.n_breqs, 1);
 
@@ -548,7 +548,7 @@ TEST(get_stream_ends_while_a_question_waits_it_reopens_after_the_question_is_sen
     driver_wait(&d, MCP_UPSTREAM_LISTEN_AGAIN);
     assert_int_equal(d.n_breqs, 2);
 
-    backend_end(&d, sent(), MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, sent(), MCP_FAILURE_REPLY);
     client_close(&d, &b);
     end();
     quiet();
@@ -586,7 +586,7 @@ TEST(memory_runs_out_during_a_get_stream_or_its_question_the_request_still_ends)
         }
 
         while ((breq = first(MCP_BACKEND_REQUEST_RESPONSE)) != NULL) {
-            backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+            backend_end(&d, breq, MCP_FAILURE_REPLY);
         }
 
         client_close(&d, &a);

@@ -40,7 +40,7 @@ refused(uint64_t after)
     driver_wait(&d, after);
     mcp_backend_request_head(breq, 400, mcp_str("application/json"));
     backend_send(&d, breq, REFUSAL);
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     sends("tools/list");
 }
 
@@ -114,7 +114,7 @@ TEST(repeated_call_gets_a_question_the_request_after_the_answer_has_a_new_timeou
 TEST(tools_list_after_a_header_error_fails_the_call_ends_with_an_error)
 {
     refused(0);
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     call_has_failed();
 }
 

@@ -31,7 +31,7 @@ begin_stream(const char *text)
 static void
 break_off(const char *text)
 {
-    backend_end(&d, begin_stream(text), MCP_FAULT_NONE);
+    backend_end(&d, begin_stream(text), MCP_FAILURE_NONE);
 }
 
 
@@ -128,7 +128,7 @@ TEST(eight_get_requests_bring_no_event_the_pause_doubles_then_the_call_fails)
     for (i = 0; i < MCP_UPSTREAM_RESUME_TRIES; i++) {
         has_not(a.text, "error");
         backend_end(&d, resumed((uint64_t) 100 << i, "e1"),
-                    MCP_FAULT_BACKEND_FAILED);
+                    MCP_FAILURE_REPLY);
     }
 
     has(a.text, "-32603");
@@ -163,7 +163,7 @@ TEST(mcp_call_timeout_passes_before_get_is_sent_the_server_gets_a_cancellation)
     sends("notifications/cancelled");
     variable_is(&d.breqs[0]->variables, MCP_VARIABLE_UPSTREAM_LAST_EVENT_ID,
                 "");
-    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
     driver_wait(&d, 10000);
     assert_int_equal(d.n_breqs, 0);
 }
@@ -177,7 +177,7 @@ TEST(mcp_call_timeout_passes_during_get_the_time_before_get_counts_as_well)
     driver_wait(&d, 5000);
     has(a.text, "timed out");
     sends("notifications/cancelled");
-    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
 }
 
 
@@ -188,7 +188,7 @@ TEST(server_refuses_get_the_client_gets_the_fault_of_the_interrupted_stream)
     interrupted(FIRST);
     breq = resumed(100, "e1");
     mcp_backend_request_head(breq, 404, mcp_str("text/plain"));
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     has(a.text, "Backend sent an invalid response");
     assert_int_equal(d.n_breqs, 0);
 }
@@ -203,7 +203,7 @@ TEST(server_has_lost_the_session_when_get_arrives_the_call_is_not_sent_again)
     mcp_backend_request_head(breq, 404, mcp_str("application/json"));
     backend_send(&d, breq, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":"
                            "{\"code\":-32001,\"message\":\"no session\"}}");
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     has(a.text, "Backend sent an invalid response");
     assert_int_equal(d.n_breqs, 0);
 }
@@ -217,7 +217,7 @@ TEST(process_stops_at_once_an_interrupted_stream_is_not_resumed)
     mcp_worker_stop(d.process[0].worker, 1);
     mcp_worker_stop(d.process[1].worker, 1);
     driver_pump(&d);
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     driver_wait(&d, 1000);
     assert_int_equal(d.n_breqs, 0);
 }
@@ -238,7 +238,7 @@ TEST(message_is_held_when_get_is_due_get_follows_after_the_message_is_stored)
     driver_wait(&d, 1500);
     client_last_id(&a, id);
     client_close(&d, &a);
-    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
 
     driver_pause(&d, 0, 1);
     publish(1, &b, path, NOTE("notifications/message",
@@ -277,14 +277,14 @@ TEST(server_refuses_get_while_the_zone_is_full_the_client_gets_the_fault_later)
     driver_wait(&d, 1500);
     client_last_id(&a, id);
     client_close(&d, &a);
-    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
     breq = resumed(100, "e1");
 
     hog(&ref);
     mcp_backend_request_head(breq, 404, mcp_str("application/json"));
     backend_send(&d, breq, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":"
                            "{\"code\":-32001,\"message\":\"no session\"}}");
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     driver_wait(&d, 5 * MCP_CALL_RETRY);
     assert_int_equal(d.n_breqs, 0);
     mcp_store_free(&d.process[1].store, &ref);
@@ -310,14 +310,14 @@ TEST(server_asks_on_a_resumed_stream_the_answer_is_posted_before_the_next_get)
     begin_stream("id: e2\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"q\","
                  "\"method\":\"roots/list\"}\n\n");
     question_id(a.text, "roots/list", id);
-    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
     reply(1, session, id, "\"result\":{\"roots\":[]}");
 
     post = sends("{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"result\":{\"roots\":"
                  "[]}}");
     variable_is(&post->variables, MCP_VARIABLE_UPSTREAM_SESSION, "s1");
     mcp_backend_request_head(post, 202, mcp_null_str);
-    backend_end(&d, post, MCP_FAULT_NONE);
+    backend_end(&d, post, MCP_FAILURE_NONE);
 
     resumed(100, "e2");
     begin_stream(response_event(d.breqs[0]));

@@ -126,13 +126,13 @@ TEST(reply_to_a_ping_of_the_server_is_pending_the_session_ends_only_after_it)
              "data: {\"jsonrpc\":\"2.0\",%.*s,\"result\":" RESULT "}\n\n",
              (int) strcspn(id, ",}"), id);
     backend_send(&d, call, line);
-    backend_end(&d, call, MCP_FAULT_NONE);
+    backend_end(&d, call, MCP_FAILURE_NONE);
     has(a.text, "\"hi\"");
     assert_int_equal(d.n_breqs, 1);
     assert_ptr_equal(d.breqs[0], post);
 
     mcp_backend_request_head(post, 202, mcp_null_str);
-    backend_end(&d, post, MCP_FAULT_NONE);
+    backend_end(&d, post, MCP_FAILURE_NONE);
     assert_int_equal(d.n_breqs, 1);
     assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
     end();

@@ -75,7 +75,7 @@ static void
 respond(int status)
 {
     mcp_backend_request_head(d.breqs[0], status, mcp_null_str);
-    backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
 }
 
 
@@ -194,7 +194,7 @@ TEST(initialize_fails_the_statistics_count_it_and_have_the_reason)
         if (cases[i].status) {
             respond(cases[i].status);
         } else {
-            backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+            backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
         }
 
         failed(cases[i].up, cases[i].reason, cases[i].detail);
@@ -234,7 +234,7 @@ TEST(call_fails_the_status_of_the_server_is_down_until_its_next_response)
     open_first();
 
     call_tool(&a);
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     assert_int_equal(row()->up, MCP_UPSTREAM_DOWN);
     assert_int_equal(row()->reason, MCP_REASON_BACKEND_FAILED);
     client_close(&d, &a);

@@ -44,8 +44,8 @@ TEST(server_begins_to_respond_to_the_first_request_the_waiting_ones_are_sent)
     driver_pump(&d);
     assert_int_equal(d.n_breqs, 2);
 
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     client_close(&d, &a);
     client_close(&d, &b);
     end();
@@ -63,8 +63,8 @@ TEST(server_does_not_respond_to_the_first_request_others_are_sent_after_1_s)
     driver_wait(&d, 1);
     assert_int_equal(d.n_breqs, 2);
 
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     client_close(&d, &a);
     client_close(&d, &b);
     end();
@@ -207,7 +207,7 @@ TEST(session_delete_follows_the_call_the_call_still_counts_as_the_last_request)
     backend_send(&d, breq, line);
 
     d.n_breqs = 0;
-    mcp_backend_request_end(breq, MCP_FAULT_NONE, NULL);
+    mcp_backend_request_end(breq, MCP_FAILURE_NONE, NULL);
     assert_true(mcp_backend_request_is_last(breq));
     variable_is(&breq->variables, MCP_VARIABLE_METHOD, "tools/call");
 
@@ -218,7 +218,7 @@ TEST(session_delete_follows_the_call_the_call_still_counts_as_the_last_request)
 
     mcp_backend_request_head(breq, 200, mcp_null_str);
     d.n_breqs = 0;
-    mcp_backend_request_end(breq, MCP_FAULT_NONE, NULL);
+    mcp_backend_request_end(breq, MCP_FAILURE_NONE, NULL);
     assert_false(mcp_backend_request_is_last(breq));
 
     mcp_call_release(call);

@@ -328,7 +328,7 @@ many(const char *of, const char *body)
         backend_send(&d, d.breqs[0], RESULT);
 
         if (d.n_breqs == i) {
-            backend_end(&d, d.breqs[0], MCP_FAULT_NONE);
+            backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
         }
     }
 

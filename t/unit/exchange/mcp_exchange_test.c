@@ -118,7 +118,7 @@ TEST(listener_resumed_stream_or_call_after_202_lasts_without_a_backend_request)
     path = publish_url_of(breq, url, sizeof(url));
     assert_int_equal(mcp_exchange_lasts(a.x), 0);
     mcp_backend_request_head(breq, 202, mcp_null_str);
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     assert_int_equal(mcp_exchange_lasts(a.x), 1);
 
     publish(0, &b, path, RESULT);

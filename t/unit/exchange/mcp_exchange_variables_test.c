@@ -68,7 +68,7 @@ TEST(variables_describe_the_request_the_session_and_the_outcome)
     variable_is(variables, MCP_VARIABLE_RESUMED, "");
     backend_send(&d, breq, RESULT "\n");
     variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "complete");
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_EVENTS, "3");
 }
 

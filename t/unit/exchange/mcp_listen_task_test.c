@@ -94,7 +94,7 @@ TEST(task_changes_the_notification_has_the_same_members_as_tasks_get)
     backend_send(&d, breq,
                  ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
                                "}") "\n");
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     has(l.text, "\"method\":\"notifications/tasks\"");
     has(l.text, "\"status\":\"input_required\"");
     same(0);

@@ -24,7 +24,7 @@ detached(unsigned process)
     breq = d.breqs[0];
     path = publish_url_of(breq, url, sizeof(url));
     mcp_backend_request_head(breq, 202, mcp_null_str);
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     assert_int_equal(a.streaming, 1);
     assert_int_equal(a.ended, 0);
 
@@ -78,7 +78,7 @@ TEST(backend_responds_with_202_it_can_publish_until_the_call_ends)
     assert_int_equal(b.status, 503);
 
     mcp_backend_request_head(breq, 202, mcp_null_str);
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     assert_int_equal(a.streaming, 1);
     assert_int_equal(d.process[0].worker->calls, 1);
 
@@ -152,7 +152,7 @@ TEST(messages_published_during_the_backend_request_reach_the_client)
     backend_send(&d, breq, RESULT "\n");
     assert_int_equal(count(a.text, ANSWER), 1);
     client_close(&d, &a);
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
 }
 
 
@@ -474,9 +474,9 @@ TEST(each_request_of_a_batch_has_its_own_publish_url)
     publish_url_of(two, second, sizeof(second));
     assert_string_not_equal(url, second);
     mcp_backend_request_head(one, 202, mcp_null_str);
-    backend_end(&d, one, MCP_FAULT_NONE);
+    backend_end(&d, one, MCP_FAILURE_NONE);
     mcp_backend_request_head(two, 202, mcp_null_str);
-    backend_end(&d, two, MCP_FAULT_NONE);
+    backend_end(&d, two, MCP_FAILURE_NONE);
 
     publish(1, &b, second + 16, RESULT);
     has(a.text, "\"id\":8,\"result\"");

@@ -253,7 +253,7 @@ backend_asks(slot_t *s)
 
     strcpy(p, "}}\n");
     backend_send(&d, s->breq, line);
-    backend_end(&d, s->breq, MCP_FAULT_NONE);
+    backend_end(&d, s->breq, MCP_FAILURE_NONE);
     s->breq = NULL;
 }
 

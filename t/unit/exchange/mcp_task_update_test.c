@@ -108,7 +108,7 @@ TEST(task_has_no_room_for_an_answer_the_client_gets_503_and_can_send_it_again)
     backend_send(&d, breq,
                  ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
                                "}") "\n");
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     driver_pause(&d, 0, 1);
     snprintf(line, sizeof(line), ",\"inputResponses\":{\"k#1\":{\"a\":"
              "\"%01500d\"}}", 0);
@@ -142,7 +142,7 @@ TEST(redis_has_not_acknowledged_a_question_yet_an_answer_to_it_is_accepted)
     assert_ok(mcp_store_find(store, id.stream, 0, &info));
     assert_ok(mcp_store_replication_start(store, &info.ref, 1));
     backend_send(&d, breq, ROUND(",\"inputRequests\":{\"k\":" FORM "}") "\n");
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     task_is(1, "\"status\":\"working\"");
     assert_int_equal(d.n_breqs, 0);
 
@@ -411,7 +411,7 @@ own_begin(void)
     backend_send(&d, breq,
                  ROUND(",\"inputRequests\":{\"k\":" FORM ",\"l\":" FORM
                                "}") "\n");
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     assert_ok(mcp_store_find(store, id.stream, 0, &info));
     assert_int_equal(info.state, MCP_STATE_INPUT_REQUIRED);
 

@@ -55,7 +55,7 @@ TEST(backend_responds_with_202_the_client_gets_a_task_that_is_working)
     modern_call(0, &a, "");
     breq = d.breqs[0];
     mcp_backend_request_head(breq, 202, mcp_null_str);
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     assert_int_equal(a.status, 200);
     begin_status_listener();
     task_is(1, "\"status\":\"working\"");

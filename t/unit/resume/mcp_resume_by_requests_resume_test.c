@@ -121,7 +121,7 @@ TEST(requests_get_status_returns_the_state_of_a_call_and_if_messages_are_pending
 
     breq = durable(0);
     client_close(&d, &a);
-    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, breq, MCP_FAILURE_REPLY);
     ask(session, status_of("7", token), 200, "\"status\":\"failed\","
         "\"hasPendingMessage\":true");
 }
@@ -527,7 +527,7 @@ TEST(each_request_of_a_batch_has_its_own_status)
 
     /* request 7 fails while request 8 waits for answers */
 
-    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, breq, MCP_FAILURE_REPLY);
     ask(session, status_of("7", first), 200, "\"status\":\"failed\","
         "\"hasPendingMessage\":true,\"hasInputRequest\":false");
     ask(session, status_of("8", token), 200, "\"status\":\"processing\","
@@ -549,7 +549,7 @@ TEST(each_request_of_a_batch_has_its_own_status)
     backend_answer(&d, d.breqs[0], RESULT);
     ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
     ask(session, status_of("8", token), 200, "\"status\":\"processing\"");
-    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, breq, MCP_FAILURE_REPLY);
     ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
     ask(session, status_of("8", token), 200, "\"status\":\"failed\"");
 }

@@ -86,7 +86,7 @@ TEST(stream_poll_returns_the_status_of_a_stream_and_if_messages_are_pending)
 
     breq = durable(0);
     client_close(&d, &a);
-    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, breq, MCP_FAILURE_REPLY);
     ask(session, poll_it(), 200, "\"status\":\"completed\","
         "\"pendingMessages\":true,\"hasRequest\":false,\"hasError\":true");
     post_after(0, &a, session, resume_it(), NULL);
@@ -436,8 +436,8 @@ TEST(stream_requests_with_a_wrong_stream_id_or_token_are_rejected)
     snprintf(line, sizeof(line), NOTE("stream/poll", "{}"));
     ask(session, line, 202, NULL);
 
-    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, breq, MCP_FAILURE_REPLY);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     driver_wait(&d, 70000);
 }
 
@@ -583,9 +583,9 @@ TEST(batch_has_one_stream_id_and_a_stream_create_for_each_request)
     client_close(&d, &a);
 
     post_after(1, &b, session, resume_it(), NULL);
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     has_not(b.text, END);
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     assert_int_equal(count(b.text, "\"code\":-32603"), 2);
     has(b.text, END);
 }

@@ -335,7 +335,7 @@ TEST(second_request_with_a_token_waits_for_the_call_of_the_first_one)
     strcpy(key, token);
     client_post(&d, 0, &a, session, again(key));
     client_post(&d, 1, &b, session, again(key));
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     driver_wait(&d, 60);
     client_close(&d, &a);
     come_again(&b, key);
@@ -357,7 +357,7 @@ TEST(second_request_with_a_token_waits_for_the_call_of_the_first_one)
     driver_wait(&d, 100);
     has(a.text, INTERIM);
     client_close(&d, &a);
-    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, breq, MCP_FAILURE_REPLY);
 
     d.endpoint.resume_after = 0;
     client_post(&d, 0, &a, session, again(key));
@@ -510,7 +510,7 @@ TEST(call_with_a_backend_token_fails_the_token_can_be_used_again)
      * again */
 
     client_post(&d, 0, &a, session, again(token));
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     has(a.text, "-32603");
     client_close(&d, &a);
 
@@ -544,7 +544,7 @@ TEST(call_with_a_backend_token_fails_the_token_can_be_used_again)
     client_post(&d, 0, &a, session, again(token));
     driver_wait(&d, 1100);
     assert_int_equal(a.streaming, 1);
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     has(a.text, "-32603");
     client_close(&d, &a);
 
@@ -592,7 +592,7 @@ TEST(backend_token_is_used_a_second_time_each_call_has_its_own_event_ids)
     page();
     breq = says(&a, first, AGAIN(1) "\n");
     client_close(&d, &a);
-    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, breq, MCP_FAILURE_REPLY);
 
     breq = says(&a, second, AGAIN(2) "\n");
     assert_int_not_equal(strncmp(first, second, MCP_STREAM_TEXT_LEN), 0);
@@ -653,7 +653,7 @@ TEST(zone_has_no_room_for_streams_a_quick_call_with_a_token_succeeds)
     has(d.last_body, "\"resumeToken\":\"p2\"}");
     mcp_backend_request_head(d.breqs[1], 200, mcp_str("application/json"));
     backend_send(&d, d.breqs[1], RESULT);
-    backend_end(&d, d.breqs[1], MCP_FAULT_NONE);
+    backend_end(&d, d.breqs[1], MCP_FAILURE_NONE);
     has(a.text, "\"id\":8,\"result\":" RESULT);
     client_close(&d, &a);
 
@@ -673,7 +673,7 @@ passes(const char *key)
     client_post(&d, 0, &b, session, again(key));
     assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "\"resumeToken\":\"p2\"}");
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     client_close(&d, &b);
 }
 
@@ -693,7 +693,7 @@ TEST(no_call_can_be_created_for_a_token_the_token_can_still_be_used)
         d.te.tm.fail_at = 0;
 
         if (d.n_breqs) {
-            backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+            backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
         }
 
         client_close(&d, &a);
@@ -718,7 +718,7 @@ TEST(no_call_can_be_created_for_a_token_the_token_can_still_be_used)
             break;
         }
 
-        backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+        backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
         client_close(&d, &a);
     }
 

@@ -288,7 +288,7 @@ TEST(call_fails_is_cancelled_or_expires_the_token_gets_an_error)
     begin(NEW);
     breq = slow();
     client_post(&d, 1, &a, session, again(token));
-    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, breq, MCP_FAILURE_REPLY);
     has(a.text, "{\"jsonrpc\":\"2.0\",\"id\":8,\"error\":{\"code\":-32603");
     assert_int_equal(a.ended, 1);
     has_not(a.text, NEXT);
@@ -548,12 +548,12 @@ TEST(tokens_that_are_invalid_expired_or_of_another_request_are_rejected)
     driver_wait(&d, 59000);
     client_post(&d, 0, &a, session, again(token));
     assert_int_equal(d.n_breqs, 2);
-    backend_end(&d, d.breqs[1], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[1], MCP_FAILURE_REPLY);
     client_close(&d, &a);
     driver_wait(&d, 2000);
     ask(session, again(token), 200, REFUSED);
     ask(session, again(key), 200, REFUSED);
-    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, breq, MCP_FAILURE_REPLY);
 }
 
 

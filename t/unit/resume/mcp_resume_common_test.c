@@ -253,7 +253,7 @@ TEST(tool_is_not_resumable_its_call_ends_with_the_connection)
     assert_int_equal(fill(breq), 3);        /* two messages are stored, and the
                                                third one is held */
     client_close(&d, &a);
-    backend_end(&d, breq, MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, breq, MCP_FAILURE_REPLY);
     driver_wait(&d, 70000);
 }
 

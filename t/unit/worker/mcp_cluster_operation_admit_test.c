@@ -256,7 +256,7 @@ TEST(node_that_uses_a_token_reports_the_stream_or_the_failure_of_its_call)
     page();
     client_post(&d, 1, &a, session, again(token));
     answer(MCP_OK);
-    backend_end(&d, d.breqs[0], MCP_FAULT_BACKEND_FAILED);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     became(3, MCP_OPERATION_TOKEN_DROP);
     client_close(&d, &a);
     assert_int_equal(d.n_breqs, 0);

@@ -164,7 +164,7 @@ TEST(result_of_maximum_json_depth_reaches_the_client_unchanged)
 
     strcpy(line + n, "}\n");
     backend_send(&d, breq, line);
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     line[n + 1] = '\0';
     client_post(&d, 1, &a, session, again(token));
     has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":");
@@ -186,7 +186,7 @@ TEST(messages_longer_than_the_pull_buffer_reach_the_resuming_request)
     a.cap = MCP_PULL_MIN;
     client_send(&d, 1, &a, "POST", again(token));
     backend_send(&d, breq, line);
-    backend_end(&d, breq, MCP_FAULT_NONE);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
     line[strlen(line) - 1] = '\0';
     has(a.text, line);
     has(a.text, "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{");
