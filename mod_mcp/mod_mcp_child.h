@@ -26,7 +26,7 @@ typedef struct {
                                            for env.mem */
     apr_uint64_t epoch;                 /* the zone's epoch, ms since 1970, see
                                            mcp_zone_epoch() */
-    mcp_store_t store;                  /* store and worker are used under
+    mcp_store_t *store;                 /* store and worker are used under
                                            mod_mcp_lock() */
     mcp_worker_t *worker;
     int wakeup_fd;                      /* eventfd by which other processes,

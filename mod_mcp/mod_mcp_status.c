@@ -119,7 +119,7 @@ int mod_mcp_status_handler(request_rec *r)
     read_query(&query, r);
     mcp_buf_init(&buf, &mod_mcp_mem, STATUS_MAX);
 
-    switch (mcp_status_render(&mod_mcp_child.store, &query, &buf, &head)) {
+    switch (mcp_status_render(mod_mcp_child.store, &query, &buf, &head)) {
     case MCP_OK:
         set_head(r, &head);
         ap_set_content_length(r, buf.len);
@@ -154,7 +154,7 @@ int mod_mcp_status_line(request_rec *r, int flags)
     set_query(&query, r->pool, mcp_str("summary"));
     mcp_buf_init(&buf, &mod_mcp_mem, STATUS_MAX);
 
-    if (mcp_status_render(&mod_mcp_child.store, &query, &buf, &head) == MCP_OK)
+    if (mcp_status_render(mod_mcp_child.store, &query, &buf, &head) == MCP_OK)
     {
         ap_rputs(flags & AP_STATUS_SHORT ? "MCP: " : "<hr>\n<h2>MCP</h2>\n<p>",
                  r);

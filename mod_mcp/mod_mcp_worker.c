@@ -114,8 +114,13 @@ static int attach(void)
         return 0;
     }
 
-    if (mod_mcp_zone_attach(&child->store) == MCP_OK) {
-        child->worker = mcp_worker_create(&child->env, &child->store, &glue);
+    /* the store is never freed, because the worker refers to it: see
+     * mod_mcp_worker_exit() */
+
+    child->store = malloc(mcp_zone_store_size());
+
+    if (child->store && mod_mcp_zone_attach(child->store) == MCP_OK) {
+        child->worker = mcp_worker_create(&child->env, child->store, &glue);
     }
 
     if (child->worker == NULL) {
@@ -174,7 +179,7 @@ void mod_mcp_worker_exit(void)
 
     mod_mcp_child.ready = 0;
 
-    mcp_store_detach(&mod_mcp_child.store);
+    mcp_store_detach(mod_mcp_child.store);
     mcp_free_list_clear(&mod_mcp_child.free_list);
 
     /* the worker is not destroyed, because calls that wait for client input or

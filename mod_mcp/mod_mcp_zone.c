@@ -54,7 +54,7 @@ typedef struct {
 } retained_t;
 
 static retained_t *retained;
-static mcp_keys_t zone_keys;
+static mcp_keys_t *zone_keys;
 
 static int slot;                        /* slot of this process */
 
@@ -197,9 +197,9 @@ int mod_mcp_zone_post_config(apr_pool_t *pconf, apr_pool_t *plog,
         return rc;
     }
 
-    memset(&zone_keys, 0, sizeof(zone_keys));
+    zone_keys = apr_pcalloc(pconf, mcp_zone_keys_size());
 
-    if (mcp_zone_keys(retained->region, &zone_keys) != MCP_OK) {
+    if (mcp_zone_keys(retained->region, zone_keys) != MCP_OK) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
                      "MCPStore: OpenSSL cannot hash the random key");
         return HTTP_INTERNAL_SERVER_ERROR;
@@ -221,7 +221,7 @@ int mod_mcp_zone_exists(void)
 
 const mcp_keys_t *mod_mcp_zone_keys(void)
 {
-    return &zone_keys;
+    return zone_keys;
 }
 
 apr_uint64_t mod_mcp_zone_epoch(void)

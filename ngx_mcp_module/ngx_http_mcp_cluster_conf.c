@@ -448,7 +448,7 @@ ngx_http_mcp_cluster_keys(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf,
     mlcf = mmcf->endpoints.elts;
 
     for (i = 0; i < mmcf->endpoints.nelts; i++) {
-        if (mlcf[i]->endpoint.keys == &zone->keys) {
+        if (mlcf[i]->endpoint.keys == zone->keys) {
             ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                           "the endpoint in %V:%ui has no \"mcp_key\", but the "
                           "nodes of the cluster of zone \"%V\" need a common "

@@ -452,7 +452,7 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
         return NGX_CONF_ERROR;
     }
 
-    if (mcp_setup_endpoint(mlcf->setup, &zone->keys, mcp_str("nginx"),
+    if (mcp_setup_endpoint(mlcf->setup, zone->keys, mcp_str("nginx"),
                            mcp_str(NGINX_VERSION), &mlcf->endpoint)
         != MCP_OK)
     {

@@ -177,7 +177,7 @@ ngx_http_mcp_status_handler(ngx_http_request_t *r)
 
     mcp_buf_init(&buf, &ngx_http_mcp_mem, NGX_HTTP_MCP_STATUS_MAX);
 
-    switch (mcp_status_render(&zone->store, &query, &buf, &head))
+    switch (mcp_status_render(zone->store, &query, &buf, &head))
     {
     case MCP_OK:
         rc = ngx_http_mcp_status_send(r, &buf, &head);

@@ -268,7 +268,7 @@ ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone,
 
     zone->epoch = mcp_zone_epoch(pool->data);
 
-    if (mcp_zone_attach(&zone->store, pool->data, ngx_http_mcp_worker_wake,
+    if (mcp_zone_attach(zone->store, pool->data, ngx_http_mcp_worker_wake,
                         zone, (unsigned) ngx_process_slot, (uint64_t) ngx_pid)
         != MCP_OK)
     {
@@ -281,7 +281,7 @@ ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone,
     glue.ready = ngx_http_mcp_worker_ready;
     glue.ctx = zone;
 
-    zone->worker = mcp_worker_create(&zone->env, &zone->store, &glue);
+    zone->worker = mcp_worker_create(&zone->env, zone->store, &glue);
     if (zone->worker == NULL) {
         return NGX_ERROR;
     }
@@ -364,7 +364,7 @@ ngx_http_mcp_worker_exit_process(ngx_cycle_t *cycle)
         }
 #endif
 
-        mcp_store_detach(&zones[i]->store);
+        mcp_store_detach(zones[i]->store);
         mcp_worker_destroy(zones[i]->worker);
         mcp_free_list_clear(&zones[i]->free_list);
     }

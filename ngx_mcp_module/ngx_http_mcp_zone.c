@@ -38,6 +38,13 @@ ngx_http_mcp_zone_find(ngx_conf_t *cf, ngx_str_t *name)
         return NULL;
     }
 
+    zone->keys = ngx_pcalloc(cf->pool, mcp_zone_keys_size());
+    zone->store = ngx_pcalloc(cf->pool, mcp_zone_store_size());
+
+    if (zone->keys == NULL || zone->store == NULL) {
+        return NULL;
+    }
+
     zone->name = *name;
     zone->file = cf->conf_file->file.name;
     zone->line = cf->conf_file->line;
@@ -162,7 +169,7 @@ ngx_http_mcp_zone_init(ngx_shm_zone_t *shm_zone, void *data)
         return NGX_ERROR;
     }
 
-    if (mcp_zone_keys(pool->data, &zone->keys) != MCP_OK) {
+    if (mcp_zone_keys(pool->data, zone->keys) != MCP_OK) {
         ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
                       "cannot set up zone \"%V\": OpenSSL cannot hash the "
                       "random key", &zone->name);

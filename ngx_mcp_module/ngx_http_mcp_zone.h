@@ -23,7 +23,7 @@ typedef struct {
     ngx_shm_zone_t     *shm_zone;      /* NULL if the zone is used, but not
                                           defined yet */
     ngx_log_t          *log;
-    mcp_keys_t          keys;          /* generated keys; they live as long
+    mcp_keys_t         *keys;          /* generated keys; they live as long
                                           as the zone */
     ngx_http_mcp_cluster_t  *cluster;  /* cluster of the zone, or NULL */
 
@@ -37,7 +37,7 @@ typedef struct {
                                           for env.mem */
     uint64_t            epoch;         /* the wall clock's time at which the
                                           steady clock was 0, ms since 1970 */
-    mcp_store_t         store;
+    mcp_store_t        *store;
     mcp_worker_t       *worker;
     ngx_connection_t    dummy;         /* connection for the events below,
                                           because an event needs an fd and a

@@ -36,7 +36,7 @@
  * The configured keys. The first key signs and seals tokens; every key verifies
  * and opens them. Constant after the configuration has been read.
  */
-typedef struct {
+typedef struct mcp_keys_s {
     unsigned       n;
     unsigned char  key[MCP_KEYS_MAX][32];      /* SHA-256 of the secret */
     unsigned char  id[MCP_KEYS_MAX];           /* first byte of the key's

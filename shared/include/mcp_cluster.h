@@ -16,10 +16,10 @@
 
 #include "mcp_cluster_conf.h"
 #include "mcp_worker.h"
-#include "base/mcp_token.h"
 
 
 typedef struct mcp_cluster_s  mcp_cluster_t;
+typedef struct mcp_keys_s     mcp_keys_t;
 
 
 /* Creates the cluster part of a worker, which connects at once: a CONNECT

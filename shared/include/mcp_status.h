@@ -8,8 +8,11 @@
 #define MCP_STATUS_H_INCLUDED
 
 
+#include "mcp_buf.h"
 #include "mcp_http.h"
-#include "store/mcp_store.h"
+
+
+typedef struct mcp_store_s  mcp_store_t;
 
 
 /* A query for the status. */

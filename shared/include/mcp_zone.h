@@ -9,11 +9,24 @@
 #define MCP_ZONE_H_INCLUDED
 
 
-#include "store/mcp_store.h"
+#include "mcp.h"
 
 
-#define MCP_ZONE_HEAD      256         /* bytes in front of the store */
-#define MCP_ZONE_MIN_SIZE  (MCP_STORE_MIN_SIZE + MCP_ZONE_HEAD)
+#define MCP_STORE_MIN_SIZE   (256 * 1024)
+#define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* maximum size of a
+                                                              region, bytes:
+                                                              32-bit refs count
+                                                              units of 8
+                                                              bytes */
+#define MCP_STORE_SLOTS      1024      /* maximum number of processes that use a
+                                          store at the same time */
+
+#define MCP_ZONE_HEAD        256       /* bytes in front of the store */
+#define MCP_ZONE_MIN_SIZE    (MCP_STORE_MIN_SIZE + MCP_ZONE_HEAD)
+
+
+typedef struct mcp_keys_s   mcp_keys_t;
+typedef struct mcp_store_s  mcp_store_t;
 
 
 /*
@@ -44,14 +57,29 @@ uint64_t mcp_zone_epoch(const void *region);
  */
 int mcp_zone_check(const void *region);
 
+/* Returns the size of mcp_keys_t, bytes. Memory of the glue that is set to zero
+ * is an mcp_keys_t without a key. */
+size_t mcp_zone_keys_size(void);
+
 /* Adds the zone's own key. Returns the values of mcp_keys_add(). */
 int mcp_zone_keys(const void *region, mcp_keys_t *keys);
 
-/* Attaches to the store in the region with the region's lock: see
- * mcp_store_attach(), and mcp_store_glue_t for wake. */
+/* Returns the size of mcp_store_t, bytes. */
+size_t mcp_zone_store_size(void);
+
+/*
+ * Attaches the process "pid" to the store in the region, with the region's
+ * lock: see mcp_store_attach(). *store is memory of the glue; it must outlive
+ * the worker. wake() makes the process in a slot call mcp_worker_wake() soon.
+ * It is called without the lock, also for the caller's own slot.
+ */
 int mcp_zone_attach(mcp_store_t *store, void *region,
     void (*wake)(void *ctx, unsigned slot), void *ctx, unsigned slot,
     uint64_t pid);
+
+/* Frees the slot of this process, which ends normally. The streams that it
+ * still owns become orphans, see mcp_store_adopt(). */
+void mcp_store_detach(mcp_store_t *store);
 
 
 #endif /* MCP_ZONE_H_INCLUDED */

@@ -36,17 +36,10 @@
 #include "base/mcp_token.h"
 #include "config/mcp_tenant.h"
 #include "http/mcp_sse.h"
+#include "mcp_zone.h"
 #include "rpc/mcp_revision.h"
 
 
-#define MCP_STORE_MIN_SIZE   (256 * 1024)
-#define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* maximum size of a
-                                                              region, bytes:
-                                                              32-bit refs count
-                                                              units of 8
-                                                              bytes */
-#define MCP_STORE_SLOTS      1024      /* maximum number of processes that use a
-                                          store at the same time */
 #define MCP_STORE_CHUNK      512       /* bytes */
 #define MCP_STORE_NAME_MAX   128       /* bytes for the method or the name of a
                                           stream, with the NUL; longer texts are
@@ -90,7 +83,7 @@ typedef struct {
 
 
 /* A handle, by which one process uses a store. */
-typedef struct mcp_store_s {
+struct mcp_store_s {
     struct mcp_store_head_s  *head;    /* start of the region */
     mcp_store_glue_t          glue;
     unsigned                  slot;
@@ -109,7 +102,7 @@ typedef struct mcp_store_s {
      * reports the consumer. */
     int                     (*note)(void *noter, uint64_t handle);
     void                     *noter;
-} mcp_store_t;
+};
 
 
 typedef enum {
@@ -329,8 +322,9 @@ int mcp_store_check(const void *region, size_t size);
 
 /*
  * Initializes the handle *store for the process "pid", and marks the slot as
- * used by this process. If another process has used the slot before, its calls
- * become orphans, see mcp_store_adopt().
+ * used by this process, until mcp_store_detach() (mcp_zone.h). If another
+ * process has used the slot before, its calls become orphans, see
+ * mcp_store_adopt().
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG    the slot does not exist, or pid is 0
@@ -338,10 +332,6 @@ int mcp_store_check(const void *region, size_t size);
  */
 int mcp_store_attach(mcp_store_t *store, void *region,
     const mcp_store_glue_t *glue, unsigned slot, uint64_t pid);
-
-/* Frees the slot of this process, which ends normally. The streams that it
- * still owns become orphans, see mcp_store_adopt(). */
-void mcp_store_detach(mcp_store_t *store);
 
 /* Returns the pid of the process in a slot, or 0 if the slot is free or does
  * not exist. The glue uses the pid to check whether the process lives. */

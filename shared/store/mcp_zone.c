@@ -6,6 +6,7 @@
 
 #include "mcp_zone.h"
 #include "store/mcp_lock.h"
+#include "store/mcp_store.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -102,6 +103,13 @@ mcp_zone_epoch(const void *region)
 }
 
 
+size_t
+mcp_zone_keys_size(void)
+{
+    return sizeof(mcp_keys_t);
+}
+
+
 int
 mcp_zone_keys(const void *region, mcp_keys_t *keys)
 {
@@ -111,6 +119,13 @@ mcp_zone_keys(const void *region, mcp_keys_t *keys)
 
     return mcp_keys_add(keys, (mcp_str_t) { (const char *) zone->secret,
                                             MCP_ZONE_SECRET_LEN });
+}
+
+
+size_t
+mcp_zone_store_size(void)
+{
+    return sizeof(mcp_store_t);
 }
 
 

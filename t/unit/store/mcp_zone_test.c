@@ -13,6 +13,7 @@
 
 #include "mcp_zone.h"
 #include "store/mcp_lock.h"
+#include "store/mcp_store.h"
 
 
 #define SIZE   (512 * 1024)
