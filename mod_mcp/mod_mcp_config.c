@@ -22,7 +22,6 @@ struct section_t {
     mod_mcp_dir_t dir;                  /* first member, because pointers to
                                            mod_mcp_dir_t are cast to
                                            section_t * */
-    mcp_endpoint_t endpoint;
     section_t *next;
 };
 
@@ -399,13 +398,32 @@ void mod_mcp_config_mark(void)
     }
 }
 
+static mcp_endpoint_t *make_endpoint(mod_mcp_dir_t *dir, const mcp_keys_t *keys)
+{
+    mcp_endpoint_t *endpoint;
+    unsigned i;
+
+    endpoint = mcp_setup_endpoint(dir->setup, keys, mcp_str("Apache"),
+                                  mod_mcp_config_version(),
+                                  dir->principal != NULL);
+    if (endpoint == NULL) {
+        return NULL;
+    }
+
+    mcp_setup_fit(dir->setup, current.global->store_size, endpoint);
+
+    for (i = 0; i < mcp_setup_targets(dir->setup); i++) {
+        set_upstream(dir, i);
+    }
+
+    return endpoint;
+}
+
 const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
                                        const mcp_keys_t *keys)
 {
-    section_t *section = (section_t *)dir;
     mcp_endpoint_t *endpoint = __atomic_load_n(&dir->endpoint,
                                                __ATOMIC_ACQUIRE);
-    unsigned i;
 
     if (endpoint) {
         return endpoint;
@@ -414,19 +432,8 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
     apr_thread_mutex_lock(current.lock);
 
     endpoint = dir->endpoint;
-    if (endpoint == NULL
-        && mcp_setup_endpoint(dir->setup, keys, mcp_str("Apache"),
-                              mod_mcp_config_version(),
-                              &section->endpoint) == MCP_OK) {
-        section->endpoint.has_principal = dir->principal != NULL;
-        endpoint = &section->endpoint;
-        mcp_setup_fit(dir->setup, current.global->store_size, endpoint);
-
-        for (i = 0; i < mcp_setup_targets(dir->setup); i++) {
-            set_upstream(dir, i);
-        }
-
-        endpoint->has_principal = dir->principal != NULL;
+    if (endpoint == NULL) {
+        endpoint = make_endpoint(dir, keys);
         __atomic_store_n(&dir->endpoint, endpoint, __ATOMIC_RELEASE);
     }
 

@@ -20,6 +20,7 @@
 #include "mod_mcp_worker.h"
 #include "mod_mcp_zone.h"
 
+#include "mcp_auth.h"
 #include "mcp_exchange.h"
 
 #define CHALLENGE      "WWW-Authenticate"
@@ -44,8 +45,8 @@ static const mcp_endpoint_t *endpoint_of(request_rec *r)
     endpoint = mod_mcp_config_endpoint(mod_mcp_config_dir(r),
                                        mod_mcp_zone_keys());
 
-    return endpoint && (endpoint->auth || endpoint->n_origins
-                        || endpoint->any_origin) ? endpoint : NULL;
+    return endpoint && mcp_endpoint_has_error_headers(endpoint) ? endpoint
+                                                                : NULL;
 }
 
 int mod_mcp_error_headers_preflight(request_rec *r)
@@ -156,6 +157,7 @@ static void add_challenge(request_rec *r, const mcp_auth_t *auth, int status)
 static void add(request_rec *r)
 {
     const mcp_endpoint_t *endpoint = NULL;
+    const mcp_auth_t *auth;
     request_rec *first;
 
     for (first = r; first; first = first->prev) {
@@ -171,9 +173,11 @@ static void add(request_rec *r)
 
     mod_mcp_request(first)->guarded = 1;
 
-    if (endpoint->auth && (first->status == HTTP_UNAUTHORIZED
-                           || first->status == HTTP_FORBIDDEN)) {
-        add_challenge(r, endpoint->auth, first->status);
+    auth = mcp_endpoint_auth(endpoint);
+
+    if (auth && (first->status == HTTP_UNAUTHORIZED
+                 || first->status == HTTP_FORBIDDEN)) {
+        add_challenge(r, auth, first->status);
     }
 
     add_cors(r, endpoint, first);

@@ -71,20 +71,21 @@ static void evaluate_rules(mod_mcp_client_t *client,
                            const mcp_endpoint_t *endpoint)
 {
     request_rec *r = client->r;
-    size_t i, n = endpoint->n_allow;
+    size_t i, n = mcp_endpoint_rules(endpoint);
+    const void *scopes = mcp_endpoint_expression(endpoint, n);
 
-    if (n == 0 && endpoint->granted_scopes == NULL) {
+    if (n == 0 && scopes == NULL) {
         return;
     }
 
     client->values = apr_pcalloc(r->pool, (n + 1) * sizeof(char *));
 
     for (i = 0; i < n; i++) {
-        client->values[i] = evaluate_rule(r, endpoint->allow[i].value);
+        client->values[i] = evaluate_rule(r,
+                                          mcp_endpoint_expression(endpoint, i));
     }
 
-    client->values[n] = evaluate_string(r, endpoint->granted_scopes,
-                                        "MCPGrantedScopes");
+    client->values[n] = evaluate_string(r, scopes, "MCPGrantedScopes");
 }
 
 /*

@@ -798,10 +798,11 @@ ngx_http_mcp_cluster_start(ngx_http_mcp_zone_t *zone,
 
     for (i = 0; rc == MCP_OK && i < mmcf->endpoints.nelts; i++) {
         if (mlcf[i]->zone == zone) {
-            rc = mcp_cluster_keys(cluster, mlcf[i]->endpoint.keys);
+            rc = mcp_cluster_keys(cluster, mcp_setup_keys(mlcf[i]->setup));
 
             if (rc == MCP_OK) {
-                rc = mcp_cluster_endpoint(cluster, mlcf[i]->endpoint.identity);
+                rc = mcp_cluster_endpoint(cluster,
+                                          mcp_setup_identity(mlcf[i]->setup));
             }
         }
     }

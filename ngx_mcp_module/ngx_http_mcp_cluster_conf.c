@@ -448,7 +448,7 @@ ngx_http_mcp_cluster_keys(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf,
     mlcf = mmcf->endpoints.elts;
 
     for (i = 0; i < mmcf->endpoints.nelts; i++) {
-        if (mlcf[i]->endpoint.keys == zone->keys) {
+        if (mlcf[i]->zone == zone && mcp_setup_keys(mlcf[i]->setup) == NULL) {
             ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                           "the endpoint in %V:%ui has no \"mcp_key\", but the "
                           "nodes of the cluster of zone \"%V\" need a common "
@@ -527,12 +527,13 @@ ngx_http_mcp_cluster_is_unique(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf,
         if (a->zone != b->zone
             || (a->line == b->line && ngx_strcmp(a->file.data, b->file.data)
                                       == 0 && a->cscf == b->cscf)
-            || !mcp_str_eq(a->endpoint.identity, b->endpoint.identity))
+            || !mcp_str_eq(mcp_setup_identity(a->setup),
+                           mcp_setup_identity(b->setup)))
         {
             continue;
         }
 
-        identity = ngx_http_mcp_text(b->endpoint.identity);
+        identity = ngx_http_mcp_text(mcp_setup_identity(b->setup));
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                       "the endpoints in %V:%ui and %V:%ui of server \"%V\" "
                       "have the same name \"%V\" in the cluster of zone "

@@ -111,7 +111,7 @@ ngx_http_mcp_config_create_loc(ngx_conf_t *cf)
      *     mlcf->status_details = 0;
      *     mlcf->is_backend = 0;
      *     mlcf->guarded = 0;
-     *     mlcf->endpoint = { 0 };
+     *     mlcf->endpoint = NULL;
      *     mlcf->host_names = NULL;
      *     mlcf->n_host_names = 0;
      *     mlcf->cscf = NULL;
@@ -297,9 +297,9 @@ ngx_http_mcp_config_is_taken(ngx_http_mcp_main_conf_t *mmcf,
 
     for (i = 0; i < mmcf->endpoints.nelts; i++) {
         if (endpoint[i]->zone == zone
-            && ngx_memcmp(endpoint[i]->endpoint.catalog_key, catalog_key,
-                   MCP_DIGEST_LEN)
-                   == 0)
+            && ngx_memcmp(mcp_setup_catalog_key(endpoint[i]->setup),
+                          catalog_key, MCP_DIGEST_LEN)
+               == 0)
         {
             return 1;
         }
@@ -452,14 +452,13 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
         return NGX_CONF_ERROR;
     }
 
-    if (mcp_setup_endpoint(mlcf->setup, zone->keys, mcp_str("nginx"),
-                           mcp_str(NGINX_VERSION), &mlcf->endpoint)
-        != MCP_OK)
-    {
+    mlcf->endpoint = mcp_setup_endpoint(mlcf->setup, zone->keys,
+                                        mcp_str("nginx"),
+                                        mcp_str(NGINX_VERSION),
+                                        mlcf->principal != NULL);
+    if (mlcf->endpoint == NULL) {
         return NGX_CONF_ERROR;
     }
-
-    mlcf->endpoint.has_principal = (mlcf->principal != NULL);
 
     if (mlcf->zone == NULL) {
         return NGX_CONF_OK;
@@ -813,7 +812,7 @@ ngx_http_mcp_config_finish(ngx_conf_t *cf)
 
     for (i = 0; i < mmcf->endpoints.nelts; i++) {
         mcp_setup_fit(mlcf[i]->setup, mlcf[i]->zone->shm_zone->shm.size,
-                      &mlcf[i]->endpoint);
+                      mlcf[i]->endpoint);
 
         if (ngx_http_mcp_config_targets(cf, mlcf[i]) != NGX_OK
             || ngx_http_mcp_document_add(cf, mlcf[i]) != NGX_OK)

@@ -65,7 +65,7 @@ typedef struct {
 
     /* endpoint: set when a location with "mcp" or "mcp_publish" is merged;
      * host_names: also for "mcp_status" */
-    mcp_endpoint_t        endpoint;
+    mcp_endpoint_t       *endpoint;
     mcp_str_t            *host_names;  /* names of "server_name" */
     ngx_uint_t            n_host_names;
 

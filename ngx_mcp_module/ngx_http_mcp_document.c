@@ -11,6 +11,7 @@
 
 #include "ngx_http_mcp_handler.h"
 
+#include "mcp_auth.h"
 #include "mcp_exchange.h"
 
 
@@ -28,7 +29,7 @@ ngx_http_mcp_document_add(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
     ngx_http_mcp_loc_conf_t   *server;
     ngx_http_mcp_main_conf_t  *mmcf;
 
-    if (mlcf->endpoint.auth == NULL) {
+    if (mcp_endpoint_auth(mlcf->endpoint) == NULL) {
         return NGX_OK;
     }
 
@@ -43,7 +44,7 @@ ngx_http_mcp_document_add(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
     }
 
     switch (mcp_auth_check(server->documents->elts, server->documents->nelts,
-                           mlcf->endpoint.auth))
+                           mcp_endpoint_auth(mlcf->endpoint)))
     {
     case MCP_OK:
         break;
@@ -66,7 +67,7 @@ ngx_http_mcp_document_add(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf)
         return NGX_ERROR;
     }
 
-    *auth = mlcf->endpoint.auth;
+    *auth = mcp_endpoint_auth(mlcf->endpoint);
 
     mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);
     mmcf->has_documents = 1;

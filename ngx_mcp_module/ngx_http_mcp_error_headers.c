@@ -19,6 +19,8 @@
 #include "ngx_http_mcp_handler.h"
 #include "ngx_http_mcp_head.h"
 
+#include "mcp_auth.h"
+
 
 #define NGX_HTTP_MCP_CHALLENGES     16         /* maximum number of
                                                   WWW-Authenticate headers */
@@ -50,9 +52,7 @@ static ngx_http_output_header_filter_pt  ngx_http_next_header_filter;
 ngx_uint_t
 ngx_http_mcp_error_headers_needed(ngx_http_mcp_loc_conf_t *mlcf)
 {
-    return mlcf->zone
-           && (mlcf->endpoint.auth || mlcf->endpoint.n_origins
-               || mlcf->endpoint.any_origin);
+    return mlcf->zone && mcp_endpoint_has_error_headers(mlcf->endpoint);
 }
 
 
@@ -133,7 +133,7 @@ ngx_http_mcp_error_headers_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    if (!mcp_exchange_is_preflight(&mlcf->endpoint, &head)) {
+    if (!mcp_exchange_is_preflight(mlcf->endpoint, &head)) {
         return NGX_DECLINED;
     }
 
@@ -180,7 +180,7 @@ ngx_http_mcp_error_headers_cors(ngx_http_request_t *r,
         return NGX_ERROR;
     }
 
-    n = mcp_exchange_cors_headers(&mlcf->endpoint, &head, headers);
+    n = mcp_exchange_cors_headers(mlcf->endpoint, &head, headers);
 
     for (i = 0; i < n; i++) {
         if (ngx_http_mcp_error_headers_push(r, headers[i].name,
@@ -281,7 +281,7 @@ ngx_http_mcp_error_headers_challenge(ngx_http_request_t *r,
 
     mcp_buf_init(&buf, &ngx_http_mcp_mem, NGX_HTTP_MCP_CHALLENGE_MAX);
 
-    switch (mcp_auth_challenge(mlcf->endpoint.auth,
+    switch (mcp_auth_challenge(mcp_endpoint_auth(mlcf->endpoint),
                                (int) r->headers_out.status, authorization,
                                challenges.values, challenges.n, &which, &buf))
     {
@@ -322,7 +322,7 @@ ngx_http_mcp_error_headers_subrequest(ngx_http_request_t *r)
 
     mlcf = ngx_http_get_module_loc_conf(r->main, ngx_http_mcp_module);
 
-    if (mlcf->guarded && mlcf->endpoint.auth
+    if (mlcf->guarded && mcp_endpoint_auth(mlcf->endpoint)
         && r->headers_out.status == NGX_HTTP_FORBIDDEN)
     {
         headers = ngx_http_mcp_error_headers_find(r->main);
@@ -404,7 +404,7 @@ ngx_http_mcp_error_headers_header_filter(ngx_http_request_t *r)
 
     status = r->headers_out.status;
 
-    if (mlcf->endpoint.auth
+    if (mcp_endpoint_auth(mlcf->endpoint)
         && (status == NGX_HTTP_UNAUTHORIZED || status == NGX_HTTP_FORBIDDEN)
         && ngx_http_mcp_error_headers_challenge(r, mlcf, headers) != NGX_OK)
     {

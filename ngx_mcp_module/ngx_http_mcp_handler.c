@@ -219,15 +219,15 @@ ngx_http_mcp_create_exchange(ngx_http_mcp_ctx_t *ctx, ngx_uint_t publish)
     mlcf = ngx_http_get_module_loc_conf(ctx->request, ngx_http_mcp_module);
 
     if (publish) {
-        return mcp_exchange_create_publish(worker, &mlcf->endpoint,
+        return mcp_exchange_create_publish(worker, mlcf->endpoint,
                                          mcp_setup_publish_secret(mlcf->setup),
                                          (int) mlcf->publish_open, ctx);
     }
 
     room = ngx_http_mcp_exchange_room(ctx->request->pool);
 
-    return room ? mcp_exchange_create_in(room, worker, &mlcf->endpoint, ctx)
-                : mcp_exchange_create(worker, &mlcf->endpoint, ctx);
+    return room ? mcp_exchange_create_in(room, worker, mlcf->endpoint, ctx)
+                : mcp_exchange_create(worker, mlcf->endpoint, ctx);
 }
 
 

@@ -135,7 +135,7 @@ ngx_http_mcp_secret_handler(ngx_http_request_t *r)
 
     rest = ngx_http_mcp_str(&r->unparsed_uri);
 
-    if (!mcp_exchange_secret(&mlcf->endpoint, &rest, &secret)
+    if (!mcp_exchange_secret(mlcf->endpoint, &rest, &secret)
         || ngx_http_mcp_secret_kept(r))
     {
         return NGX_DECLINED;
@@ -149,9 +149,9 @@ ngx_http_mcp_secret_handler(ngx_http_request_t *r)
      * if "rewrite" has not replaced the arguments
      */
 
-    ngx_http_mcp_secret_mask(&mlcf->endpoint, &r->request_line);
-    ngx_http_mcp_secret_mask(&mlcf->endpoint, &r->unparsed_uri);
-    ngx_http_mcp_secret_mask(&mlcf->endpoint, &r->args);
+    ngx_http_mcp_secret_mask(mlcf->endpoint, &r->request_line);
+    ngx_http_mcp_secret_mask(mlcf->endpoint, &r->unparsed_uri);
+    ngx_http_mcp_secret_mask(mlcf->endpoint, &r->args);
 
     return rc == NGX_OK ? NGX_DECLINED : NGX_HTTP_INTERNAL_SERVER_ERROR;
 }

@@ -388,7 +388,7 @@ ngx_http_mcp_snapshot_copy_lines(ngx_http_mcp_snapshot_t *snapshot, u_char *p,
             /* hash 0: another module has removed the header */
 
             if (h[i].hash == 0 || ngx_http_mcp_snapshot_replaces(r, &h[i])
-                || mcp_forward_skips(&mlcf->endpoint,
+                || mcp_forward_skips(mlcf->endpoint,
                                      ngx_http_mcp_str(&h[i].key)))
             {
                 continue;

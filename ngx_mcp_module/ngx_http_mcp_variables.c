@@ -160,7 +160,7 @@ ngx_http_mcp_variable_header(ngx_http_request_t *r,
     mem.ctx = r->pool;
 
     sent.mem = &mem;
-    sent.endpoint = &mlcf->endpoint;
+    sent.endpoint = mlcf->endpoint;
     sent.headers = head.headers;
     sent.n_headers = head.n_headers;
 

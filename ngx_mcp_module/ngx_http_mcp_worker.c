@@ -246,7 +246,7 @@ ngx_http_mcp_worker_begin(ngx_http_mcp_zone_t *zone,
 
     for (i = 0; i < mmcf->endpoints.nelts; i++) {
         if (endpoint[i]->zone == zone) {
-            mcp_worker_offer(zone->worker, &endpoint[i]->endpoint);
+            mcp_worker_offer(zone->worker, endpoint[i]->endpoint);
         }
     }
 

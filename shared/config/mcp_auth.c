@@ -11,10 +11,10 @@
 #include <stdio.h>
 
 #include "base/mcp_crypto.h"
+#include "config/mcp_auth_internal.h"
 #include "config/mcp_setup_internal.h"
 #include "http/mcp_http_authority.h"
 #include "http/mcp_http_challenge.h"
-#include "mcp_auth.h"
 
 
 static int

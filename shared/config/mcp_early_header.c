@@ -3,6 +3,7 @@
 /* Variables of a request whose body has not been read yet: early headers. */
 
 
+#include "config/mcp_endpoint_internal.h"
 #include "http/mcp_header_value.h"
 #include "mcp_variable.h"
 #include "mcp_early_header.h"

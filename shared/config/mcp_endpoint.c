@@ -1,7 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "mcp_endpoint.h"
+#include "config/mcp_endpoint_internal.h"
 #include "rpc/mcp_upstream_body.h"
+
+
+const mcp_auth_t *
+mcp_endpoint_auth(const mcp_endpoint_t *endpoint)
+{
+    return endpoint->auth;
+}
+
+
+int
+mcp_endpoint_has_error_headers(const mcp_endpoint_t *endpoint)
+{
+    return endpoint->auth || endpoint->n_origins || endpoint->any_origin;
+}
+
+
+size_t
+mcp_endpoint_rules(const mcp_endpoint_t *endpoint)
+{
+    return endpoint->n_allow;
+}
+
+
+const void *
+mcp_endpoint_expression(const mcp_endpoint_t *endpoint, size_t i)
+{
+    return i < endpoint->n_allow ? endpoint->allow[i].value
+                                 : endpoint->granted_scopes;
+}
 
 
 unsigned

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "mcp_forward.h"
+#include "config/mcp_endpoint_internal.h"
 
 #include "mcp_variable.h"
 

@@ -3,7 +3,7 @@
 /* The table of options, and the syntax of their values. */
 
 
-#include "mcp_number_option.h"
+#include "config/mcp_number_option_internal.h"
 #include "config/mcp_tenant.h"
 
 

@@ -233,19 +233,19 @@ mcp_setup_add_auth(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 }
 
 
-int
+mcp_endpoint_t *
 mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
-    mcp_str_t version, mcp_endpoint_t *endpoint)
+    mcp_str_t version, int has_principal)
 {
+    mcp_endpoint_t        *endpoint;
     mcp_upstream_about_t  *about;
 
-    memset(endpoint, 0, sizeof(mcp_endpoint_t));
-
+    endpoint = mcp_arena_calloc(&setup->arena, sizeof(mcp_endpoint_t));
     about = setup->catalog ? NULL
             : mcp_arena_calloc(&setup->arena, sizeof(mcp_upstream_about_t));
 
-    if (about == NULL && setup->catalog == NULL) {
-        return MCP_ERR_MEMORY;
+    if (endpoint == NULL || (about == NULL && setup->catalog == NULL)) {
+        return NULL;
     }
 
     if (mcp_setup_make_routes(setup, endpoint) != MCP_OK
@@ -253,7 +253,7 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
         || mcp_setup_add_auth(setup, endpoint) != MCP_OK
         || mcp_setup_make_allows(setup, endpoint) != MCP_OK)
     {
-        return MCP_ERR_MEMORY;
+        return NULL;
     }
 
     endpoint->name = setup->name.data ? setup->name : name;
@@ -268,6 +268,7 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
     endpoint->revisions = mcp_setup_revisions(setup);
     endpoint->publish_url = setup->publish_url;
     endpoint->identity = mcp_setup_identity(setup);
+    endpoint->has_principal = has_principal ? 1 : 0;
 
     if (setup->catalog_key) {
         memcpy(endpoint->catalog_key, setup->catalog_key, MCP_DIGEST_LEN);
@@ -276,7 +277,7 @@ mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys, mcp_str_t name,
 
     mcp_options_apply(&setup->options, endpoint);
 
-    return mcp_setup_make_members(setup, endpoint);
+    return mcp_setup_make_members(setup, endpoint) == MCP_OK ? endpoint : NULL;
 }
 
 

@@ -12,7 +12,7 @@
 
 
 #include "base/mcp_arena.h"
-#include "config/mcp_item_access.h"
+#include "config/mcp_number_option_internal.h"
 #include "mcp_directive.h"
 #include "mcp_setup_directive.h"
 #include "rpc/mcp_revision.h"

@@ -11,7 +11,7 @@
 #define MCP_TENANT_H_INCLUDED
 
 
-#include "mcp_endpoint.h"
+#include "config/mcp_endpoint_internal.h"
 
 
 /*

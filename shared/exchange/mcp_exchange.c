@@ -5,6 +5,7 @@
  * resource (RFC 9728). */
 
 #include "call/mcp_input.h"
+#include "config/mcp_auth_internal.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_cluster_operation.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "exchange/mcp_permission.h"
+#include "config/mcp_auth_internal.h"
 #include "config/mcp_catalog.h"
 #include "config/mcp_item_access.h"
 #include "worker/mcp_answer.h"

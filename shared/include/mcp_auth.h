@@ -12,7 +12,6 @@
 #define MCP_AUTH_H_INCLUDED
 
 
-#include "mcp.h"
 #include "mcp_buf.h"
 
 
@@ -23,15 +22,7 @@
 
 /* The metadata of one OAuth resource. Constant after the configuration has been
  * read. */
-typedef struct {
-    mcp_str_t  resource;       /* canonical URI of the resource */
-    mcp_str_t  path;           /* URL path of the document */
-    mcp_str_t  url;            /* URL of the document */
-    mcp_str_t  scope;          /* scopes, separated by spaces; empty: unknown */
-    mcp_str_t  document;       /* the document, JSON */
-    mcp_str_t  etag;           /* value of the ETag header, with its quotation
-                                  marks */
-} mcp_auth_t;
+typedef struct mcp_auth_s  mcp_auth_t;
 
 
 /*
@@ -72,12 +63,6 @@ int mcp_auth_check(const mcp_auth_t *const *auths, size_t n,
  */
 int mcp_auth_challenge(const mcp_auth_t *auth, int status,
     mcp_str_t authorization, const mcp_str_t *values, size_t n, size_t *which,
-    mcp_buf_t *buf);
-
-/* Appends the challenge for a request whose token lacks scopes (RFC 6750, 3.1;
- * 2026-07-28, basic/authorization, "Runtime Insufficient Scope Errors"). scope
- * lists all required scopes, separated by spaces. auth may be NULL. */
-void mcp_auth_insufficient(const mcp_auth_t *auth, mcp_str_t scope,
     mcp_buf_t *buf);
 
 

@@ -9,6 +9,7 @@
 #define MCP_SETUP_DIRECTIVE_H_INCLUDED
 
 
+#include "mcp_endpoint.h"
 #include "mcp_number_option.h"
 
 
@@ -18,6 +19,7 @@
 #define MCP_SETUP_CATALOG_FILE_MAX  (64 * 1024 * 1024)
 
 
+typedef struct mcp_keys_s   mcp_keys_t;
 typedef struct mcp_setup_s  mcp_setup_t;
 
 
@@ -203,11 +205,12 @@ void mcp_setup_merge(mcp_setup_t *setup, const mcp_setup_t *parent);
  */
 int mcp_setup_auth(mcp_setup_t *setup, const mcp_auth_t **auth, char *error);
 
-/* Creates the endpoint, which borrows memory of setup. The arguments keys, name
- * and version are the defaults for values that setup lacks. Returns MCP_OK or
- * MCP_ERR_MEMORY. */
-int mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys,
-    mcp_str_t name, mcp_str_t version, mcp_endpoint_t *endpoint);
+/* Creates the endpoint, which is valid as long as the setup. The arguments
+ * keys, name and version are the defaults for values that setup lacks.
+ * has_principal is 1 if callers are authenticated. Returns NULL when out of
+ * memory. */
+mcp_endpoint_t *mcp_setup_endpoint(mcp_setup_t *setup, const mcp_keys_t *keys,
+    mcp_str_t name, mcp_str_t version, int has_principal);
 
 /*
  * Checks that the server removes none of the catalog's headers (x-mcp-header)

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "mcp_endpoint.h"
+#include "config/mcp_endpoint_internal.h"
 #include "rpc/mcp_subscription.h"
 #include "store/mcp_status_internal.h"
 

@@ -11,7 +11,7 @@
  */
 
 
-#include "mcp_endpoint.h"
+#include "config/mcp_endpoint_internal.h"
 #include "store/mcp_store_layout.h"
 
 

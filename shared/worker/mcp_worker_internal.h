@@ -8,6 +8,7 @@
 #define MCP_WORKER_INTERNAL_H_INCLUDED
 
 
+#include "config/mcp_endpoint_internal.h"
 #include "mcp_exchange.h"
 #include "mcp_timer.h"
 #include "mcp_worker.h"

@@ -10,6 +10,7 @@
 
 #include "memory_cases.h"
 
+#include "config/mcp_endpoint_internal.h"
 #include "mcp_setup_directive.h"
 
 
@@ -65,12 +66,29 @@ taken(int rc)
 }
 
 
+/* Creates the endpoint of a setup, and copies it to e. Returns MCP_OK or
+ * MCP_ERR_MEMORY. */
+static inline int
+endpoint_of(mcp_setup_t *s, const mcp_keys_t *keys)
+{
+    const mcp_endpoint_t  *made;
+
+    made = mcp_setup_endpoint(s, keys, mcp_str("own"), mcp_str("0.1"), 0);
+
+    if (made == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    e = *made;
+
+    return MCP_OK;
+}
+
+
 static inline void
 endpoint(mcp_setup_t *s)
 {
-    memset(&e, 0x5a, sizeof(e));
-
-    assert_ok(mcp_setup_endpoint(s, NULL, mcp_str("own"), mcp_str("0.1"), &e));
+    assert_ok(endpoint_of(s, NULL));
 }
 
 

@@ -4,7 +4,7 @@
 
 
 #include "test_env.h"
-#include "mcp_auth.h"
+#include "config/mcp_auth_internal.h"
 #include "setup_cases.h"
 
 

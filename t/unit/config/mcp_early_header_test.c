@@ -7,6 +7,7 @@
 #include "test_env.h"
 
 #include "base/mcp_arena.h"
+#include "config/mcp_endpoint_internal.h"
 #include "mcp_early_header.h"
 #include "rpc/mcp_revision.h"
 

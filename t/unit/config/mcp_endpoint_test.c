@@ -4,7 +4,7 @@
 
 #include "test_env.h"
 
-#include "mcp_endpoint.h"
+#include "config/mcp_endpoint_internal.h"
 
 
 static test_env_t  te;

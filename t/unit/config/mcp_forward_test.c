@@ -7,6 +7,7 @@
 
 #include "test_env.h"
 
+#include "config/mcp_endpoint_internal.h"
 #include "mcp_variable.h"
 #include "mcp_forward.h"
 

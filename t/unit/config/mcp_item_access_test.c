@@ -167,14 +167,14 @@ TEST(section_without_rules_inherits_all_rules_and_a_section_with_rules_none)
     mcp_setup_merge(inner, outer);
     mcp_setup_merge(other, outer);
 
-    assert_ok(mcp_setup_endpoint(inner, NULL, mcp_str("n"), mcp_str("v"), &e));
+    endpoint(inner);
     assert_int_equal(e.n_allow, 2);
     assert_ptr_equal(e.allow[0].value, permits);
     assert_null(e.allow[1].value);
     assert_ptr_equal(e.granted_scopes, scopes);
     assert_true(mcp_endpoint_restricts(&e));
 
-    assert_ok(mcp_setup_endpoint(other, NULL, mcp_str("n"), mcp_str("v"), &e));
+    endpoint(other);
     assert_int_equal(e.n_allow, 1);
     assert_ptr_equal(e.granted_scopes, scopes);
 }
@@ -248,7 +248,7 @@ TEST(memory_runs_out_the_setup_of_a_rule_fails)
         rc = mcp_setup_allow(s, mcp_str("~a"), permits, error);
 
         if (rc == MCP_OK) {
-            rc = mcp_setup_endpoint(s, NULL, mcp_str("n"), mcp_str("v"), &e);
+            rc = endpoint_of(s, NULL);
         }
 
         assert_true(rc == MCP_OK || rc == MCP_ERR_MEMORY);

@@ -5,7 +5,7 @@
 
 #include "test_env.h"
 
-#include "mcp_number_option.h"
+#include "config/mcp_number_option_internal.h"
 #include "config/mcp_tenant.h"
 
 

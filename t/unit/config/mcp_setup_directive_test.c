@@ -123,7 +123,7 @@ TEST(key_shorter_than_32_bytes_and_a_ninth_key_are_rejected)
     memset(&other, 0, sizeof(other));
     assert_ok(mcp_keys_add(&other, mcp_str("0" KEY)));
 
-    assert_ok(mcp_setup_endpoint(s, &other, mcp_str("a"), mcp_str("1"), &e));
+    assert_ok(endpoint_of(s, &other));
     assert_ptr_not_equal(e.keys, &other);
     assert_int_equal(e.keys->n, MCP_KEYS_MAX);
     assert_memory_equal(e.keys->key[0], other.key[0], sizeof(other.key[0]));
@@ -385,7 +385,7 @@ TEST(memory_runs_out_the_setup_of_an_endpoint_leaks_nothing)
         }
 
         if (rc == MCP_OK) {
-            rc = mcp_setup_endpoint(s, NULL, mcp_str("a"), mcp_str("b"), &e);
+            rc = endpoint_of(s, NULL);
         }
 
         if (s) {

@@ -15,8 +15,7 @@ TEST(endpoint_without_directives_has_the_defaults)
 
     assert_int_equal(mcp_setup_targets(s), 0);
 
-    memset(&e, 0x5a, sizeof(e));
-    assert_ok(mcp_setup_endpoint(s, &keys, mcp_str("own"), mcp_str("0.1"), &e));
+    assert_ok(endpoint_of(s, &keys));
 
     assert_str_is(e.name, "own");
     assert_str_is(e.version, "0.1");

@@ -4,6 +4,8 @@
 
 #include "core_cases.h"
 
+#include "config/mcp_auth_internal.h"
+
 
 static const mcp_auth_t  auth = {
     .document = mcp_str("{}"),

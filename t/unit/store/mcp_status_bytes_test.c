@@ -18,7 +18,7 @@
 
 #include "status_cases.h"
 
-#include "mcp_endpoint.h"
+#include "config/mcp_endpoint_internal.h"
 #include "store/mcp_status_internal.h"
 #include "store/mcp_store_node.h"
 #include "store/mcp_store_replication.h"

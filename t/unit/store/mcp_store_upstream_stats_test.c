@@ -6,7 +6,7 @@
 
 #include "store_tenant.h"
 
-#include "mcp_endpoint.h"
+#include "config/mcp_endpoint_internal.h"
 
 
 #define U  MCP_VALUE_UPSTREAM_SESSION
