@@ -61,24 +61,34 @@ int mcp_zone_check(const void *region);
  * is an mcp_keys_t without a key. */
 size_t mcp_zone_keys_size(void);
 
-/* Adds the zone's own key. Returns the values of mcp_keys_add(). */
+/*
+ * Adds the zone's own key.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_LIMIT     there are eight keys already
+ *   MCP_ERR_INTERNAL  OpenSSL failed
+ */
 int mcp_zone_keys(const void *region, mcp_keys_t *keys);
 
 /* Returns the size of mcp_store_t, bytes. */
 size_t mcp_zone_store_size(void);
 
 /*
- * Attaches the process "pid" to the store in the region, with the region's
- * lock: see mcp_store_attach(). *store is memory of the glue; it must outlive
- * the worker. wake() makes the process in a slot call mcp_worker_wake() soon.
- * It is called without the lock, also for the caller's own slot.
+ * Attaches the process "pid", which uses this slot, to the store in the region.
+ * *store is memory of the glue, which must outlive the worker. wake() makes the
+ * process in a slot call mcp_worker_wake() soon. It is called without the
+ * region's lock, also for the caller's own slot.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_CONFIG    the slot does not exist, or pid is 0
+ *   MCP_ERR_INTERNAL  the region is not a store, or its lock is unusable
  */
 int mcp_zone_attach(mcp_store_t *store, void *region,
     void (*wake)(void *ctx, unsigned slot), void *ctx, unsigned slot,
     uint64_t pid);
 
-/* Frees the slot of this process, which ends normally. The streams that it
- * still owns become orphans, see mcp_store_adopt(). */
+/* Frees the slot of this process, which ends normally. Another process ends
+ * the calls that it still owns: see mcp_worker_adopt(). */
 void mcp_store_detach(mcp_store_t *store);
 
 
