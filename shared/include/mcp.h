@@ -31,7 +31,7 @@ typedef struct {
 #define mcp_null_str     ((mcp_str_t) { NULL, 0 })
 
 
-#define MCP_DIGEST_LEN   16            /* length of a truncated SHA-256, bytes */
+#define MCP_DIGEST_LEN   16            /* bytes of a truncated SHA-256 */
 
 
 /* Results of the core's functions. Negative values are errors. After
