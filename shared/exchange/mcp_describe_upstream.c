@@ -23,7 +23,6 @@
 static void
 mcp_describe_end(mcp_exchange_t *x)
 {
-    int                    rc;
     mcp_upstream_about_t  *about;
 
     about = x->endpoint->about;
@@ -34,17 +33,7 @@ mcp_describe_end(mcp_exchange_t *x)
     x->answer.out.len = 0;
     x->answer.call_outcome = MCP_OUTCOME_NONE;
 
-    rc = mcp_describe(x, x->respond);
-
-    if (rc == MCP_AGAIN) {
-        return;
-    }
-
-    if (rc != MCP_OK) {
-        (void) mcp_answer_status(x, 500);
-    }
-
-    mcp_answer_ready(x, MCP_ACT_RESPOND);
+    mcp_answer_next(x, mcp_describe(x, x->respond));
 }
 
 

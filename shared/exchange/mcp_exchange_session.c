@@ -34,11 +34,7 @@ mcp_session_close_end(mcp_exchange_t *x)
     x->answer.out.len = 0;
     x->answer.call_outcome = MCP_OUTCOME_NONE;
 
-    if (x->respond(x) != MCP_OK) {
-        (void) mcp_answer_status(x, 500);
-    }
-
-    mcp_answer_ready(x, MCP_ACT_RESPOND);
+    mcp_answer_next(x, x->respond(x));
 }
 
 

@@ -500,15 +500,7 @@ mcp_join_again(mcp_exchange_t *x)
         rc = mcp_dispatch_make(x, &v);
     }
 
-    if (rc == MCP_AGAIN) {
-        return;
-    }
-
-    if (rc != MCP_OK && rc != MCP_DONE) {
-        mcp_answer_status(x, 500);
-    }
-
-    mcp_answer_ready(x, rc == MCP_DONE ? MCP_ACT_STREAM : MCP_ACT_RESPOND);
+    mcp_answer_next(x, rc);
 }
 
 
@@ -517,11 +509,7 @@ mcp_join_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 {
     mcp_exchange_set_state(x, MCP_EXCHANGE_BODY);
 
-    if (mcp_answer_fault(x, fault, x->msg->id, mcp_null_str) != MCP_OK) {
-        (void) mcp_answer_status(x, 500);
-    }
-
-    mcp_answer_ready(x, MCP_ACT_RESPOND);
+    mcp_answer_next(x, mcp_answer_fault(x, fault, x->msg->id, mcp_null_str));
 }
 
 

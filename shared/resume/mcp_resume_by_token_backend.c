@@ -195,21 +195,6 @@ mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *part,
 }
 
 
-/* Queues the action for the response of a waiting exchange. rc is MCP_DONE if
- * the response is a stream, MCP_OK for any other response, or an error, which
- * becomes status 500. */
-static void
-mcp_resume_token_backend_respond(mcp_exchange_t *x, int rc)
-{
-    if (rc != MCP_OK && rc != MCP_DONE) {
-        mcp_answer_status(x, 500);
-    }
-
-    x->queued.action.type = rc == MCP_DONE ? MCP_ACT_STREAM : MCP_ACT_RESPOND;
-    mcp_worker_queue(x->worker, &x->queued);
-}
-
-
 /*
  * Handler of the timer of a waiting request. If the call that has used the
  * token has a stream now, responds with the events of this stream. If the call
@@ -234,7 +219,7 @@ mcp_resume_token_backend_poll(void *data)
 
     if (rc == MCP_OK && value != MCP_RESUME_TOKEN_BACKEND_RUNNING) {
         rc = mcp_resume_token_backend_repeat(x, part, part->key, value, 0);
-        mcp_resume_token_backend_respond(x, rc);
+        mcp_answer_next(x, rc);
         return;
     }
 
@@ -247,7 +232,7 @@ mcp_resume_token_backend_poll(void *data)
     x->answer.out.len = 0;
     x->answer.outcome = "interim";
     mcp_resume_token_interim_again(x, part);
-    mcp_resume_token_backend_respond(x, mcp_answer_json(x));
+    mcp_answer_next(x, mcp_answer_json(x));
 }
 
 

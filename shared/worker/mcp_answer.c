@@ -321,3 +321,26 @@ mcp_answer_ready(mcp_exchange_t *x, mcp_action_e action)
     x->queued.action.type = action;
     mcp_worker_queue(x->worker, &x->queued);
 }
+
+
+void
+mcp_answer_next(mcp_exchange_t *x, int rc)
+{
+    switch (rc) {
+
+    case MCP_OK:
+        mcp_answer_ready(x, MCP_ACT_RESPOND);
+        return;
+
+    case MCP_DONE:
+        mcp_answer_ready(x, MCP_ACT_STREAM);
+        return;
+
+    case MCP_AGAIN:
+        return;
+
+    default:
+        (void) mcp_answer_status(x, 500);
+        mcp_answer_ready(x, MCP_ACT_RESPOND);
+    }
+}

@@ -36,6 +36,11 @@ int mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
  * response. */
 void mcp_answer_ready(mcp_exchange_t *x, mcp_action_e action);
 
+/* Queues the action RESPOND or STREAM according to rc, a return value of
+ * mcp_exchange_body(), for an exchange whose glue waits for the response. An
+ * error becomes status 500. Does nothing for MCP_AGAIN. */
+void mcp_answer_next(mcp_exchange_t *x, int rc);
+
 /* Logs how many requests were rejected because the zone was full, at most once
  * a minute for all processes of the zone. */
 void mcp_reject_log_full(mcp_worker_t *worker);

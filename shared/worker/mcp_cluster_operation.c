@@ -521,31 +521,12 @@ mcp_operation_replicate(mcp_worker_t *worker, const mcp_stream_ref_t *ref,
 static void
 mcp_operation_retry(void *data)
 {
-    int              rc;
     mcp_exchange_t  *x;
 
     x = data;
     mcp_timer_del(&x->worker->timers, &x->asking->timer);
 
-    rc = mcp_operation_entry(x);
-
-    switch (rc) {
-
-    case MCP_OK:
-        mcp_answer_ready(x, MCP_ACT_RESPOND);
-        return;
-
-    case MCP_DONE:
-        mcp_answer_ready(x, MCP_ACT_STREAM);
-        return;
-
-    case MCP_AGAIN:
-        return;
-
-    default:
-        (void) mcp_answer_status(x, 500);
-        mcp_answer_ready(x, MCP_ACT_RESPOND);
-    }
+    mcp_answer_next(x, mcp_operation_entry(x));
 }
 
 
