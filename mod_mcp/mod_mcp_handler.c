@@ -129,21 +129,26 @@ static void make_head(request_rec *r, mod_mcp_dir_t *dir, mcp_head_t *head)
     head->evaluate = stored_rule;
 }
 
-static int answer(mod_mcp_client_t *client, int rc)
+static int answer(mod_mcp_client_t *client, mcp_next_e next)
 {
-    switch (rc) {
-    case MCP_OK:
+    switch (next) {
+    case MCP_NEXT_RESPOND:
         mod_mcp_connection_serve(client, 0);
         return OK;
 
-    case MCP_DONE:
+    case MCP_NEXT_STREAM:
         mod_mcp_connection_serve(client, MOD_MCP_STREAM);
         mod_mcp_lock();
         return mod_mcp_connection_attend(client);
 
-    default:
-        return HTTP_INTERNAL_SERVER_ERROR;
+    case MCP_NEXT_BODY:
+    case MCP_NEXT_WAIT:
+    case MCP_NEXT_CONTINUE:
+    case MCP_NEXT_ERROR:
+        break;
     }
+
+    return HTTP_INTERNAL_SERVER_ERROR;
 }
 
 /* Creates the exchange of a client's request in the request's pool, or that of
@@ -167,11 +172,11 @@ static mcp_exchange_t *create_exchange(mod_mcp_client_t *client,
                                        dir->publish_open == 1, client);
 }
 
-/* Begins to send the response if "rc" is MCP_OK: then the core has a response.
- * Called under mod_mcp_lock(). */
-static void begin_response(mod_mcp_client_t *client, int rc)
+/* Begins to send the response if "next" is MCP_NEXT_RESPOND.  Called under
+ * mod_mcp_lock(). */
+static void begin_response(mod_mcp_client_t *client, mcp_next_e next)
 {
-    if (rc == MCP_OK) {
+    if (next == MCP_NEXT_RESPOND) {
         mod_mcp_connection_begin(client, MOD_MCP_RESPOND);
     }
 }
@@ -181,6 +186,7 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
     const mcp_endpoint_t *endpoint;
     mcp_head_t head;
     apr_size_t length;
+    mcp_next_e next;
     int rc;
 
     endpoint = mod_mcp_config_endpoint(dir, mod_mcp_zone_keys());
@@ -192,18 +198,18 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
 
     mod_mcp_lock();
     client->exchange = create_exchange(client, dir, endpoint, publish);
-    rc = client->exchange ? mcp_exchange_head(client->exchange, &head)
-                          : MCP_ERR_MEMORY;
-    begin_response(client, rc);
+    next = client->exchange ? mcp_exchange_head(client->exchange, &head)
+                            : MCP_NEXT_ERROR;
+    begin_response(client, next);
 
-    if (rc == MCP_AGAIN) {
+    if (next == MCP_NEXT_BODY) {
         mod_mcp_body_expect(client);
     }
 
     mod_mcp_unlock();
 
-    if (rc != MCP_AGAIN) {
-        return answer(client, rc);
+    if (next != MCP_NEXT_BODY) {
+        return answer(client, next);
     }
 
     rc = mod_mcp_body_read(client, dir, &length);
@@ -214,17 +220,17 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
     evaluate_rules(client, endpoint);
 
     mod_mcp_lock();
-    rc = mcp_exchange_body(client->exchange, length);
-    begin_response(client, rc);
+    next = mcp_exchange_body(client->exchange, length);
+    begin_response(client, next);
 
-    if (rc == MCP_AGAIN) {
+    if (next == MCP_NEXT_WAIT) {
         mod_mcp_drain();
         return mod_mcp_connection_attend(client);
     }
 
     mod_mcp_unlock();
 
-    return answer(client, rc);
+    return answer(client, next);
 }
 
 static int handle_client(request_rec *r, int publish)

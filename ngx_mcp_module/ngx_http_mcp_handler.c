@@ -331,19 +331,19 @@ ngx_http_mcp_start(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
 
     switch (mcp_exchange_head(ctx->exchange, &head)) {
 
-    case MCP_AGAIN:
+    case MCP_NEXT_BODY:
         r->request_body_in_single_buf = 1;
 
         rc = ngx_http_read_client_request_body(r, ngx_http_mcp_body_handler);
 
         return rc >= NGX_HTTP_SPECIAL_RESPONSE ? rc : NGX_DONE;
 
-    case MCP_OK:
+    case MCP_NEXT_RESPOND:
         rc = ngx_http_discard_request_body(r);
 
         return rc == NGX_OK ? ngx_http_mcp_send_response(r, ctx) : rc;
 
-    case MCP_DONE:
+    case MCP_NEXT_STREAM:
 
         /* read the body, although the core does not need it: while nginx
          * discards a body, nginx does not notice that the client disconnects */
@@ -357,9 +357,13 @@ ngx_http_mcp_start(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
 
         return NGX_DONE;
 
-    default:
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    case MCP_NEXT_WAIT:
+    case MCP_NEXT_CONTINUE:
+    case MCP_NEXT_ERROR:
+        break;
     }
+
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
 }
 
 
@@ -500,8 +504,8 @@ ngx_http_mcp_wait(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 static void
 ngx_http_mcp_body_handler(ngx_http_request_t *r)
 {
-    int                  rc;
     size_t               len;
+    mcp_next_e           next;
     ngx_http_mcp_ctx_t  *ctx;
 
     ctx = ngx_http_get_module_ctx(r, ngx_http_mcp_module);
@@ -511,33 +515,36 @@ ngx_http_mcp_body_handler(ngx_http_request_t *r)
         return;
     }
 
-    rc = mcp_exchange_body(ctx->exchange, len);
+    next = mcp_exchange_body(ctx->exchange, len);
 
     ngx_http_mcp_worker_arm(ctx->zone);
 
-    switch (rc) {
+    switch (next) {
 
-    case MCP_OK:
+    case MCP_NEXT_RESPOND:
         ngx_http_finalize_request(r, ngx_http_mcp_send_response(r, ctx));
         return;
 
-    case MCP_DONE:
+    case MCP_NEXT_STREAM:
         ngx_http_mcp_stream_start(ctx);
         return;
 
-    case MCP_AGAIN:
+    case MCP_NEXT_WAIT:
         if (ngx_http_mcp_wait(r, ctx) == NGX_OK) {
             return;
         }
 
-        /* fall through */
+        break;
 
-    default:
-        ctx->waiting = 0;
-        ctx->ended = 1;
-        ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
-        return;
+    case MCP_NEXT_BODY:
+    case MCP_NEXT_CONTINUE:
+    case MCP_NEXT_ERROR:
+        break;
     }
+
+    ctx->waiting = 0;
+    ctx->ended = 1;
+    ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
 }
 
 

@@ -399,8 +399,8 @@ mcp_exchange_admit(const mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-int
-mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
+static int
+mcp_exchange_check_head(mcp_exchange_t *x, const mcp_head_t *head)
 {
     int                   rc;
     mcp_fault_e           fault;
@@ -455,4 +455,11 @@ mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
     }
 
     return mcp_exchange_route(x, &h);
+}
+
+
+mcp_next_e
+mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
+{
+    return mcp_exchange_next(mcp_exchange_check_head(x, head), MCP_NEXT_BODY);
 }

@@ -58,6 +58,29 @@ typedef struct {
 } mcp_routing_t;
 
 
+/* Returns the next step for rc, a result of mcp_operation_entry(),
+ * mcp_dispatch() or another function that processes a request. "again" is the
+ * next step for MCP_AGAIN. */
+static inline mcp_next_e
+mcp_exchange_next(int rc, mcp_next_e again)
+{
+    switch (rc) {
+
+    case MCP_OK:
+        return MCP_NEXT_RESPOND;
+
+    case MCP_DONE:
+        return MCP_NEXT_STREAM;
+
+    case MCP_AGAIN:
+        return again;
+
+    default:
+        return MCP_NEXT_ERROR;
+    }
+}
+
+
 /* --- mcp_exchange_cors.c --- */
 
 /* Returns 1 if a request with this Origin for this host may proceed. Requests

@@ -121,17 +121,25 @@ int mcp_exchange_secret(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
 void mcp_exchange_free(mcp_exchange_t *x);
 void *mcp_exchange_glue(const mcp_exchange_t *x);
 
-/*
- * mcp_exchange_head() and mcp_exchange_body() return
- *   MCP_OK          send mcp_exchange_response()
- *   MCP_DONE        send the head of mcp_exchange_response(), then pull the
- *                   stream
- *   MCP_AGAIN       see each function
- *   MCP_ERR_MEMORY  answer 500 and free the exchange
- */
+/* The next step of a request. */
+typedef enum {
+    MCP_NEXT_BODY = 0,         /* read the body, then call
+                                  mcp_exchange_body() */
+    MCP_NEXT_WAIT,             /* wait for the action RESPOND or STREAM, because
+                                  the response is not available yet */
+    MCP_NEXT_RESPOND,          /* send mcp_exchange_response() */
+    MCP_NEXT_STREAM,           /* send the head of mcp_exchange_response(), then
+                                  pull the stream */
+    MCP_NEXT_CONTINUE,         /* used by functions of the core only: the caller
+                                  continues to process the request */
+    MCP_NEXT_ERROR             /* answer 500 and free the exchange, because of
+                                  an internal error, such as a lack of
+                                  memory */
+} mcp_next_e;
 
-/* Processes the head. Returns MCP_AGAIN if the glue has to read the body. */
-int mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head);
+/* Processes the head. Returns MCP_NEXT_BODY, MCP_NEXT_RESPOND, MCP_NEXT_STREAM
+ * or MCP_NEXT_ERROR. */
+mcp_next_e mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head);
 
 /* Returns memory for a body of len bytes, or NULL when out of memory. */
 char *mcp_exchange_body_space(mcp_exchange_t *x, size_t len);
@@ -144,9 +152,9 @@ char *mcp_exchange_body_space(mcp_exchange_t *x, size_t len);
  */
 void mcp_exchange_parse(mcp_exchange_t *x, size_t len, const mcp_mem_t *mem);
 
-/* Processes the body. Returns MCP_AGAIN if the response is not available yet:
- * a RESPOND or STREAM action follows. */
-int mcp_exchange_body(mcp_exchange_t *x, size_t len);
+/* Processes the body. Returns MCP_NEXT_WAIT, MCP_NEXT_RESPOND, MCP_NEXT_STREAM
+ * or MCP_NEXT_ERROR. */
+mcp_next_e mcp_exchange_body(mcp_exchange_t *x, size_t len);
 
 const mcp_response_t *mcp_exchange_response(const mcp_exchange_t *x);
 

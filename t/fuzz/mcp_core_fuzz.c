@@ -389,7 +389,7 @@ send(conn_t *conn, const char *method, const char *text, unsigned how)
     trace("%s at %u: %d %s%s", method, conn->process, conn->c.status,
           conn->c.streaming ? "stream " : "", conn->c.x ? conn->c.text : "-");
 
-    if (conn->c.rc < 0) {
+    if (conn->c.next == MCP_NEXT_ERROR) {
         end_client(conn);
     }
 }
@@ -1033,18 +1033,18 @@ do_publish(void)
         return;
     }
 
-    c.rc = mcp_exchange_head(c.x, &head);
+    c.next = mcp_exchange_head(c.x, &head);
 
-    if (c.rc == MCP_AGAIN) {
+    if (c.next == MCP_NEXT_BODY) {
         space = mcp_exchange_body_space(c.x, strlen(body));
 
         if (space) {
             memcpy(space, body, strlen(body));
-            c.rc = mcp_exchange_body(c.x, strlen(body));
+            c.next = mcp_exchange_body(c.x, strlen(body));
         }
     }
 
-    if (c.rc == MCP_OK && d.process[process].scratch == NULL) {
+    if (c.next == MCP_NEXT_RESPOND && d.process[process].scratch == NULL) {
         driver_respond(&c);
     }
 

@@ -151,7 +151,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     body = take_headers(input);
     client_send(&d, 0, &c, "POST", body);
 
-    must(c.rc == MCP_OK || c.rc == MCP_DONE || c.rc == MCP_AGAIN);
+    must(c.next == MCP_NEXT_RESPOND || c.next == MCP_NEXT_STREAM
+         || c.next == MCP_NEXT_WAIT);
     must(c.status != 0 || d.n_breqs > 0);
 
     for (i = 0; i < d.n_breqs; i++) {

@@ -220,9 +220,9 @@ static mcp_exchange_t *
 request(const char *method, mcp_str_t target, mcp_str_t text, mcp_str_t who,
     mcp_str_t last)
 {
-    int              rc;
     char            *p;
     mcp_head_t       head;
+    mcp_next_e       next;
     mcp_header_t     headers[5];
     mcp_exchange_t  *x;
 
@@ -253,9 +253,9 @@ request(const char *method, mcp_str_t target, mcp_str_t text, mcp_str_t who,
     x = mcp_exchange_create(worker, &endpoint, NULL);
     must(x != NULL);
 
-    rc = mcp_exchange_head(x, &head);
+    next = mcp_exchange_head(x, &head);
 
-    if (rc == MCP_AGAIN) {
+    if (next == MCP_NEXT_BODY) {
         p = mcp_exchange_body_space(x, text.len);
         must(p != NULL);
 
@@ -263,14 +263,15 @@ request(const char *method, mcp_str_t target, mcp_str_t text, mcp_str_t who,
             memcpy(p, text.data, text.len);
         }
 
-        rc = mcp_exchange_body(x, text.len);
+        next = mcp_exchange_body(x, text.len);
     }
 
-    if (rc == MCP_DONE) {
+    if (next == MCP_NEXT_STREAM) {
         pull(x);
     }
 
-    must(rc == MCP_OK || rc == MCP_DONE || rc == MCP_AGAIN);
+    must(next == MCP_NEXT_RESPOND || next == MCP_NEXT_STREAM
+         || next == MCP_NEXT_WAIT);
     run();
 
     return x;

@@ -414,7 +414,7 @@ publish_url_of(mcp_backend_request_t *breq, char *url, size_t size)
 
 /* Sends a request to the publish endpoint, with the headers that c already
  * has. If c->cap is not 0, the endpoint is open to other machines. Out of
- * memory: c->rc is MCP_ERR_MEMORY. */
+ * memory: c->next is MCP_NEXT_ERROR. */
 static inline void
 knock(unsigned process, client_t *c, const char *method, const char *url,
     const char *body)
@@ -434,25 +434,25 @@ knock(unsigned process, client_t *c, const char *method, const char *url,
                                        c);
 
     if (c->x == NULL) {
-        c->rc = MCP_ERR_MEMORY;
+        c->next = MCP_NEXT_ERROR;
         return;
     }
 
-    c->rc = mcp_exchange_head(c->x, &head);
+    c->next = mcp_exchange_head(c->x, &head);
 
-    if (c->rc == MCP_AGAIN) {
+    if (c->next == MCP_NEXT_BODY) {
         space = mcp_exchange_body_space(c->x, strlen(body));
 
         if (space == NULL) {
-            c->rc = MCP_ERR_MEMORY;
+            c->next = MCP_NEXT_ERROR;
             return;
         }
 
         memcpy(space, body, strlen(body));
-        c->rc = mcp_exchange_body(c->x, strlen(body));
+        c->next = mcp_exchange_body(c->x, strlen(body));
     }
 
-    if (c->rc == MCP_OK) {
+    if (c->next == MCP_NEXT_RESPOND) {
         driver_respond(c);
     }
 
@@ -465,7 +465,7 @@ publish(unsigned process, client_t *c, const char *url, const char *body)
 {
     client_init(c, NULL);
     knock(process, c, "POST", url, body);
-    assert_ok(c->rc);
+    assert_int_equal(c->next, MCP_NEXT_RESPOND);
     client_close(&d, c);
 }
 

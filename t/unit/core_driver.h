@@ -50,7 +50,7 @@ typedef struct {
                                       not parse in advance */
     mcp_header_t     headers[16];
     size_t           n_headers;
-    int              rc;           /* last return value of the head or
+    mcp_next_e       next;         /* last return value of the head or
                                       body function */
     int              status;       /* 0: no response yet */
     int              streaming;
@@ -737,8 +737,8 @@ driver_evaluate(void *glue, size_t i, const void *value, mcp_str_t *text)
 }
 
 
-/* Sends a request with the headers of client_header(). Out of memory: c->rc is
- * MCP_ERR_MEMORY. */
+/* Sends a request with the headers of client_header(). Out of memory: c->next
+ * is MCP_NEXT_ERROR. */
 static inline void
 client_send(driver_t *d, unsigned process, client_t *c, const char *method,
     const char *body)
@@ -773,18 +773,18 @@ client_send(driver_t *d, unsigned process, client_t *c, const char *method,
     c->x = mcp_exchange_create(d->process[process].worker, &d->endpoint, c);
 
     if (c->x == NULL) {
-        c->rc = MCP_ERR_MEMORY;
+        c->next = MCP_NEXT_ERROR;
         return;
     }
 
-    c->rc = mcp_exchange_head(c->x, &head);
+    c->next = mcp_exchange_head(c->x, &head);
 
-    if (c->rc == MCP_AGAIN) {
+    if (c->next == MCP_NEXT_BODY) {
         len = strlen(body);
         space = mcp_exchange_body_space(c->x, len);
 
         if (space == NULL) {
-            c->rc = MCP_ERR_MEMORY;
+            c->next = MCP_NEXT_ERROR;
             return;
         }
 
@@ -794,14 +794,14 @@ client_send(driver_t *d, unsigned process, client_t *c, const char *method,
             mcp_exchange_parse(c->x, len, c->ahead);
         }
 
-        c->rc = mcp_exchange_body(c->x, len);
+        c->next = mcp_exchange_body(c->x, len);
     }
 
-    if (c->rc == MCP_DONE) {
+    if (c->next == MCP_NEXT_STREAM) {
         c->streaming = 1;
     }
 
-    if ((c->rc == MCP_OK || c->rc == MCP_DONE)
+    if ((c->next == MCP_NEXT_RESPOND || c->next == MCP_NEXT_STREAM)
         && d->process[process].scratch == NULL)
     {
         driver_respond(c);

@@ -74,7 +74,7 @@ TEST(initialize_returns_a_supported_revision_and_a_new_session)
     /* without random bytes, a call cannot get an id either */
 
     client_post(&d, 0, &a, session, CALL);
-    assert_int_equal(a.rc, MCP_ERR_MEMORY);
+    assert_int_equal(a.next, MCP_NEXT_ERROR);
     client_close(&d, &a);
     d.te.random_rc = MCP_OK;
 }

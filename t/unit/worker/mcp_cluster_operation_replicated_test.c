@@ -58,7 +58,7 @@ asks(const char *id)
     snprintf(text, sizeof(text), REQUEST("%s", "tools/call", "{\"name\":"
              "\"other\",\"idempotencyKey\":\"k\"}"), id);
     client_post(&d, 1, &a, session, text);
-    assert_int_equal(a.rc, MCP_AGAIN);
+    assert_int_equal(a.next, MCP_NEXT_WAIT);
     assert_non_null(asked);
 }
 

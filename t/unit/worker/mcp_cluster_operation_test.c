@@ -139,7 +139,7 @@ TEST(session_ends_only_after_the_result_of_the_cluster_operation)
     join(MCP_AGAIN);
     assert_false(is_busy());
     end();
-    assert_int_equal(b.rc, MCP_AGAIN);
+    assert_int_equal(b.next, MCP_NEXT_WAIT);
     assert_true(is_busy());
     assert_int_equal(cluster.told, 1);
     assert_int_equal(cluster.broadcast.what, MCP_BROADCAST_SESSION_ENDED);
@@ -280,7 +280,7 @@ TEST(stream_is_not_at_this_node_the_cluster_result_decides_the_status)
     for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         join(MCP_AGAIN);
         client_resume(&d, 1, &b, session, EVENT);
-        assert_int_equal(b.rc, MCP_AGAIN);
+        assert_int_equal(b.next, MCP_NEXT_WAIT);
         assert_int_equal(cluster.watched, 1);
         answer(answers[i].rc);
         assert_int_equal(b.status, answers[i].status);
@@ -295,7 +295,7 @@ listens(int rc)
 {
     join(MCP_AGAIN);
     client_resume(&d, 1, &b, session, NULL);
-    assert_int_equal(b.rc, MCP_AGAIN);
+    assert_int_equal(b.next, MCP_NEXT_WAIT);
     answer(rc);
 }
 
@@ -353,7 +353,7 @@ TEST(answer_for_another_node_gets_202_if_delivered_and_503_if_not)
     for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         join(MCP_AGAIN);
         client_post(&d, 1, &b, session, text);
-        assert_int_equal(b.rc, MCP_AGAIN);
+        assert_int_equal(b.next, MCP_NEXT_WAIT);
         assert_int_equal(cluster.posted, 1);
         answer(answers[i].rc);
         assert_int_equal(b.status, answers[i].status);
@@ -474,7 +474,7 @@ TEST(memory_runs_out_deleting_a_session_fails_and_the_session_remains)
             break;
         }
 
-        assert_true(b.rc == MCP_ERR_MEMORY || b.status == 500);
+        assert_true(b.next == MCP_NEXT_ERROR || b.status == 500);
         client_close(&d, &b);
         lives(200);
     }
