@@ -572,7 +572,7 @@ mcp_call_respond(mcp_call_t *call)
         mcp_buf_lit(&x->answer.out, "]");
     }
 
-    if (mcp_answer_json(x) != MCP_OK) {
+    if (mcp_answer_json(x) != MCP_NEXT_RESPOND) {
         mcp_answer_status(x, 500);
 
     } else if (call->status) {
@@ -642,7 +642,7 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
 
         id = call->batch ? mcp_null_str : call->requests[0].id;
 
-        if (mcp_answer_fault(x, fault, id, mcp_null_str) != MCP_OK) {
+        if (mcp_answer_fault(x, fault, id, mcp_null_str) != MCP_NEXT_RESPOND) {
             mcp_answer_status(x, 500);
         }
 

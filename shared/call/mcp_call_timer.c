@@ -211,7 +211,7 @@ mcp_call_send_interim(mcp_call_t *call)
     } else {
         call->part_by->call->interim(x);
 
-        if (mcp_answer_json(x) != MCP_OK) {
+        if (mcp_answer_json(x) != MCP_NEXT_RESPOND) {
             mcp_answer_status(x, 500);
         }
     }

@@ -135,7 +135,7 @@ mcp_batch_add(mcp_exchange_t *x, mcp_request_t *req, const mcp_rpc_t *msg,
 
 
 /* Creates a call from the requests of a batch, and starts it. */
-static int
+static mcp_next_e
 mcp_batch_call(mcp_exchange_t *x, const mcp_batch_t *batch)
 {
     size_t       i, k;
@@ -144,7 +144,7 @@ mcp_batch_call(mcp_exchange_t *x, const mcp_batch_t *batch)
 
     call = mcp_call_create(x, batch->n_requests);
     if (call == NULL) {
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     call->batch = 1;
@@ -161,7 +161,7 @@ mcp_batch_call(mcp_exchange_t *x, const mcp_batch_t *batch)
         {
             mcp_buf_free(&result);
             mcp_call_discard(call);
-            return MCP_ERR_MEMORY;
+            return MCP_NEXT_ERROR;
         }
     }
 
@@ -181,7 +181,14 @@ mcp_batch_start(mcp_exchange_t *x, const mcp_batch_t *batch)
     int     rc, worst;
     size_t  i;
 
-    worst = batch->n_requests ? mcp_dispatch_admit(x) : MCP_OK;
+    worst = MCP_OK;
+
+    /* continues if mcp_dispatch_admit() waits, because the other operations can
+     * run at the same time */
+
+    if (batch->n_requests) {
+        (void) mcp_dispatch_admit(x);
+    }
 
     for (i = 0; i < batch->n; i++) {
         if (batch->msgs[i].kind != MCP_RPC_REQUEST) {
@@ -215,9 +222,9 @@ mcp_batch_count_one_way(mcp_exchange_t *x, const mcp_batch_t *batch)
 }
 
 
-/* The entry function of a batch. After returning MCP_AGAIN, this function runs
- * again when the cluster has replied, see mcp_cluster_operation.h. */
-static int
+/* The entry function of a batch. After returning MCP_NEXT_WAIT, this function
+ * runs again when the cluster has replied, see mcp_cluster_operation.h. */
+static mcp_next_e
 mcp_batch_answer(mcp_exchange_t *x)
 {
     int                 rc;
@@ -229,7 +236,7 @@ mcp_batch_answer(mcp_exchange_t *x)
     rc = mcp_batch_start(x, batch);
 
     if (rc == MCP_AGAIN || rc == MCP_ERR_MEMORY) {
-        return rc;
+        return mcp_operation_next(rc);
     }
 
     if (rc != MCP_OK) {
@@ -240,8 +247,10 @@ mcp_batch_answer(mcp_exchange_t *x)
     /* notifications and responses are handled before the requests: if handling
      * them fails, no call may be started */
 
-    if (mcp_dispatch_one_way(x, batch->msgs, batch->n, &fault) == MCP_AGAIN) {
-        return MCP_AGAIN;
+    if (mcp_dispatch_one_way(x, batch->msgs, batch->n, &fault)
+        == MCP_NEXT_WAIT)
+    {
+        return MCP_NEXT_WAIT;
     }
 
     if (fault == MCP_FAULT_NONE) {
@@ -321,7 +330,7 @@ mcp_batch_parse(mcp_exchange_t *x, const mcp_str_t *items, size_t n)
 }
 
 
-int
+mcp_next_e
 mcp_batch(mcp_exchange_t *x, mcp_str_t text)
 {
     size_t        n;
@@ -330,7 +339,7 @@ mcp_batch(mcp_exchange_t *x, mcp_str_t text)
     mcp_fault_e   fault;
 
     if (mcp_batch_split(x, text, &items, &n, &fault) != MCP_OK) {
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     if (fault != MCP_FAULT_NONE) {
@@ -339,7 +348,7 @@ mcp_batch(mcp_exchange_t *x, mcp_str_t text)
 
     batch = mcp_batch_parse(x, items, n);
     if (batch == NULL) {
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, (int64_t) n);

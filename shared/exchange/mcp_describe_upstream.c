@@ -59,8 +59,8 @@ mcp_describe_question(mcp_upstream_e upstream)
 
 
 /* Starts a call that requests the description of the MCP server to which the
- * endpoint forwards its requests. Returns MCP_AGAIN or MCP_ERR_MEMORY. */
-static int
+ * endpoint forwards its requests. Returns MCP_NEXT_WAIT or MCP_NEXT_ERROR. */
+static mcp_next_e
 mcp_describe_ask(mcp_exchange_t *x, mcp_upstream_e upstream)
 {
     mcp_call_t     *call;
@@ -68,7 +68,7 @@ mcp_describe_ask(mcp_exchange_t *x, mcp_upstream_e upstream)
 
     call = mcp_call_create(x, 1);
     if (call == NULL) {
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     call->respond = mcp_describe_end;
@@ -104,8 +104,8 @@ mcp_describe_due(const mcp_exchange_t *x, const mcp_upstream_about_t *about,
 }
 
 
-int
-mcp_describe(mcp_exchange_t *x, int (*respond)(mcp_exchange_t *x))
+mcp_next_e
+mcp_describe(mcp_exchange_t *x, mcp_next_e (*respond)(mcp_exchange_t *x))
 {
     uint64_t               now;
     const mcp_target_t    *target;

@@ -26,10 +26,11 @@
  * client gets 503.
  *
  * Returns the values of mcp_exchange_body(), as respond() does:
- *   MCP_AGAIN       a description is requested; respond() is called later
- *   MCP_ERR_MEMORY
+ *   MCP_NEXT_WAIT   a description is requested; respond() is called later
+ *   MCP_NEXT_ERROR
  */
-int mcp_describe(mcp_exchange_t *x, int (*respond)(mcp_exchange_t *x));
+mcp_next_e mcp_describe(mcp_exchange_t *x,
+    mcp_next_e (*respond)(mcp_exchange_t *x));
 
 
 #endif /* MCP_DESCRIBE_UPSTREAM_H_INCLUDED */

@@ -60,7 +60,7 @@ mcp_dispatch_start_fault(int rc)
 }
 
 
-int
+mcp_next_e
 mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     mcp_fault_e *fault)
 {
@@ -80,7 +80,7 @@ mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
         *fault = MCP_FAULT_NONE;
         break;
     case MCP_AGAIN:
-        return MCP_AGAIN;
+        return MCP_NEXT_WAIT;
     case MCP_ERR_UNREACHABLE:
         *fault = MCP_FAULT_CLUSTER_UNREACHABLE;
         break;
@@ -92,12 +92,12 @@ mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
         *fault = MCP_FAULT_INTERNAL;
     }
 
-    return MCP_OK;
+    return MCP_NEXT_CONTINUE;
 }
 
 
 /* Responds with 202 to a POST whose messages get no response. */
-int
+mcp_next_e
 mcp_dispatch_accepted(mcp_exchange_t *x)
 {
     x->answer.outcome = "accepted";
@@ -125,7 +125,7 @@ mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
 }
 
 
-int
+mcp_next_e
 mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call)
 {
     mcp_exchange_set_state(x, MCP_EXCHANGE_WAIT);
@@ -134,20 +134,20 @@ mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call)
 
     mcp_call_start(call);
 
-    return MCP_AGAIN;
+    return MCP_NEXT_WAIT;
 }
 
 
 /* Handles a notification or a response that is the only message of its POST.
- * After returning MCP_AGAIN, this function runs again when the cluster has
+ * After returning MCP_NEXT_WAIT, this function runs again when the cluster has
  * replied, see mcp_cluster_operation.h. */
-static int
+static mcp_next_e
 mcp_dispatch_no_request(mcp_exchange_t *x)
 {
     mcp_fault_e  fault;
 
-    if (mcp_dispatch_one_way(x, x->msg, 1, &fault) == MCP_AGAIN) {
-        return MCP_AGAIN;
+    if (mcp_dispatch_one_way(x, x->msg, 1, &fault) == MCP_NEXT_WAIT) {
+        return MCP_NEXT_WAIT;
     }
 
     if (fault != MCP_FAULT_NONE) {
@@ -211,9 +211,9 @@ mcp_dispatch_admission(mcp_exchange_t *x)
 }
 
 
-/* After returning MCP_AGAIN, this function runs again when the cluster has
+/* After returning MCP_NEXT_WAIT, this function runs again when the cluster has
  * replied, see mcp_cluster_operation.h. */
-int
+mcp_next_e
 mcp_dispatch_admit(mcp_exchange_t *x)
 {
     int  rc;
@@ -221,7 +221,7 @@ mcp_dispatch_admit(mcp_exchange_t *x)
     x->answer.fault = mcp_dispatch_admission(x);
 
     if (x->answer.fault != MCP_FAULT_NONE) {
-        return MCP_OK;
+        return MCP_NEXT_CONTINUE;
     }
 
     rc = mcp_operation_quota(x, mcp_endpoint_session_limit(x->endpoint,
@@ -231,35 +231,31 @@ mcp_dispatch_admit(mcp_exchange_t *x)
         x->answer.fault = MCP_FAULT_TOO_MANY_STREAMS;
     }
 
-    return rc == MCP_AGAIN ? rc : MCP_OK;
+    return rc == MCP_AGAIN ? MCP_NEXT_WAIT : MCP_NEXT_CONTINUE;
 }
 
 
-int
+mcp_next_e
 mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v)
 {
-    int          rc;
     mcp_call_t  *call;
+    mcp_next_e   next;
 
     /* calls mcp_dispatch_admit() before mcp_hook_request(): if
      * mcp_dispatch_admit() waits for the cluster, this function runs again
      * later, and mcp_hook_request() must not mark a resume token as used
      * twice */
 
-    rc = mcp_dispatch_admit(x);
+    next = mcp_dispatch_admit(x);
 
-    if (rc != MCP_OK) {
-        return rc;
+    if (next != MCP_NEXT_CONTINUE) {
+        return next;
     }
 
-    rc = mcp_hook_request(x);
+    next = mcp_hook_request(x);
 
-    if (x->state == MCP_EXCHANGE_WAIT || mcp_operation_waits(x)) {
-        return MCP_AGAIN;
-    }
-
-    if (rc != MCP_AGAIN) {
-        return rc;
+    if (next != MCP_NEXT_CONTINUE) {
+        return next;
     }
 
     if (x->answer.fault != MCP_FAULT_NONE) {
@@ -269,16 +265,16 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v)
     call = mcp_call_create(x, 1);
     if (call == NULL) {
         mcp_hook_refused(x);
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     mcp_dispatch_fill(&call->requests[0], x->msg, v);
 
     if (x->join) {
-        rc = mcp_join_begin(x, call, v);
+        next = mcp_join_begin(x, call, v);
 
-        if (rc != MCP_ERR_NOT_FOUND) {
-            return rc;
+        if (next != MCP_NEXT_CONTINUE) {
+            return next;
         }
     }
 
@@ -287,13 +283,13 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v)
 
 
 /* Continues or joins a call, or creates a call from the message. After
- * returning MCP_AGAIN, this function runs again when the cluster has replied,
- * see mcp_cluster_operation.h. */
-static int
+ * returning MCP_NEXT_WAIT, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
+static mcp_next_e
 mcp_dispatch_call(mcp_exchange_t *x, const mcp_routing_t *v)
 {
-    int          rc;
     mcp_str_t    state;
+    mcp_next_e   next;
     mcp_fault_e  fault;
 
     mcp_variable_set(&x->variables, MCP_VARIABLE_NAME, v->name);
@@ -314,13 +310,13 @@ mcp_dispatch_call(mcp_exchange_t *x, const mcp_routing_t *v)
         }
     }
 
-    rc = mcp_join(x, v);
+    next = mcp_join(x, v);
 
-    return rc == MCP_ERR_NOT_FOUND ? mcp_dispatch_make(x, v) : rc;
+    return next == MCP_NEXT_CONTINUE ? mcp_dispatch_make(x, v) : next;
 }
 
 
-static int
+static mcp_next_e
 mcp_dispatch_refuse(mcp_exchange_t *x, const mcp_routing_t *v)
 {
     mcp_variable_set(&x->variables, MCP_VARIABLE_NAME, v->name);
@@ -334,9 +330,9 @@ mcp_dispatch_refuse(mcp_exchange_t *x, const mcp_routing_t *v)
 
 
 /* The entry function of a message to which a resumption method responds with a
- * stream. After returning MCP_AGAIN, this function runs again when the cluster
- * has replied, see mcp_cluster_operation.h. */
-static int
+ * stream. After returning MCP_NEXT_WAIT, this function runs again when the
+ * cluster has replied, see mcp_cluster_operation.h. */
+static mcp_next_e
 mcp_dispatch_open(mcp_exchange_t *x)
 {
     return mcp_dispatch_opens(x, x->msg->row)->open(x);
@@ -344,9 +340,9 @@ mcp_dispatch_open(mcp_exchange_t *x)
 
 
 /* The entry function of a request that neither mcp_listen() nor
- * mcp_dispatch_open() handles. After returning MCP_AGAIN, this function runs
- * again when the cluster has replied, see mcp_cluster_operation.h. */
-static int
+ * mcp_dispatch_open() handles. After returning MCP_NEXT_WAIT, this function
+ * runs again when the cluster has replied, see mcp_cluster_operation.h. */
+static mcp_next_e
 mcp_dispatch_answer(mcp_exchange_t *x)
 {
     int            rc;
@@ -356,7 +352,7 @@ mcp_dispatch_answer(mcp_exchange_t *x)
     rc = mcp_hook_handle_method(x, x->msg);
 
     if (rc == MCP_AGAIN || rc == MCP_ERR_MEMORY) {
-        return rc;
+        return mcp_operation_next(rc);
     }
 
     if (rc != MCP_OK) {
@@ -390,7 +386,7 @@ mcp_dispatch_answer(mcp_exchange_t *x)
 }
 
 
-static int
+static mcp_next_e
 mcp_dispatch_discover(mcp_exchange_t *x)
 {
     return mcp_operation_now(x, mcp_dispatch_answer);
@@ -399,7 +395,7 @@ mcp_dispatch_discover(mcp_exchange_t *x)
 
 /* Handles a message after the check of its session or, in a revision without
  * sessions, of the members of _meta that describe its client. */
-static int
+static mcp_next_e
 mcp_dispatch_request(mcp_exchange_t *x)
 {
     const mcp_method_t  *method;
@@ -436,7 +432,7 @@ mcp_dispatch_request(mcp_exchange_t *x)
 }
 
 
-static int
+static mcp_next_e
 mcp_dispatch_of_session(mcp_exchange_t *x)
 {
     mcp_fault_e  fault;
@@ -476,19 +472,19 @@ mcp_dispatch_of_session(mcp_exchange_t *x)
 }
 
 
-static int
+static mcp_next_e
 mcp_dispatch_stateless(mcp_exchange_t *x)
 {
-    int  rc;
+    mcp_next_e  next;
 
     mcp_stateless_begin(x);
 
     switch (x->msg->kind) {
 
     case MCP_RPC_REQUEST:
-        rc = mcp_stateless_enter(x);
+        next = mcp_stateless_enter(x);
 
-        return rc == MCP_AGAIN ? mcp_dispatch_request(x) : rc;
+        return next == MCP_NEXT_CONTINUE ? mcp_dispatch_request(x) : next;
 
     case MCP_RPC_NOTIFICATION:
         /* no notification has an effect in revisions without sessions
@@ -524,7 +520,7 @@ mcp_dispatch_parse(mcp_exchange_t *x, size_t len)
 }
 
 
-int
+mcp_next_e
 mcp_dispatch(mcp_exchange_t *x, size_t len)
 {
     mcp_str_t  text;
@@ -548,7 +544,7 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
         && mcp_rpc_read(&x->arena, text, x->endpoint->max_depth, &x->msg)
            != MCP_OK)
     {
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     if (x->msg->kind == MCP_RPC_INVALID) {

@@ -157,22 +157,19 @@ mcp_exchange_parse(mcp_exchange_t *x, size_t len, const mcp_mem_t *mem)
 mcp_next_e
 mcp_exchange_body(mcp_exchange_t *x, size_t len)
 {
-    int  rc;
-
     if (x->publish) {
-        rc = mcp_publish_body(x, len);
-
-    } else if (x->asking) {
-        rc = mcp_operation_entry(x);
-
-    } else if (x->entry) {
-        rc = x->entry(x);
-
-    } else {
-        rc = mcp_dispatch(x, len);
+        return mcp_publish_body(x, len);
     }
 
-    return mcp_exchange_next(rc, MCP_NEXT_WAIT);
+    if (x->asking) {
+        return mcp_operation_entry(x);
+    }
+
+    if (x->entry) {
+        return x->entry(x);
+    }
+
+    return mcp_dispatch(x, len);
 }
 
 

@@ -204,7 +204,7 @@ mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
 }
 
 
-static int
+static mcp_next_e
 mcp_exchange_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 {
     return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
@@ -213,7 +213,7 @@ mcp_exchange_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 
 /* Rejects a request whose Accept header lacks a required media type. The text
  * of the error is that of the TypeScript SDK. */
-static int
+static mcp_next_e
 mcp_exchange_unacceptable(mcp_exchange_t *x)
 {
     return mcp_answer_fault(x, MCP_FAULT_NOT_ACCEPTABLE, mcp_null_str,
@@ -224,7 +224,7 @@ mcp_exchange_unacceptable(mcp_exchange_t *x)
 }
 
 
-static int
+static mcp_next_e
 mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 {
     /* a client MUST list both types (basic/transports, "Sending Messages"):
@@ -251,7 +251,7 @@ mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 
     mcp_exchange_set_state(x, MCP_EXCHANGE_BODY);
 
-    return MCP_AGAIN;
+    return MCP_NEXT_BODY;
 }
 
 
@@ -262,7 +262,7 @@ mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
  * with an event id resumes a stream if mcp_resume_stateless permits this;
  * everything else is rejected.
  */
-static int
+static mcp_next_e
 mcp_exchange_route_stateless(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 {
     if (x->head.stateless && x->head.method == MCP_HTTP_GET
@@ -282,7 +282,7 @@ mcp_exchange_route_stateless(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 
 /* Handles the request according to its HTTP method. Returns the values of
  * mcp_exchange_head(). */
-static int
+static mcp_next_e
 mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 {
     mcp_fault_e  fault;
@@ -399,10 +399,9 @@ mcp_exchange_admit(const mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-static int
-mcp_exchange_check_head(mcp_exchange_t *x, const mcp_head_t *head)
+mcp_next_e
+mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
 {
-    int                   rc;
     mcp_fault_e           fault;
     mcp_exchange_lines_t  h;
 
@@ -411,7 +410,7 @@ mcp_exchange_check_head(mcp_exchange_t *x, const mcp_head_t *head)
     x->head.method = mcp_exchange_method(head->method);
 
     if (mcp_exchange_read_caller(x, head) != MCP_OK) {
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     fault = mcp_exchange_read_headers(x, head, &h);
@@ -427,7 +426,7 @@ mcp_exchange_check_head(mcp_exchange_t *x, const mcp_head_t *head)
     mcp_exchange_read_target(x, head, &h);
 
     if (mcp_exchange_read_era(x, head) != MCP_OK) {
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     if (!mcp_exchange_origin_allowed(x->endpoint, head, x->head.origin,
@@ -436,10 +435,8 @@ mcp_exchange_check_head(mcp_exchange_t *x, const mcp_head_t *head)
         return mcp_exchange_refuse(x, MCP_FAULT_ORIGIN);
     }
 
-    rc = mcp_exchange_cors(x, head);
-
-    if (rc != MCP_OK) {
-        return rc;
+    if (mcp_exchange_cors(x, head) != MCP_OK) {
+        return MCP_NEXT_ERROR;
     }
 
     fault = mcp_exchange_admit(x, head);
@@ -448,18 +445,9 @@ mcp_exchange_check_head(mcp_exchange_t *x, const mcp_head_t *head)
         return mcp_exchange_refuse(x, fault);
     }
 
-    rc = mcp_hook_lookup(x, head);
-
-    if (rc != MCP_OK) {
-        return rc;
+    if (mcp_hook_lookup(x, head) != MCP_OK) {
+        return MCP_NEXT_ERROR;
     }
 
     return mcp_exchange_route(x, &h);
-}
-
-
-mcp_next_e
-mcp_exchange_head(mcp_exchange_t *x, const mcp_head_t *head)
-{
-    return mcp_exchange_next(mcp_exchange_check_head(x, head), MCP_NEXT_BODY);
 }

@@ -58,29 +58,6 @@ typedef struct {
 } mcp_routing_t;
 
 
-/* Returns the next step for rc, a result of mcp_operation_entry(),
- * mcp_dispatch() or another function that processes a request. "again" is the
- * next step for MCP_AGAIN. */
-static inline mcp_next_e
-mcp_exchange_next(int rc, mcp_next_e again)
-{
-    switch (rc) {
-
-    case MCP_OK:
-        return MCP_NEXT_RESPOND;
-
-    case MCP_DONE:
-        return MCP_NEXT_STREAM;
-
-    case MCP_AGAIN:
-        return again;
-
-    default:
-        return MCP_NEXT_ERROR;
-    }
-}
-
-
 /* --- mcp_exchange_cors.c --- */
 
 /* Returns 1 if a request with this Origin for this host may proceed. Requests
@@ -96,7 +73,7 @@ int mcp_exchange_cors(mcp_exchange_t *x, const mcp_head_t *head);
 /* --- mcp_exchange_session.c --- */
 
 /* Handles DELETE: ends the session and responds. */
-int mcp_exchange_delete(mcp_exchange_t *x);
+mcp_next_e mcp_exchange_delete(mcp_exchange_t *x);
 
 /* Logs a change of the session of x at level info. "what" is a predicate, such
  * as "began". */
@@ -108,24 +85,24 @@ void mcp_exchange_log_session(mcp_exchange_t *x, const char *what);
 /* mcp_initialize(), mcp_dispatch() and mcp_batch() return the values of
  * mcp_exchange_body(). */
 
-int mcp_dispatch(mcp_exchange_t *x, size_t len);
+mcp_next_e mcp_dispatch(mcp_exchange_t *x, size_t len);
 
 /* Parses a body that is a single message. Changes only the exchange, so the
  * caller need not have the lock of the worker. */
 void mcp_dispatch_parse(mcp_exchange_t *x, size_t len);
 
 /* Responds with 202 to a POST whose messages get no response. */
-int mcp_dispatch_accepted(mcp_exchange_t *x);
+mcp_next_e mcp_dispatch_accepted(mcp_exchange_t *x);
 
 /* Creates a call from the message of x and starts it. Creates no call if a new
  * call may not begin, or if a resumption method responds to the message. If
  * x->join is set, the message may join an equal call instead. Returns the
  * values of mcp_exchange_body(). */
-int mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v);
+mcp_next_e mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v);
 
-/* Starts a call that was created from the message of x. Returns MCP_AGAIN,
+/* Starts a call that was created from the message of x. Returns MCP_NEXT_WAIT,
  * because the exchange waits for the call. */
-int mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call);
+mcp_next_e mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call);
 
 /* Returns 1 if a request has no progress token, or one that can be passed to
  * backends unchanged (schema, ProgressToken). */
@@ -139,12 +116,12 @@ int mcp_dispatch_token_usable(const mcp_rpc_t *msg);
  * get no response, except a fault if they cannot be stored or cannot be sent to
  * their call's node (basic/transports, "Sending Messages to the Server").
  *
- * Returns MCP_OK and *fault, which may be MCP_FAULT_NONE; or, in an entry
- * function of mcp_operation_now(),
- *   MCP_AGAIN  the entry function has to return this value
+ * Returns MCP_NEXT_CONTINUE and *fault, which may be MCP_FAULT_NONE; or, in an
+ * entry function of mcp_operation_now(),
+ *   MCP_NEXT_WAIT  the entry function has to return this value
  */
-int mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
-    mcp_fault_e *fault);
+mcp_next_e mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs,
+    size_t n, mcp_fault_e *fault);
 
 /* Returns the fault for rc, the result of a cluster operation other than
  * MCP_OK, MCP_AGAIN and MCP_ERR_MEMORY. */
@@ -160,16 +137,16 @@ void mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
  * streams at this node, or the session has too many calls at all nodes
  * together.
  *
- * Returns MCP_OK; or, in an entry function of mcp_operation_now(),
- *   MCP_AGAIN  the entry function has to return this value
+ * Returns MCP_NEXT_CONTINUE; or, in an entry function of mcp_operation_now(),
+ *   MCP_NEXT_WAIT  the entry function has to return this value
  */
-int mcp_dispatch_admit(mcp_exchange_t *x);
+mcp_next_e mcp_dispatch_admit(mcp_exchange_t *x);
 
 
 /* --- mcp_batch.c, mcp_initialize.c --- */
 
-int mcp_batch(mcp_exchange_t *x, mcp_str_t text);
-int mcp_initialize(mcp_exchange_t *x);
+mcp_next_e mcp_batch(mcp_exchange_t *x, mcp_str_t text);
+mcp_next_e mcp_initialize(mcp_exchange_t *x);
 
 
 /* --- mcp_routing_decision.c --- */
@@ -202,8 +179,8 @@ int mcp_routing_is_objects(const mcp_json_value_t *value);
 
 /* --- mcp_publish.c --- */
 
-int mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head);
-int mcp_publish_body(mcp_exchange_t *x, size_t len);
+mcp_next_e mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head);
+mcp_next_e mcp_publish_body(mcp_exchange_t *x, size_t len);
 
 
 #endif /* MCP_EXCHANGE_INTERNAL_H_INCLUDED */

@@ -71,11 +71,11 @@ mcp_session_close_needed(const mcp_endpoint_t *endpoint)
  * have sessions, calls respond() at once and returns its value.
  *
  * Otherwise returns
- *   MCP_AGAIN       respond() is called later
- *   MCP_ERR_MEMORY
+ *   MCP_NEXT_WAIT   respond() is called later
+ *   MCP_NEXT_ERROR
  */
-static int
-mcp_session_close(mcp_exchange_t *x, int (*respond)(mcp_exchange_t *x))
+static mcp_next_e
+mcp_session_close(mcp_exchange_t *x, mcp_next_e (*respond)(mcp_exchange_t *x))
 {
     unsigned        i;
     mcp_call_t     *call;
@@ -87,7 +87,7 @@ mcp_session_close(mcp_exchange_t *x, int (*respond)(mcp_exchange_t *x))
 
     call = mcp_call_create(x, x->endpoint->n_targets);
     if (call == NULL) {
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     call->respond = mcp_session_close_end;
@@ -205,7 +205,7 @@ mcp_exchange_log_session(mcp_exchange_t *x, const char *what)
 }
 
 
-static int
+static mcp_next_e
 mcp_exchange_deleted(mcp_exchange_t *x)
 {
     x->answer.outcome = "deleted";
@@ -215,9 +215,9 @@ mcp_exchange_deleted(mcp_exchange_t *x)
 
 
 /* Ends the session for a DELETE (2025-11-25, basic/transports, "Session
- * Management"). After returning MCP_AGAIN, this function runs again when the
- * cluster has replied, see mcp_cluster_operation.h. */
-int
+ * Management"). After returning MCP_NEXT_WAIT, this function runs again when
+ * the cluster has replied, see mcp_cluster_operation.h. */
+mcp_next_e
 mcp_exchange_delete(mcp_exchange_t *x)
 {
     int                    rc;
@@ -237,7 +237,7 @@ mcp_exchange_delete(mcp_exchange_t *x)
         return mcp_answer_fault(x, MCP_FAULT_CLUSTER_UNREACHABLE, mcp_null_str,
                                 mcp_null_str);
     default:
-        return rc;
+        return mcp_operation_next(rc);
     }
 
     store = x->worker->store;

@@ -98,7 +98,7 @@ mcp_initialize_result(mcp_exchange_t *x)
 }
 
 
-int
+mcp_next_e
 mcp_initialize(mcp_exchange_t *x)
 {
     mcp_str_t         wanted;
@@ -123,7 +123,7 @@ mcp_initialize(mcp_exchange_t *x)
     }
 
     if (mcp_initialize_header(x) != MCP_OK) {
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     mcp_initialize_result(x);

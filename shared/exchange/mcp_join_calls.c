@@ -249,7 +249,7 @@ typedef struct {
 
 
 static void mcp_join_last(mcp_exchange_t *x);
-static int mcp_join_lookup(mcp_exchange_t *x);
+static mcp_next_e mcp_join_lookup(mcp_exchange_t *x);
 
 
 static const mcp_resume_reader_t  mcp_join_reader = {
@@ -357,7 +357,7 @@ mcp_join_joined(mcp_exchange_t *x, const mcp_stream_info_t *info)
 /* Responds with a CreateTaskResult, because the call to join is a task. The
  * client that began the call has got a CreateTaskResult as well. Returns the
  * values of mcp_exchange_body(). */
-static int
+static mcp_next_e
 mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
     int            rc;
@@ -386,9 +386,9 @@ mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
  * Makes x a joined reader of the call. If the call is a task, and the client of
  * x can poll tasks, responds with the task instead. Returns the values of
  * mcp_exchange_body(), or
- *   MCP_ERR_NOT_FOUND  the call does not exist any more
+ *   MCP_NEXT_CONTINUE  the call does not exist any more
  */
-static int
+static mcp_next_e
 mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
     if (info->expires && (x->client.capabilities & MCP_CLIENT_TASKS)) {
@@ -406,13 +406,13 @@ mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
 
     case MCP_OK:
         mcp_join_joined(x, info);
-        return MCP_DONE;
+        return MCP_NEXT_STREAM;
 
     case MCP_ERR_NOT_FOUND:
         x->reader.joins = 0;
         x->reader.bound = 0;
         x->resumption = x->worker->methods[0];
-        return MCP_ERR_NOT_FOUND;
+        return MCP_NEXT_CONTINUE;
 
     case MCP_ERR_LIMIT:
         return mcp_answer_fault(x, MCP_FAULT_TOO_MANY_STREAMS, x->msg->id,
@@ -423,7 +423,7 @@ mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
                                 mcp_null_str);
 
     default:
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 }
 
@@ -485,7 +485,7 @@ mcp_join_leave(mcp_exchange_t *x)
 static void
 mcp_join_again(mcp_exchange_t *x)
 {
-    int               rc;
+    mcp_next_e        next;
     mcp_routing_t     v;
     mcp_join_wait_t  *wait;
 
@@ -493,14 +493,14 @@ mcp_join_again(mcp_exchange_t *x)
 
     wait = mcp_join_waits(x);
     v = wait->routing;
-    rc = mcp_join_lookup(x);
+    next = mcp_join_lookup(x);
     wait->known = 0;
 
-    if (rc == MCP_ERR_NOT_FOUND) {
-        rc = mcp_dispatch_make(x, &v);
+    if (next == MCP_NEXT_CONTINUE) {
+        next = mcp_dispatch_make(x, &v);
     }
 
-    mcp_answer_next(x, rc);
+    mcp_answer_next(x, next);
 }
 
 
@@ -622,11 +622,12 @@ mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
 
 /* Joins an equal call or, while it is unknown whether x can join the call,
  * waits. Returns the values of mcp_join(). */
-static int
+static mcp_next_e
 mcp_join_lookup(mcp_exchange_t *x)
 {
     int                rc;
     unsigned           n;
+    mcp_next_e         next;
     mcp_stream_info_t  info;
 
     for (n = 0; n < MCP_JOIN_TRIES; n++) {
@@ -644,10 +645,23 @@ mcp_join_lookup(mcp_exchange_t *x)
             break;
         }
 
-        rc = mcp_join_is_open(x, &info) ? mcp_join_wait(x, &info)
-                                        : mcp_join_attach(x, &info);
+        if (!mcp_join_is_open(x, &info)) {
+            next = mcp_join_attach(x, &info);
 
-        if (mcp_join_is_open(x, &info) && rc == MCP_DONE) {
+            if (next != MCP_NEXT_CONTINUE) {
+                return next;
+            }
+
+            continue;
+        }
+
+        rc = mcp_join_wait(x, &info);
+
+        if (rc == MCP_AGAIN) {
+            return MCP_NEXT_WAIT;
+        }
+
+        if (rc == MCP_DONE) {
 
             /* x cannot wait any longer: without a key, x starts a call of its
              * own; with a key, x gets an error, because the tool must not be
@@ -661,17 +675,13 @@ mcp_join_lookup(mcp_exchange_t *x)
             x->join = NULL;
             break;
         }
-
-        if (rc != MCP_ERR_NOT_FOUND) {
-            return rc;
-        }
     }
 
-    return MCP_ERR_NOT_FOUND;
+    return MCP_NEXT_CONTINUE;
 }
 
 
-int
+mcp_next_e
 mcp_join(mcp_exchange_t *x, const mcp_routing_t *v)
 {
     switch (mcp_join_set(x, v)) {
@@ -680,7 +690,7 @@ mcp_join(mcp_exchange_t *x, const mcp_routing_t *v)
         return mcp_join_lookup(x);
 
     case MCP_DONE:
-        return MCP_ERR_NOT_FOUND;
+        return MCP_NEXT_CONTINUE;
 
     case MCP_ERR_SYNTAX:
         return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg->id,
@@ -689,7 +699,7 @@ mcp_join(mcp_exchange_t *x, const mcp_routing_t *v)
                                         "characters without \\"));
 
     default:
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 }
 
@@ -735,7 +745,7 @@ mcp_join_claimed(mcp_exchange_t *x, int rc)
 
 /* Registers the call in the cluster, or does nothing without a cluster. Returns
  * the values of mcp_join_begin(). */
-static int
+static mcp_next_e
 mcp_join_claim(mcp_exchange_t *x, mcp_call_t *call)
 {
     int  rc;
@@ -744,11 +754,11 @@ mcp_join_claim(mcp_exchange_t *x, mcp_call_t *call)
 
     if (rc == MCP_AGAIN) {
         x->answer.outcome = "pending";
-        return MCP_AGAIN;
+        return MCP_NEXT_WAIT;
     }
 
     if (rc == MCP_OK) {
-        return MCP_ERR_NOT_FOUND;
+        return MCP_NEXT_CONTINUE;
     }
 
     mcp_call_undo(call);
@@ -757,15 +767,13 @@ mcp_join_claim(mcp_exchange_t *x, mcp_call_t *call)
 }
 
 
-int
+mcp_next_e
 mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call, const mcp_routing_t *v)
 {
-    int          rc;
+    mcp_next_e   next;
     mcp_fault_e  fault;
 
-    rc = mcp_call_reserve(call);
-
-    switch (rc) {
+    switch (mcp_call_reserve(call)) {
 
     case MCP_OK:
         return mcp_join_claim(x, call);
@@ -776,9 +784,9 @@ mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call, const mcp_routing_t *v)
         /* another request of this node has created an equal call in the
          * meantime: tries to join the equal call */
 
-        rc = mcp_join_lookup(x);
+        next = mcp_join_lookup(x);
 
-        return rc == MCP_ERR_NOT_FOUND ? mcp_dispatch_make(x, v) : rc;
+        return next == MCP_NEXT_CONTINUE ? mcp_dispatch_make(x, v) : next;
 
     case MCP_ERR_LIMIT:
         fault = MCP_FAULT_TOO_MANY_STREAMS;
@@ -789,7 +797,7 @@ mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call, const mcp_routing_t *v)
         break;
 
     default:
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     return mcp_answer_fault(x, fault, x->msg->id, mcp_null_str);

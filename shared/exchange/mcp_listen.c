@@ -257,7 +257,7 @@ mcp_listen_begin(mcp_exchange_t *x, const mcp_listen_filter_t *filter,
 }
 
 
-static int
+static mcp_next_e
 mcp_listen_start(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
 {
     int               rc;
@@ -276,7 +276,7 @@ mcp_listen_start(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
     switch (rc) {
 
     case MCP_OK:
-        return MCP_DONE;
+        return MCP_NEXT_STREAM;
 
     case MCP_ERR_LIMIT:
         return mcp_answer_fault(x, MCP_FAULT_TOO_MANY_STREAMS, x->msg->id,
@@ -287,14 +287,14 @@ mcp_listen_start(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
                                 mcp_null_str);
 
     default:
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 }
 
 
-/* After returning MCP_AGAIN, this function runs again when the cluster has
+/* After returning MCP_NEXT_WAIT, this function runs again when the cluster has
  * replied, see mcp_cluster_operation.h. */
-int
+mcp_next_e
 mcp_listen(mcp_exchange_t *x)
 {
     int                  rc;
@@ -320,15 +320,13 @@ mcp_listen(mcp_exchange_t *x)
     }
 
     if (rc != MCP_OK) {
-        return rc;
+        return mcp_operation_next(rc);
     }
 
     mcp_listen_filter_honour(x, &filter);
 
-    rc = mcp_listen_filter_permit(x, &filter, &scope);
-
-    if (rc != MCP_OK) {
-        return rc;
+    if (mcp_listen_filter_permit(x, &filter, &scope) != MCP_OK) {
+        return MCP_NEXT_ERROR;
     }
 
     if (scope.len) {

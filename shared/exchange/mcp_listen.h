@@ -13,7 +13,7 @@
 /* Responds with a stream of the notifications that the request's filter selects
  * and the endpoint has. The stream ends with the connection. Returns the values
  * of mcp_exchange_body(). */
-int mcp_listen(mcp_exchange_t *x);
+mcp_next_e mcp_listen(mcp_exchange_t *x);
 
 
 #endif /* MCP_LISTEN_H_INCLUDED */

@@ -45,8 +45,8 @@ typedef struct {
  * Returns MCP_OK, or
  *   MCP_ERR_SYNTAX       the value is not an array of strings, or has more than
  *                        MCP_LISTEN_TASKS_MAX ids
- *   MCP_AGAIN            the entry function has to return this value, because
- *                        other nodes are queried
+ *   MCP_AGAIN            other nodes are queried: the entry function has to
+ *                        return MCP_NEXT_WAIT
  *   MCP_ERR_UNREACHABLE  the other nodes are unreachable
  *   MCP_ERR_MEMORY
  *   MCP_ERR_INTERNAL

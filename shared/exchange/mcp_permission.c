@@ -213,7 +213,7 @@ mcp_permission(mcp_exchange_t *x, mcp_list_e kind, mcp_str_t name,
 }
 
 
-int
+mcp_next_e
 mcp_permission_refuse(mcp_exchange_t *x, mcp_str_t scope)
 {
     mcp_buf_t  buf;
@@ -225,7 +225,7 @@ mcp_permission_refuse(mcp_exchange_t *x, mcp_str_t scope)
     challenge = mcp_arena_take(&x->arena, &buf);
 
     if (challenge.data == NULL) {
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     mcp_answer_header(x, mcp_str("WWW-Authenticate"), challenge);

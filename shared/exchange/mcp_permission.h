@@ -40,7 +40,7 @@ void mcp_permission_decide(mcp_exchange_t *x, mcp_list_e kind);
 
 /* Rejects a request whose caller lacks a scope. Returns the values of
  * mcp_exchange_body(). */
-int mcp_permission_refuse(mcp_exchange_t *x, mcp_str_t scope);
+mcp_next_e mcp_permission_refuse(mcp_exchange_t *x, mcp_str_t scope);
 
 
 #endif /* MCP_PERMISSION_H_INCLUDED */

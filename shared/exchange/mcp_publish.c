@@ -70,7 +70,7 @@ mcp_exchange_create_publish(mcp_worker_t *worker,
 }
 
 
-static int
+static mcp_next_e
 mcp_publish_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 {
     return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
@@ -131,7 +131,7 @@ mcp_publish_enter(mcp_exchange_t *x, mcp_str_t token)
 }
 
 
-int
+mcp_next_e
 mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
 {
     if (x->head.method != MCP_HTTP_POST) {
@@ -150,7 +150,7 @@ mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
 
     mcp_exchange_set_state(x, MCP_EXCHANGE_BODY);
 
-    return MCP_AGAIN;
+    return MCP_NEXT_BODY;
 }
 
 
@@ -380,7 +380,7 @@ mcp_publish_events(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
-int
+mcp_next_e
 mcp_publish_body(mcp_exchange_t *x, size_t len)
 {
     mcp_str_t    text;

@@ -157,7 +157,7 @@ mcp_retry_deliver(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN])
 }
 
 
-static int
+static mcp_next_e
 mcp_retry_refuse(mcp_exchange_t *x, int rc)
 {
     mcp_fault_e  fault;
@@ -179,7 +179,7 @@ mcp_retry_refuse(mcp_exchange_t *x, int rc)
 
     case MCP_AGAIN:
     case MCP_ERR_MEMORY:
-        return rc;
+        return mcp_operation_next(rc);
 
     default:
         fault = MCP_FAULT_INTERNAL;
@@ -189,7 +189,7 @@ mcp_retry_refuse(mcp_exchange_t *x, int rc)
 }
 
 
-int
+mcp_next_e
 mcp_retry(mcp_exchange_t *x, mcp_str_t state)
 {
     int                rc;
@@ -221,5 +221,5 @@ mcp_retry(mcp_exchange_t *x, mcp_str_t state)
 
     mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
 
-    return MCP_DONE;
+    return MCP_NEXT_STREAM;
 }

@@ -23,13 +23,13 @@ int mcp_retry_is(mcp_str_t state);
 /*
  * Passes the answers in the message of x to the call that the state names, and
  * makes x the consumer of the call's stream. The call may run at any node.
- * After returning MCP_AGAIN, this function runs again when the cluster has
+ * After returning MCP_NEXT_WAIT, this function runs again when the cluster has
  * replied, see mcp_cluster_operation.h.
  *
  * Returns the values of mcp_exchange_body(). The response is a fault if the
  * call does not exist any more, or belongs to another principal.
  */
-int mcp_retry(mcp_exchange_t *x, mcp_str_t state);
+mcp_next_e mcp_retry(mcp_exchange_t *x, mcp_str_t state);
 
 
 #endif /* MCP_RETRY_WITH_ANSWERS_H_INCLUDED */

@@ -482,7 +482,7 @@ mcp_stateless_check(mcp_exchange_t *x, mcp_stateless_error_t *r)
 }
 
 
-int
+mcp_next_e
 mcp_stateless_enter(mcp_exchange_t *x)
 {
     int                      rc;
@@ -494,7 +494,7 @@ mcp_stateless_enter(mcp_exchange_t *x)
         return mcp_answer_fault_data(x, r.fault, x->msg->id, r.detail, r.data);
     }
 
-    return rc == MCP_OK ? MCP_AGAIN : rc;
+    return rc == MCP_OK ? MCP_NEXT_CONTINUE : MCP_NEXT_ERROR;
 }
 
 
@@ -522,23 +522,21 @@ mcp_stateless_discover(const mcp_exchange_t *x, mcp_buf_t *out)
 /* Rejects initialize with an error that contains the endpoint's revisions,
  * because a client may get them only from this error (2026-07-28,
  * basic/versioning, "Backward Compatibility"). */
-int
+mcp_next_e
 mcp_stateless_initialize(mcp_exchange_t *x)
 {
-    int        rc;
-    mcp_buf_t  names;
+    mcp_buf_t   names;
+    mcp_next_e  next;
 
     mcp_buf_init(&names, &x->worker->env->mem, SIZE_MAX / 2);
     mcp_stateless_revisions(x, &names);
 
-    rc = names.failed;
-
-    if (rc == MCP_OK) {
-        rc = mcp_answer_fault(x, MCP_FAULT_ERA, x->msg->id,
-                              (mcp_str_t) { names.data, names.len });
-    }
+    next = names.failed == MCP_OK
+           ? mcp_answer_fault(x, MCP_FAULT_ERA, x->msg->id,
+                              (mcp_str_t) { names.data, names.len })
+           : MCP_NEXT_ERROR;
 
     mcp_buf_free(&names);
 
-    return rc;
+    return next;
 }

@@ -37,18 +37,18 @@ void mcp_stateless_begin(mcp_exchange_t *x);
  * Checks the members of _meta that identify the client, and the headers that
  * repeat the body. Sets x->client.
  *
- * Returns MCP_AGAIN if the request may proceed, or
- *   MCP_OK          the request was rejected
- *   MCP_ERR_MEMORY
+ * Returns MCP_NEXT_CONTINUE if the request may proceed, or
+ *   MCP_NEXT_RESPOND  the request was rejected
+ *   MCP_NEXT_ERROR
  */
-int mcp_stateless_enter(mcp_exchange_t *x);
+mcp_next_e mcp_stateless_enter(mcp_exchange_t *x);
 
 /* Appends the result of server/discover, which names the endpoint's revisions
  * without sessions. */
 void mcp_stateless_discover(const mcp_exchange_t *x, mcp_buf_t *out);
 
 /* Rejects initialize at an endpoint without a revision with sessions. */
-int mcp_stateless_initialize(mcp_exchange_t *x);
+mcp_next_e mcp_stateless_initialize(mcp_exchange_t *x);
 
 
 #endif /* MCP_STATELESS_H_INCLUDED */

@@ -24,7 +24,7 @@ typedef struct {
 #define mcp_resume_task_of(states)  mcp_hook_state(states, &mcp_resume_task)
 
 
-static int
+static mcp_next_e
 mcp_resume_task_request(mcp_exchange_t *x)
 {
     mcp_policy_t        policy;
@@ -40,20 +40,20 @@ mcp_resume_task_request(mcp_exchange_t *x)
     if ((x->join && x->join->once)
         || !mcp_policy_is_task(&policy, x->client.capabilities))
     {
-        return MCP_AGAIN;
+        return MCP_NEXT_CONTINUE;
     }
 
     part =
         mcp_hook_state_create(x, &mcp_resume_task, sizeof(mcp_resume_task_t));
     if (part == NULL) {
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     part->first = policy.task != MCP_TASK_AUTO;
     part->due = mcp_worker_now(x->worker)
                 + (part->first ? 0 : policy.task_after);
 
-    return MCP_AGAIN;
+    return MCP_NEXT_CONTINUE;
 }
 
 

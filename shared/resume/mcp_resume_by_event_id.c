@@ -13,7 +13,7 @@
 #include "worker/mcp_notification.h"
 
 
-static int
+static mcp_next_e
 mcp_resume_event_id_refuse(mcp_exchange_t *x, int rc)
 {
     mcp_fault_e  fault;
@@ -41,7 +41,7 @@ mcp_resume_event_id_refuse(mcp_exchange_t *x, int rc)
         break;
 
     default:
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
@@ -124,9 +124,9 @@ mcp_resume_event_id_read(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* After returning MCP_AGAIN, this function runs again when the cluster has
+/* After returning MCP_NEXT_WAIT, this function runs again when the cluster has
  * replied, see mcp_cluster_operation.h. */
-static int
+static mcp_next_e
 mcp_resume_event_id_resume(mcp_exchange_t *x)
 {
     int                     rc, cluster_rc;
@@ -144,7 +144,7 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
     cluster_rc = mcp_operation_stream(x, MCP_OPERATION_STREAM, &stream);
 
     if (cluster_rc == MCP_AGAIN) {
-        return MCP_AGAIN;
+        return MCP_NEXT_WAIT;
     }
 
     rc = mcp_resume_event_id_find(x, cluster_rc, id, &info);
@@ -175,13 +175,13 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
         rc = cluster_rc;
     }
 
-    return rc == MCP_OK ? MCP_DONE : mcp_resume_event_id_refuse(x, rc);
+    return rc == MCP_OK ? MCP_NEXT_STREAM : mcp_resume_event_id_refuse(x, rc);
 }
 
 
-/* After returning MCP_AGAIN, this function runs again when the cluster has
+/* After returning MCP_NEXT_WAIT, this function runs again when the cluster has
  * replied, see mcp_cluster_operation.h. */
-static int
+static mcp_next_e
 mcp_resume_event_id_get(mcp_exchange_t *x)
 {
     int                rc;
@@ -198,14 +198,14 @@ mcp_resume_event_id_get(mcp_exchange_t *x)
     rc = mcp_notify_here(x, &info);
 
     if (rc == MCP_AGAIN) {
-        return rc;
+        return MCP_NEXT_WAIT;
     }
 
     if (rc == MCP_OK) {
         rc = mcp_consumer_start_kept(x, &info, info.sent_seq);
     }
 
-    return rc == MCP_OK ? MCP_DONE : mcp_resume_event_id_refuse(x, rc);
+    return rc == MCP_OK ? MCP_NEXT_STREAM : mcp_resume_event_id_refuse(x, rc);
 }
 
 

@@ -157,12 +157,12 @@ mcp_resume_link_fetch(mcp_exchange_t *x, const mcp_resume_link_t *link,
  * *after is the event after which the URL's stream begins. A request without a
  * session gets the stream's session.
  *
- * Returns MCP_OK and *fault, which is MCP_FAULT_NONE on success; or
- *   MCP_AGAIN  the entry function has to return this value; this function runs
- *              again when the cluster has replied
- *   MCP_ERR_MEMORY
+ * Returns MCP_NEXT_CONTINUE and *fault, which is MCP_FAULT_NONE on success; or
+ *   MCP_NEXT_WAIT   the entry function has to return this value; this function
+ *                   runs again when the cluster has replied
+ *   MCP_NEXT_ERROR
  */
-static int
+static mcp_next_e
 mcp_resume_link_find(mcp_exchange_t *x, mcp_resume_link_t *link,
     mcp_stream_info_t *info, uint64_t *after, mcp_fault_e *fault)
 {
@@ -172,7 +172,7 @@ mcp_resume_link_find(mcp_exchange_t *x, mcp_resume_link_t *link,
     *fault = mcp_resume_link_open(x, link, data);
 
     if (*fault != MCP_FAULT_NONE) {
-        return MCP_OK;
+        return MCP_NEXT_CONTINUE;
     }
 
     /* checks Last-Event-ID first, because a request that is rejected must not
@@ -181,14 +181,15 @@ mcp_resume_link_find(mcp_exchange_t *x, mcp_resume_link_t *link,
     *fault = mcp_resume_names(x, data, after);
 
     if (*fault != MCP_FAULT_NONE) {
-        return MCP_OK;
+        return MCP_NEXT_CONTINUE;
     }
 
     rc = mcp_resume_link_fetch(x, link, data, info);
 
     if (rc != MCP_OK) {
         *fault = mcp_resume_link_fault(rc);
-        return rc == MCP_AGAIN || rc == MCP_ERR_MEMORY ? rc : MCP_OK;
+        return rc == MCP_AGAIN || rc == MCP_ERR_MEMORY
+               ? mcp_operation_next(rc) : MCP_NEXT_CONTINUE;
     }
 
     *after = mcp_be_get(data + MCP_RESUME_LINK_AFTER, 8);
@@ -205,7 +206,7 @@ mcp_resume_link_find(mcp_exchange_t *x, mcp_resume_link_t *link,
 
     mcp_resume_link_set_generation(x, info, 2 * link->generation);
 
-    return MCP_OK;
+    return MCP_NEXT_CONTINUE;
 }
 
 
@@ -359,7 +360,7 @@ mcp_resume_link_no_store(mcp_exchange_t *x)
 }
 
 
-static int
+static mcp_next_e
 mcp_resume_link_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 {
     mcp_resume_link_no_store(x);
@@ -368,7 +369,7 @@ mcp_resume_link_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 }
 
 
-static int
+static mcp_next_e
 mcp_resume_link_no_content(mcp_exchange_t *x, const char *outcome)
 {
     mcp_resume_link_no_store(x);
@@ -378,7 +379,7 @@ mcp_resume_link_no_content(mcp_exchange_t *x, const char *outcome)
 }
 
 
-static int
+static mcp_next_e
 mcp_resume_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
     uint64_t after)
 {
@@ -399,7 +400,7 @@ mcp_resume_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
             mcp_consumer_close_at_will(x, info);
         }
 
-        return MCP_DONE;
+        return MCP_NEXT_STREAM;
 
     case MCP_ERR_PURGED:
         return mcp_resume_link_refuse(x, MCP_FAULT_EVENT_PURGED);
@@ -411,7 +412,7 @@ mcp_resume_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
         return mcp_resume_link_refuse(x, MCP_FAULT_CLUSTER_UNREACHABLE);
 
     default:
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 }
 
@@ -422,21 +423,22 @@ mcp_resume_link_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
  * has. Responds with 204 if there will be no further events, or none until the
  * client answers a question.
  *
- * After returning MCP_AGAIN, this function runs again when the cluster has
+ * After returning MCP_NEXT_WAIT, this function runs again when the cluster has
  * replied, see mcp_cluster_operation.h.
  */
-static int
+static mcp_next_e
 mcp_resume_link_read_on(mcp_exchange_t *x)
 {
-    int                rc;
     uint64_t           after;
+    mcp_next_e         next;
     mcp_fault_e        fault;
     mcp_stream_info_t  info;
 
-    rc = mcp_resume_link_find(x, mcp_resume_link_of(x), &info, &after, &fault);
+    next = mcp_resume_link_find(x, mcp_resume_link_of(x), &info, &after,
+                                &fault);
 
-    if (rc != MCP_OK) {
-        return rc;
+    if (next != MCP_NEXT_CONTINUE) {
+        return next;
     }
 
     if (fault == MCP_FAULT_NONE) {
@@ -529,7 +531,7 @@ mcp_resume_link_read(mcp_exchange_t *x, mcp_str_t text,
  * call. Otherwise repeated answers might be rejected, because the call has
  * already continued.
  */
-static int
+static mcp_next_e
 mcp_resume_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,
     uint64_t after, mcp_str_t text)
 {
@@ -547,7 +549,7 @@ mcp_resume_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,
     rc = mcp_input_deliver(x, info, text, generation);
 
     if (rc == MCP_AGAIN) {
-        return MCP_AGAIN;
+        return MCP_NEXT_WAIT;
     }
 
     if (rc != MCP_OK && rc != MCP_ERR_NOT_FOUND) {
@@ -562,14 +564,14 @@ mcp_resume_link_answer(mcp_exchange_t *x, mcp_stream_info_t *info,
 
 /* Entry function of POST. The response begins after the events that the client
  * certainly has: a client that answers a question has the question and all
- * earlier events. After returning MCP_AGAIN, this function runs again when the
- * cluster has replied, see mcp_cluster_operation.h. */
-static int
+ * earlier events. After returning MCP_NEXT_WAIT, this function runs again when
+ * the cluster has replied, see mcp_cluster_operation.h. */
+static mcp_next_e
 mcp_resume_link_take(mcp_exchange_t *x)
 {
-    int                 rc;
     size_t              n;
     uint64_t            after, seen;
+    mcp_next_e          next;
     mcp_fault_e         fault;
     mcp_resume_link_t  *link;
     mcp_stream_info_t   info;
@@ -577,10 +579,10 @@ mcp_resume_link_take(mcp_exchange_t *x)
     n = 0;
     seen = 0;
     link = mcp_resume_link_of(x);
-    rc = mcp_resume_link_find(x, link, &info, &after, &fault);
+    next = mcp_resume_link_find(x, link, &info, &after, &fault);
 
-    if (rc != MCP_OK) {
-        return rc;
+    if (next != MCP_NEXT_CONTINUE) {
+        return next;
     }
 
     if (fault == MCP_FAULT_NONE) {
@@ -609,17 +611,17 @@ mcp_resume_link_take(mcp_exchange_t *x)
         (void) mcp_store_acknowledge(x->worker->store, &info.ref, after);
     }
 
-    rc = mcp_resume_link_answer(x, &info, after, link->text);
+    next = mcp_resume_link_answer(x, &info, after, link->text);
 
-    if (rc != MCP_AGAIN) {
+    if (next != MCP_NEXT_WAIT) {
         mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, (int64_t) n);
     }
 
-    return rc;
+    return next;
 }
 
 
-static int
+static mcp_next_e
 mcp_resume_link_post(mcp_exchange_t *x, mcp_str_t text)
 {
     mcp_resume_link_t  *link;

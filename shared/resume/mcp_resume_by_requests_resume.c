@@ -268,10 +268,11 @@ mcp_resume_request_status(mcp_exchange_t *x, const mcp_rpc_t *msg,
  * that request, and no event ids: by returning an event id, the client would
  * also confirm events of the other requests.
  */
-static int
+static mcp_next_e
 mcp_resume_request_resume(mcp_exchange_t *x)
 {
     int                   rc;
+    mcp_next_e            next;
     mcp_resume_request_t  found;
 
     rc = mcp_resume_request_find(x, x->msg, x->msg->id, 1, &found);
@@ -280,13 +281,13 @@ mcp_resume_request_resume(mcp_exchange_t *x)
         return mcp_resume_refuse_for(x, rc);
     }
 
-    rc = mcp_resume_resume(x, &mcp_resume_request, &found.info, found.seq);
+    next = mcp_resume_resume(x, &mcp_resume_request, &found.info, found.seq);
 
-    if (rc == MCP_DONE && strcmp(found.info.method, "batch") == 0) {
+    if (next == MCP_NEXT_STREAM && strcmp(found.info.method, "batch") == 0) {
         x->reader.cursor.only = found.number + 1;
     }
 
-    return rc;
+    return next;
 }
 
 

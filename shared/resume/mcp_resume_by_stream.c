@@ -364,10 +364,10 @@ mcp_resume_stream_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
 
 /* Handles stream/resume. If stream/resume was sent as a notification, the
- * client gets an error only as an HTTP status. After returning MCP_AGAIN, this
- * function runs again when the cluster has replied, see
+ * client gets an error only as an HTTP status. After returning MCP_NEXT_WAIT,
+ * this function runs again when the cluster has replied, see
  * mcp_cluster_operation.h. */
-static int
+static mcp_next_e
 mcp_resume_stream_open(mcp_exchange_t *x)
 {
     int                rc;

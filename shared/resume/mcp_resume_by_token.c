@@ -36,10 +36,10 @@
 
 
 static uint64_t mcp_resume_token_due(mcp_exchange_t *x);
-static int mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
-    const mcp_json_value_t *places, size_t n);
-static int mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *part,
-    const unsigned char bind[MCP_DIGEST_LEN]);
+static mcp_next_e mcp_resume_token_brought(mcp_exchange_t *x,
+    mcp_resume_token_t *part, const mcp_json_value_t *places, size_t n);
+static mcp_next_e mcp_resume_token_open(mcp_exchange_t *x,
+    mcp_resume_token_t *part, const unsigned char bind[MCP_DIGEST_LEN]);
 static void mcp_resume_token_interim_write(mcp_exchange_t *x, mcp_str_t token);
 static void mcp_resume_token_refuse(mcp_exchange_t *x);
 
@@ -113,7 +113,7 @@ mcp_resume_token_due(mcp_exchange_t *x)
 }
 
 
-static int
+static mcp_next_e
 mcp_resume_token_request(mcp_exchange_t *x)
 {
     size_t               n;
@@ -125,27 +125,28 @@ mcp_resume_token_request(mcp_exchange_t *x)
     n = mcp_resume_token_find(x->msg, places);
 
     if (due == 0 && n == 0) {
-        return MCP_AGAIN;
+        return MCP_NEXT_CONTINUE;
     }
 
     part =
         mcp_hook_state_create(x, &mcp_resume_token, sizeof(mcp_resume_token_t));
     if (part == NULL) {
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     part->due = due;
     x->reader.exact = (due != 0);
 
-    return n ? mcp_resume_token_brought(x, part, places, n) : MCP_AGAIN;
+    return n ? mcp_resume_token_brought(x, part, places, n)
+             : MCP_NEXT_CONTINUE;
 }
 
 
 /* Handles a request with a token of the server or of a backend. The token is at
  * n places in the request. Returns the values of the hook "request". After
- * returning MCP_AGAIN, this function runs again when the cluster has replied,
- * see mcp_cluster_operation.h. */
-static int
+ * returning MCP_NEXT_WAIT, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
+static mcp_next_e
 mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_json_value_t *places, size_t n)
 {
@@ -163,13 +164,13 @@ mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
     }
 
     if (mcp_json_unescape(&x->arena, places[0].raw, &text) != MCP_OK) {
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     rc = mcp_resume_token_bind(x->endpoint, &x->worker->env->mem, &x->client,
                                x->msg->method, x->msg->params.raw, bind);
     if (rc != MCP_OK) {
-        return rc == MCP_ERR_MEMORY ? rc : mcp_resume_refuse(x);
+        return rc == MCP_ERR_MEMORY ? MCP_NEXT_ERROR : mcp_resume_refuse(x);
     }
 
     part->text = text;
@@ -181,9 +182,9 @@ mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
 
 
 /* Handles a request with a token of the server: responds with the rest of the
- * call. After returning MCP_AGAIN, this function runs again when the cluster
- * has replied, see mcp_cluster_operation.h. */
-static int
+ * call. After returning MCP_NEXT_WAIT, this function runs again when the
+ * cluster has replied, see mcp_cluster_operation.h. */
+static mcp_next_e
 mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *part,
     const unsigned char bind[MCP_DIGEST_LEN])
 {
@@ -205,15 +206,12 @@ mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *part,
     seq = mcp_be_get(data + MCP_RESUME_TOKEN_AT_SEQ, 8);
     rc = mcp_resume_fetch(x, data + MCP_RESUME_TOKEN_AT_STREAM, seq, &info);
 
-    if (rc == MCP_OK) {
-        rc = mcp_resume_token_join(x, part, &info, seq);
-    }
-
-    return rc == MCP_DONE ? rc : mcp_resume_refuse_for(x, rc);
+    return rc == MCP_OK ? mcp_resume_token_join(x, part, &info, seq)
+                        : mcp_resume_refuse_for(x, rc);
 }
 
 
-int
+mcp_next_e
 mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_stream_info_t *info, uint64_t seq)
 {
@@ -227,11 +225,11 @@ mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *part,
     rc = mcp_consumer_start_kept(x, info, seq);
 
     if (rc == MCP_ERR_NOT_FOUND || rc == MCP_ERR_PURGED) {
-        return MCP_ERR_NOT_FOUND;
+        return mcp_resume_refuse(x);
     }
 
     if (rc != MCP_OK) {
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     x->reader.resumed = 1;
@@ -239,7 +237,7 @@ mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *part,
     mcp_cancel_set_alias(x, &info->ref);
     mcp_consumer_close_at(x, part->due);
 
-    return MCP_DONE;
+    return MCP_NEXT_STREAM;
 }
 
 

@@ -57,11 +57,12 @@ int mcp_resume_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
  * Responds with the rest of another request's call: the events of its stream
  * after seq.
  *
- * Returns MCP_DONE, or
- *   MCP_ERR_NOT_FOUND  the stream does not exist, or has lost events after seq
- *   MCP_ERR_MEMORY
+ * Returns MCP_NEXT_STREAM, or
+ *   MCP_NEXT_RESPOND  the response is a fault, because the stream does not
+ *                     exist or has lost events after seq
+ *   MCP_NEXT_ERROR
  */
-int mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *part,
+mcp_next_e mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_stream_info_t *info, uint64_t seq);
 
 /* Writes an interim response that contains the token of the request again. */
@@ -98,7 +99,7 @@ int mcp_resume_token_backend_is(mcp_str_t token);
 /* The hook "request" for a request with a token in which a backend's token is
  * sealed. The token is at n places in the request. bind is the digest that
  * mcp_resume_token_bind() writes. */
-int mcp_resume_token_backend_request(mcp_exchange_t *x,
+mcp_next_e mcp_resume_token_backend_request(mcp_exchange_t *x,
     mcp_resume_token_t *part, const mcp_json_value_t *places, size_t n,
     const unsigned char bind[MCP_DIGEST_LEN]);
 

@@ -139,10 +139,10 @@ mcp_resume_token_backend_drop(mcp_exchange_t *x,
  * Prepares a call for a token that was never used, or whose call has failed:
  * replaces the token in the request by the backend's own. Frees the stream with
  * the response that contained the token, because the client has got that
- * response. Returns MCP_AGAIN, by which the hook "request" lets the caller
- * create a call, or MCP_ERR_MEMORY.
+ * response. Returns MCP_NEXT_CONTINUE, by which the hook "request" lets the
+ * caller create a call, or MCP_NEXT_ERROR.
  */
-static int
+static mcp_next_e
 mcp_resume_token_backend_first(mcp_exchange_t *x,
     const mcp_json_value_t *places, size_t n, mcp_str_t data,
     const unsigned char *key)
@@ -160,20 +160,20 @@ mcp_resume_token_backend_first(mcp_exchange_t *x,
         != MCP_OK)
     {
         mcp_resume_token_backend_free(x->worker, key);
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     mcp_resume_token_backend_drop(x, (const unsigned char *) data.data + 8);
 
-    return MCP_AGAIN;
+    return MCP_NEXT_CONTINUE;
 }
 
 
 /* Responds with all events of the call that has used the token. value consists
  * of the first bytes of the id of its stream; "away" is 1 if the stream may be
- * at another node. After returning MCP_AGAIN, this function runs again when the
- * cluster has replied, see mcp_cluster_operation.h. */
-static int
+ * at another node. After returning MCP_NEXT_WAIT, this function runs again when
+ * the cluster has replied, see mcp_cluster_operation.h. */
+static mcp_next_e
 mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *part,
     const unsigned char *key, uint32_t value, int away)
 {
@@ -187,11 +187,8 @@ mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *part,
     rc = away ? mcp_resume_fetch(x, id, 0, &info)
               : mcp_resume_find(x, id, &info);
 
-    if (rc == MCP_OK) {
-        rc = mcp_resume_token_join(x, part, &info, 0);
-    }
-
-    return rc == MCP_DONE ? rc : mcp_resume_refuse_for(x, rc);
+    return rc == MCP_OK ? mcp_resume_token_join(x, part, &info, 0)
+                        : mcp_resume_refuse_for(x, rc);
 }
 
 
@@ -218,8 +215,8 @@ mcp_resume_token_backend_poll(void *data)
                              part->key, now, &value);
 
     if (rc == MCP_OK && value != MCP_RESUME_TOKEN_BACKEND_RUNNING) {
-        rc = mcp_resume_token_backend_repeat(x, part, part->key, value, 0);
-        mcp_answer_next(x, rc);
+        mcp_answer_next(x, mcp_resume_token_backend_repeat(x, part, part->key,
+                                                           value, 0));
         return;
     }
 
@@ -239,7 +236,7 @@ mcp_resume_token_backend_poll(void *data)
 /* Called if another request at this node has used the token, and its call has
  * no stream yet. The connection of that request may be lost, so this request
  * waits until the call has a stream or fails. */
-static int
+static mcp_next_e
 mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
     unsigned char *key, uint64_t now)
 {
@@ -252,7 +249,7 @@ mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
     mcp_timer_set(&x->worker->timers, &x->reader.timer,
                   now + MCP_RESUME_TOKEN_CHECK);
 
-    return MCP_OK;
+    return MCP_NEXT_WAIT;
 }
 
 
@@ -261,10 +258,10 @@ mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
  * some node. Responds with the events of the call when it has a stream. If it
  * has none when the waiting time is over, responds with an interim response.
  *
- * After returning MCP_AGAIN, this function runs again when the cluster has
+ * After returning MCP_NEXT_WAIT, this function runs again when the cluster has
  * replied, see mcp_cluster_operation.h.
  */
-static int
+static mcp_next_e
 mcp_resume_token_backend_elsewhere(mcp_exchange_t *x,
     mcp_resume_token_t *part, const unsigned char *key, uint32_t value)
 {
@@ -280,7 +277,7 @@ mcp_resume_token_backend_elsewhere(mcp_exchange_t *x,
     if (mcp_operation_later(x, MCP_RESUME_TOKEN_CHECK_ELSEWHERE, limit)
         == MCP_AGAIN)
     {
-        return MCP_AGAIN;
+        return MCP_NEXT_WAIT;
     }
 
     x->answer.outcome = "interim";
@@ -310,13 +307,14 @@ mcp_resume_token_backend_take(mcp_exchange_t *x, const unsigned char *key,
 /* Called if no other node uses the token. Prepares a call with the token if no
  * request at this node has used it; otherwise responds with the events of the
  * earlier request's call, or waits for its stream. */
-static int
+static mcp_next_e
 mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_json_value_t *places, size_t n, mcp_str_t data,
     unsigned char *key, uint64_t now)
 {
-    int       rc;
-    uint32_t  value;
+    int         rc;
+    uint32_t    value;
+    mcp_next_e  next;
 
     /* uses the token only if a call can be started */
 
@@ -324,13 +322,13 @@ mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
         rc = mcp_resume_token_backend_take(x, key, now);
 
         if (rc == MCP_OK) {
-            rc = mcp_resume_token_backend_first(x, places, n, data, key);
+            next = mcp_resume_token_backend_first(x, places, n, data, key);
 
-            if (rc == MCP_AGAIN) {
+            if (next == MCP_NEXT_CONTINUE) {
                 part->key = key;
             }
 
-            return rc;
+            return next;
         }
 
         mcp_operation_token_sent(x->worker, MCP_OPERATION_TOKEN_GIVE, key);
@@ -353,7 +351,7 @@ mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
                              now, &value);
 
     if (rc != MCP_OK && x->answer.fault != MCP_FAULT_NONE) {
-        return MCP_AGAIN;
+        return MCP_NEXT_CONTINUE;
     }
 
     if (rc == MCP_OK && value != MCP_RESUME_TOKEN_BACKEND_RUNNING) {
@@ -364,9 +362,9 @@ mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
 }
 
 
-/* After returning MCP_AGAIN, this function runs again when the cluster has
+/* After returning MCP_NEXT_WAIT, this function runs again when the cluster has
  * replied, see mcp_cluster_operation.h. */
-int
+mcp_next_e
 mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *part,
     const mcp_json_value_t *places, size_t n,
     const unsigned char bind[MCP_DIGEST_LEN])
@@ -379,7 +377,7 @@ mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *part,
 
     rc = mcp_resume_token_backend_open(x, part->text, bind, &data, &key);
     if (rc != MCP_OK) {
-        return rc == MCP_ERR_MEMORY ? rc : mcp_resume_refuse(x);
+        return rc == MCP_ERR_MEMORY ? MCP_NEXT_ERROR : mcp_resume_refuse(x);
     }
 
     rc = mcp_operation_token(x, key, mcp_be_get(key + MCP_DIGEST_LEN, 8),

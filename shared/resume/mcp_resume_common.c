@@ -241,40 +241,40 @@ mcp_resume_poll(mcp_exchange_t *x, const mcp_stream_info_t *info, uint64_t seq,
 }
 
 
-static int
+static mcp_next_e
 mcp_resume_fault(mcp_exchange_t *x, mcp_fault_e fault)
 {
-    int  rc;
+    mcp_next_e  next;
 
-    rc = mcp_answer_fault(x, fault, x->msg->id, mcp_null_str);
+    next = mcp_answer_fault(x, fault, x->msg->id, mcp_null_str);
 
     /* a client reads only the HTTP status of the response to a notification
      * (basic/transports, "Sending Messages to the Server"), so the status has
      * to be an error */
 
-    if (rc == MCP_OK && x->msg->kind == MCP_RPC_NOTIFICATION) {
+    if (next == MCP_NEXT_RESPOND && x->msg->kind == MCP_RPC_NOTIFICATION) {
         x->answer.response.status = 400;
     }
 
-    return rc;
+    return next;
 }
 
 
-int
+mcp_next_e
 mcp_resume_refuse(mcp_exchange_t *x)
 {
     return mcp_resume_fault(x, MCP_FAULT_RESUME_TOKEN);
 }
 
 
-int
+mcp_next_e
 mcp_resume_refuse_for(mcp_exchange_t *x, int rc)
 {
     switch (rc) {
 
     case MCP_AGAIN:
     case MCP_ERR_MEMORY:
-        return rc;
+        return mcp_operation_next(rc);
 
     case MCP_ERR_UNREACHABLE:
         return mcp_resume_fault(x, MCP_FAULT_CLUSTER_UNREACHABLE);
@@ -315,16 +315,13 @@ mcp_resume_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-int
+mcp_next_e
 mcp_resume_resume(mcp_exchange_t *x, const mcp_resume_method_t *resumption,
     const mcp_stream_info_t *info, uint64_t least)
 {
-    int  rc;
-
     x->resumption = resumption;
-    rc = mcp_resume_start(x, info, least);
 
-    switch (rc) {
+    switch (mcp_resume_start(x, info, least)) {
 
     case MCP_OK:
         break;
@@ -344,14 +341,14 @@ mcp_resume_resume(mcp_exchange_t *x, const mcp_resume_method_t *resumption,
         return mcp_resume_fault(x, MCP_FAULT_CLUSTER_UNREACHABLE);
 
     default:
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     x->reader.resumed = 1;
     mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
     mcp_consumer_close_at_will(x, info);
 
-    return MCP_DONE;
+    return MCP_NEXT_STREAM;
 }
 
 

@@ -32,11 +32,12 @@ int mcp_resume_param(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_str_t key,
 
 /* Responds to a request whose token is not valid. The fault does not reveal the
  * reason. */
-int mcp_resume_refuse(mcp_exchange_t *x);
+mcp_next_e mcp_resume_refuse(mcp_exchange_t *x);
 
 /* Responds with the fault for an error rc of mcp_resume_fetch(). If rc is
- * MCP_AGAIN or MCP_ERR_MEMORY, does not respond, and returns rc. */
-int mcp_resume_refuse_for(mcp_exchange_t *x, int rc);
+ * MCP_AGAIN or MCP_ERR_MEMORY, does not respond, and returns
+ * mcp_operation_next(rc). */
+mcp_next_e mcp_resume_refuse_for(mcp_exchange_t *x, int rc);
 
 /* Appends a time in ms as a JSON number of seconds, with three decimals if the
  * time is not a whole number of seconds. */
@@ -97,7 +98,7 @@ int mcp_resume_here(mcp_exchange_t *x, int cluster_rc,
  * Makes a stream for which mcp_resume_allows() returns 1 available at this
  * node, as preparation for mcp_resume_resume(). "least" is the argument of
  * mcp_resume_describe(). Returns the values of mcp_resume_here(), or MCP_AGAIN:
- * the entry function has to return this value.
+ * the entry function has to return MCP_NEXT_WAIT.
  */
 int mcp_resume_fetch(mcp_exchange_t *x,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t least,
@@ -135,12 +136,13 @@ mcp_fault_e mcp_resume_cursor(mcp_exchange_t *x, const mcp_stream_info_t *info,
  * exchange reads the events after "least", or all stored events if the event
  * after "least" is no longer stored.
  *
- * Returns MCP_DONE, or
- *   MCP_OK  the response is a fault
- *   MCP_ERR_MEMORY
+ * Returns MCP_NEXT_STREAM, or
+ *   MCP_NEXT_RESPOND  the response is a fault
+ *   MCP_NEXT_ERROR
  */
-int mcp_resume_resume(mcp_exchange_t *x, const mcp_resume_method_t *resumption,
-    const mcp_stream_info_t *info, uint64_t least);
+mcp_next_e mcp_resume_resume(mcp_exchange_t *x,
+    const mcp_resume_method_t *resumption, const mcp_stream_info_t *info,
+    uint64_t least);
 
 /*
  * The common part of requests/getStatus and stream/poll. Restarts the time for

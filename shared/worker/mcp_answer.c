@@ -27,7 +27,7 @@ mcp_answer_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value)
 }
 
 
-int
+mcp_next_e
 mcp_answer_status(mcp_exchange_t *x, int status)
 {
     mcp_duration_answered(x, status < 400 ? MCP_ERROR_TYPE_NONE
@@ -37,19 +37,18 @@ mcp_answer_status(mcp_exchange_t *x, int status)
     x->answer.response.content_type = mcp_null_str;
     x->answer.response.body = mcp_null_str;
 
-    return MCP_OK;
+    return MCP_NEXT_RESPOND;
 }
 
 
 /* Responds with 200 and the JSON in x->answer.out. "error" is the class of the
  * error in that JSON, or MCP_ERROR_TYPE_NONE. Returns the values of
  * mcp_answer_json(). */
-static int
+static mcp_next_e
 mcp_answer_body(mcp_exchange_t *x, mcp_error_type_e error)
 {
     if (x->answer.out.failed) {
-        return x->answer.out.failed == MCP_ERR_LIMIT ? MCP_ERR_MEMORY
-                                              : x->answer.out.failed;
+        return MCP_NEXT_ERROR;
     }
 
     mcp_duration_answered(x, error);
@@ -59,18 +58,18 @@ mcp_answer_body(mcp_exchange_t *x, mcp_error_type_e error)
     x->answer.response.body.data = x->answer.out.data;
     x->answer.response.body.len = x->answer.out.len;
 
-    return MCP_OK;
+    return MCP_NEXT_RESPOND;
 }
 
 
-int
+mcp_next_e
 mcp_answer_json(mcp_exchange_t *x)
 {
     return mcp_answer_body(x, MCP_ERROR_TYPE_NONE);
 }
 
 
-int
+mcp_next_e
 mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_str_t detail)
 {
@@ -287,11 +286,11 @@ mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
 }
 
 
-int
+mcp_next_e
 mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_str_t detail, mcp_str_t data)
 {
-    int                      rc;
+    mcp_next_e               next;
     const mcp_fault_code_t  *code;
 
     mcp_store_count(x->worker->store, MCP_COUNT_ERRORS, 1);
@@ -304,14 +303,14 @@ mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
                     data);
 
     code = mcp_fault_code(fault, x->client.revision);
-    rc = mcp_answer_body(x, mcp_error_type_of_code(code->code));
+    next = mcp_answer_body(x, mcp_error_type_of_code(code->code));
 
-    if (rc == MCP_OK) {
+    if (next == MCP_NEXT_RESPOND) {
         x->answer.response.status = code->status;
         x->answer.outcome = "error";
     }
 
-    return rc;
+    return next;
 }
 
 
@@ -324,22 +323,24 @@ mcp_answer_ready(mcp_exchange_t *x, mcp_action_e action)
 
 
 void
-mcp_answer_next(mcp_exchange_t *x, int rc)
+mcp_answer_next(mcp_exchange_t *x, mcp_next_e next)
 {
-    switch (rc) {
+    switch (next) {
 
-    case MCP_OK:
+    case MCP_NEXT_WAIT:
+        return;
+
+    case MCP_NEXT_RESPOND:
         mcp_answer_ready(x, MCP_ACT_RESPOND);
         return;
 
-    case MCP_DONE:
+    case MCP_NEXT_STREAM:
         mcp_answer_ready(x, MCP_ACT_STREAM);
         return;
 
-    case MCP_AGAIN:
-        return;
-
-    default:
+    case MCP_NEXT_BODY:
+    case MCP_NEXT_CONTINUE:
+    case MCP_NEXT_ERROR:
         (void) mcp_answer_status(x, 500);
         mcp_answer_ready(x, MCP_ACT_RESPOND);
     }

@@ -15,31 +15,31 @@
  * dropped. */
 void mcp_answer_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value);
 
-/* Responds without a body. Returns MCP_OK. */
-int mcp_answer_status(mcp_exchange_t *x, int status);
+/* Responds without a body. Returns MCP_NEXT_RESPOND. */
+mcp_next_e mcp_answer_status(mcp_exchange_t *x, int status);
 
-/* Responds with 200 and the JSON in x->answer.out. Returns MCP_OK, or the
- * error of the buffer. */
-int mcp_answer_json(mcp_exchange_t *x);
+/* Responds with 200 and the JSON in x->answer.out. Returns MCP_NEXT_RESPOND, or
+ * MCP_NEXT_ERROR if the buffer has failed. */
+mcp_next_e mcp_answer_json(mcp_exchange_t *x);
 
 /* Responds with a fault, which is counted and logged. id and detail may be
  * empty. Returns the values of mcp_answer_json(). */
-int mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
+mcp_next_e mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_str_t detail);
 
 /* Responds with a fault like mcp_answer_fault(). The error gets the raw JSON in
  * "data" as its member "data". */
-int mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
-    mcp_str_t detail, mcp_str_t data);
+mcp_next_e mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault,
+    mcp_str_t id, mcp_str_t detail, mcp_str_t data);
 
 /* Queues the action RESPOND or STREAM for an exchange whose glue waits for the
  * response. */
 void mcp_answer_ready(mcp_exchange_t *x, mcp_action_e action);
 
-/* Queues the action RESPOND or STREAM according to rc, a return value of
- * mcp_exchange_body(), for an exchange whose glue waits for the response. An
- * error becomes status 500. Does nothing for MCP_AGAIN. */
-void mcp_answer_next(mcp_exchange_t *x, int rc);
+/* Queues the action RESPOND or STREAM for an exchange whose glue waits for the
+ * response. "next" is a value of mcp_exchange_body(). MCP_NEXT_ERROR becomes
+ * status 500. Does nothing for MCP_NEXT_WAIT. */
+void mcp_answer_next(mcp_exchange_t *x, mcp_next_e next);
 
 /* Logs how many requests were rejected because the zone was full, at most once
  * a minute for all processes of the zone. */

@@ -13,7 +13,7 @@
 
 /* The operations of an exchange, and its entry function. */
 struct mcp_asking_s {
-    int                (*entry)(mcp_exchange_t *x);
+    mcp_next_e         (*entry)(mcp_exchange_t *x);
     mcp_operation_t     *first;
     unsigned             found[MCP_OPERATION_KINDS];   /* for each kind: number
                                                           of operations that
@@ -78,7 +78,7 @@ mcp_operation_timer(mcp_exchange_t *x, void (*handler)(void *data), uint64_t ms)
  * mcp_operation_entry() restores before each run. Returns MCP_OK or
  * MCP_ERR_MEMORY. */
 static int
-mcp_operation_note(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
+mcp_operation_note(mcp_exchange_t *x, mcp_next_e (*entry)(mcp_exchange_t *x))
 {
     mcp_asking_t  *asking;
 
@@ -97,44 +97,45 @@ mcp_operation_note(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
 }
 
 
-int
-mcp_operation_after_body(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
+mcp_next_e
+mcp_operation_after_body(mcp_exchange_t *x,
+    mcp_next_e (*entry)(mcp_exchange_t *x))
 {
     if (x->worker->cluster == NULL) {
         x->entry = entry;
 
     } else if (mcp_operation_note(x, entry) != MCP_OK) {
-        return MCP_ERR_MEMORY;
+        return MCP_NEXT_ERROR;
     }
 
     mcp_exchange_set_state(x, MCP_EXCHANGE_BODY);
 
-    return MCP_AGAIN;
+    return MCP_NEXT_BODY;
 }
 
 
-int
-mcp_operation_begin(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
+mcp_next_e
+mcp_operation_begin(mcp_exchange_t *x, mcp_next_e (*entry)(mcp_exchange_t *x))
 {
     return x->worker->cluster ? mcp_operation_after_body(x, entry) : entry(x);
 }
 
 
-int
-mcp_operation_now(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x))
+mcp_next_e
+mcp_operation_now(mcp_exchange_t *x, mcp_next_e (*entry)(mcp_exchange_t *x))
 {
     if (x->worker->cluster == NULL) {
         return entry(x);
     }
 
     return mcp_operation_note(x, entry) == MCP_OK ? mcp_operation_entry(x)
-                                                 : MCP_ERR_MEMORY;
+                                                 : MCP_NEXT_ERROR;
 }
 
 
 /* An earlier run may have written a part of a response before it stopped: the
  * headers, the body and the states from the earlier run are dropped. */
-int
+mcp_next_e
 mcp_operation_entry(mcp_exchange_t *x)
 {
     mcp_asking_t  *asking;

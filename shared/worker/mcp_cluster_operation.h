@@ -6,15 +6,16 @@
  *
  * An exchange waits by running a function, its entry function, again. The
  * entry function starts an operation as if its result were available. If the
- * result is not available, the function stops and returns MCP_AGAIN. When all
- * results are available, the function runs again from its beginning, and finds
- * each result by its position among the operations of the same kind. Therefore
- * the function must not have other effects before it has started all of its
- * operations.
+ * result is not available, the operation returns MCP_AGAIN, and the entry
+ * function stops and returns MCP_NEXT_WAIT. When all results are available, the
+ * function runs again from its beginning, and finds each result by its position
+ * among the operations of the same kind. Therefore the function must not have
+ * other effects before it has started all operations.
  *
- * The comment "After returning MCP_AGAIN, this function runs again" marks the
- * entry functions, and the functions between them and their operations: a
- * change of these functions must not move an effect in front of an operation.
+ * The comment "After returning MCP_NEXT_WAIT, this function runs again", or
+ * MCP_AGAIN in place of MCP_NEXT_WAIT, marks the entry functions, and the
+ * functions between them and their operations: a change of these functions must
+ * not move an effect in front of an operation.
  *
  * A worker without a cluster never waits.
  */
@@ -418,28 +419,40 @@ struct mcp_cluster_hooks_s {
  * calls mcp_exchange_body() with an empty body, because an exchange cannot wait
  * before. Returns the values of mcp_exchange_head().
  */
-int mcp_operation_after_body(mcp_exchange_t *x,
-    int (*entry)(mcp_exchange_t *x));
+mcp_next_e mcp_operation_after_body(mcp_exchange_t *x,
+    mcp_next_e (*entry)(mcp_exchange_t *x));
 
 /* Without a cluster, runs the entry function of a request at once, because it
  * never has to wait. In a cluster, stores it like mcp_operation_after_body().
  * Returns the values of mcp_exchange_head(). */
-int mcp_operation_begin(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x));
+mcp_next_e mcp_operation_begin(mcp_exchange_t *x,
+    mcp_next_e (*entry)(mcp_exchange_t *x));
 
 /* Stores the entry function of a request with a body, and runs it at once.
  * Returns the values of mcp_exchange_body(). */
-int mcp_operation_now(mcp_exchange_t *x, int (*entry)(mcp_exchange_t *x));
+mcp_next_e mcp_operation_now(mcp_exchange_t *x,
+    mcp_next_e (*entry)(mcp_exchange_t *x));
 
 /* Runs the stored entry function, without the effects of an earlier run on the
  * response. Returns the values of mcp_exchange_body(). */
-int mcp_operation_entry(mcp_exchange_t *x);
+mcp_next_e mcp_operation_entry(mcp_exchange_t *x);
+
+/* Returns the next step of a request that cannot continue because of rc, the
+ * result of an operation. This is MCP_NEXT_WAIT for MCP_AGAIN, and
+ * MCP_NEXT_ERROR for an error to which the request has no other response. */
+static inline mcp_next_e
+mcp_operation_next(int rc)
+{
+    return rc == MCP_AGAIN ? MCP_NEXT_WAIT : MCP_NEXT_ERROR;
+}
 
 /*
  * Starts an operation for an entry function, or returns its result if an
  * earlier run has started it.
  *
  * Returns MCP_OK if the operation has succeeded or there are no other nodes, or
- *   MCP_AGAIN            the entry function has to return this value
+ *   MCP_AGAIN            the result is not available: the entry function has to
+ *                        return MCP_NEXT_WAIT
  *   MCP_ERR_UNREACHABLE  the cluster is unreachable
  *   MCP_ERR_MEMORY
  *   other results that mcp_operation_kind_e lists, except MCP_ERR_AHEAD
@@ -530,7 +543,7 @@ int mcp_operation_first(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     void (*then)(mcp_exchange_t *x, int rc));
 
 /* Returns 1 if a result for x is pending: the entry function has to return
- * MCP_AGAIN. */
+ * MCP_NEXT_WAIT. */
 int mcp_operation_waits(const mcp_exchange_t *x);
 
 /* Returns 1 if no new call may begin, because the cluster has been unreachable
@@ -576,9 +589,9 @@ void mcp_operation_token_set(mcp_worker_t *worker,
 
 /*
  * Schedules another run of the entry function of x after "ms", with new
- * operations. Returns MCP_AGAIN, which the entry function then has to return.
- * Returns MCP_OK, and schedules nothing, if the exchange has waited for "limit"
- * ms in all, the process shuts down, or there is no cluster.
+ * operations. Returns MCP_AGAIN: the entry function has to return
+ * MCP_NEXT_WAIT. Returns MCP_OK, and schedules nothing, if the exchange has
+ * waited for "limit" ms in all, the process shuts down, or there is no cluster.
  */
 int mcp_operation_later(mcp_exchange_t *x, uint64_t ms, uint64_t limit);
 

@@ -32,7 +32,7 @@ int mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
  * stream if no node has one. For an entry function of mcp_operation_begin().
  *
  * Returns MCP_OK, or
- *   MCP_AGAIN            the entry function has to return this value
+ *   MCP_AGAIN            the entry function has to return MCP_NEXT_WAIT
  *   MCP_ERR_UNREACHABLE  the cluster is unreachable, and this node does not
  *                        have the stream itself; or a later client reads the
  *                        stream at another node

@@ -168,23 +168,26 @@ mcp_hook_idle(mcp_exchange_t *x)
 
 /* --- in calls --- */
 
-int
+mcp_next_e
 mcp_hook_request(mcp_exchange_t *x)
 {
-    int                                rc;
     unsigned                           wanted;
+    mcp_next_e                         next;
     const mcp_resume_method_t *const  *hooks;
 
-    rc = MCP_AGAIN;
+    next = MCP_NEXT_CONTINUE;
     wanted = mcp_hook_wanted(x);
 
-    for (hooks = x->worker->methods; rc == MCP_AGAIN && *hooks; hooks++) {
+    for (hooks = x->worker->methods;
+         next == MCP_NEXT_CONTINUE && *hooks;
+         hooks++)
+    {
         if ((*hooks)->call && ((*hooks)->capability & wanted)) {
-            rc = (*hooks)->call->request(x);
+            next = (*hooks)->call->request(x);
         }
     }
 
-    return rc;
+    return next;
 }
 
 

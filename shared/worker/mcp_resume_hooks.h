@@ -44,11 +44,10 @@ typedef enum {
 typedef struct {
 
     /* Called for a request that needs a backend and is the only message of its
-     * POST, see "capability". Returns MCP_AGAIN to let the request start a
-     * call. If this method responds instead, returns the values of
-     * mcp_exchange_body(). MCP_OK is then also possible for an exchange that
-     * still waits, in the state MCP_EXCHANGE_WAIT. */
-    int           (*request)(mcp_exchange_t *x);
+     * POST, see "capability". Returns MCP_NEXT_CONTINUE to let the request
+     * start a call. If this method responds instead, returns the values of
+     * mcp_exchange_body(). */
+    mcp_next_e    (*request)(mcp_exchange_t *x);
 
     /* "start" is called when the call has been created and is about to start.
      * "refused" is called when the call could not be created. "refused" is
@@ -119,12 +118,12 @@ struct mcp_resume_method_s {
      * of the endpoint, after the session was checked. A method with the hook
      * "lookup" handles a GET of its own URLs, in place of the code for the
      * endpoint. */
-    int                     (*get)(mcp_exchange_t *x);
+    mcp_next_e              (*get)(mcp_exchange_t *x);
 
     /* Handles a POST to a URL of this method, in place of the code for the
      * endpoint, which would require a session. NULL if and only if "lookup" is
      * NULL. */
-    int                     (*post)(mcp_exchange_t *x, mcp_str_t text);
+    mcp_next_e              (*post)(mcp_exchange_t *x, mcp_str_t text);
 
     /* Checks the head of a request, see "capability".
      *
@@ -165,7 +164,7 @@ struct mcp_resume_method_s {
 
     /* Handles a message whose response is a stream, for a JSON-RPC method of
      * this resumption method. Returns the values of mcp_exchange_body(). */
-    int                     (*open)(mcp_exchange_t *x);
+    mcp_next_e              (*open)(mcp_exchange_t *x);
 
     /* Writes to x->answer.out the last bytes of a connection that the server
      * ends. */
@@ -198,7 +197,10 @@ int  mcp_hook_lookup(mcp_exchange_t *x, const mcp_head_t *head);
 void mcp_hook_head(mcp_exchange_t *x);
 int  mcp_hook_idle(mcp_exchange_t *x);
 
-int  mcp_hook_request(mcp_exchange_t *x);
+/* Returns MCP_NEXT_CONTINUE if the message of x may start a call, otherwise the
+ * values of mcp_exchange_body(). */
+mcp_next_e mcp_hook_request(mcp_exchange_t *x);
+
 void mcp_hook_start(mcp_resume_state_t *states, mcp_call_t *call);
 void mcp_hook_refused(mcp_exchange_t *x);
 int  mcp_hook_result(mcp_worker_t *worker, mcp_request_t *req,

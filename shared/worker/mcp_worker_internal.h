@@ -428,13 +428,13 @@ struct mcp_exchange_s {
     unsigned                    described:1;  /* 1: the description of the MCP
                                                  server that is the backend was
                                                  requested */
-    int                       (*entry)(mcp_exchange_t *x);     /* called after
+    mcp_next_e                (*entry)(mcp_exchange_t *x);     /* called after
                                                  the body, which is empty;
                                                  NULL: the body is a message */
 
     /* called when the MCP servers that the exchange waits for have responded or
      * failed, see mcp_describe_upstream.h and mcp_exchange_session.c */
-    int                       (*respond)(mcp_exchange_t *x);
+    mcp_next_e                (*respond)(mcp_exchange_t *x);
     unsigned                    allocated:1;       /* 1: the core has allocated
                                                       the exchange, and frees
                                                       it */

@@ -16,8 +16,8 @@ static mcp_store_lookup_t  lookup_of;
 
 /* The entry function of a lookup: stores the result of mcp_operation_stream()
  * in "answered" and the state of the stream in "found". Always returns
- * MCP_AGAIN. */
-static int
+ * MCP_NEXT_WAIT. */
+static mcp_next_e
 lookup_entry(mcp_exchange_t *x)
 {
     const mcp_found_t  *it;
@@ -37,7 +37,7 @@ lookup_entry(mcp_exchange_t *x)
         }
     }
 
-    return MCP_AGAIN;
+    return MCP_NEXT_WAIT;
 }
 
 
@@ -45,8 +45,8 @@ lookup_entry(mcp_exchange_t *x)
  * event "after". Returns the result that "root" has stored in "answered". The
  * session '*' means a lookup of a task, which may belong to any session. */
 static int
-op(int i, int (*root)(mcp_exchange_t *x), char c, uint64_t after, char session,
-    char principal)
+op(int i, mcp_next_e (*root)(mcp_exchange_t *x), char c, uint64_t after,
+    char session, char principal)
 {
     mcp_exchange_t  x;
 
@@ -63,7 +63,7 @@ op(int i, int (*root)(mcp_exchange_t *x), char c, uint64_t after, char session,
     stream.after = after;
     stream.created = created;
 
-    assert_int_equal(mcp_operation_now(&x, root), MCP_AGAIN);
+    assert_int_equal(mcp_operation_now(&x, root), MCP_NEXT_WAIT);
     assert_int_equal(mcp_operation_waits(&x), answered == MCP_AGAIN);
 
     if (answered == MCP_AGAIN) {
@@ -210,8 +210,8 @@ TEST(lookup_by_another_session_finds_nothing_a_lookup_without_a_link_fails)
 
 /* The entry function that looks up all streams of a session: stores the result
  * of mcp_operation_stream() in "answered" and the letters of the found streams
- * in "listed". Always returns MCP_AGAIN. */
-static int
+ * in "listed". Always returns MCP_NEXT_WAIT. */
+static mcp_next_e
 list_root(mcp_exchange_t *x)
 {
     size_t  i;
@@ -223,7 +223,7 @@ list_root(mcp_exchange_t *x)
         listed[i] = (char) mcp_operation_found_at(x, i)->lookup.info.ref.id[0];
     }
 
-    return MCP_AGAIN;
+    return MCP_NEXT_WAIT;
 }
 
 

@@ -12,12 +12,12 @@ static int               answered;
 
 /* The entry function of a request that resumes a stream: stores the result of
  * mcp_operation_stream() in "answered". Always returns MCP_AGAIN. */
-static int
+static mcp_next_e
 root(mcp_exchange_t *x)
 {
     answered = mcp_operation_stream(x, MCP_OPERATION_STREAM, &wanted);
 
-    return MCP_AGAIN;
+    return MCP_NEXT_WAIT;
 }
 
 
@@ -32,7 +32,7 @@ comes(int i, char c, uint64_t after, char session)
     x.worker = nodes[i].worker;
     mcp_arena_init(&x.arena, &nodes[i].te.env.mem);
     describe(&wanted, c, after, session);
-    assert_int_equal(mcp_operation_now(&x, root), MCP_AGAIN);
+    assert_int_equal(mcp_operation_now(&x, root), MCP_NEXT_WAIT);
     run(i);
     mcp_operation_leave(&x);
     mcp_arena_destroy(&x.arena);

@@ -387,7 +387,7 @@ static int  result;
 
 
 /* An entry function with two operations: stores the result in "result". */
-static int
+static mcp_next_e
 two_entry(mcp_exchange_t *x)
 {
     mcp_operation_spec_t  spec;
@@ -403,7 +403,7 @@ two_entry(mcp_exchange_t *x)
         result = mcp_operation(x, &spec);
     }
 
-    return MCP_AGAIN;
+    return MCP_NEXT_WAIT;
 }
 
 
@@ -418,7 +418,7 @@ TEST(event_is_not_in_the_cluster_yet_the_operation_is_repeated)
     memset(&x, 0, sizeof(x));
     x.worker = d.process[1].worker;
     mcp_arena_init(&x.arena, &x.worker->env->mem);
-    assert_int_equal(mcp_operation_now(&x, two_entry), MCP_AGAIN);
+    assert_int_equal(mcp_operation_now(&x, two_entry), MCP_NEXT_WAIT);
     answer(MCP_OK);
 
     for (n = 1; n < 5; n++) {
@@ -438,7 +438,7 @@ TEST(event_is_not_in_the_cluster_yet_the_operation_is_repeated)
     assert_int_equal(mcp_operation_waits(&x), 0);
     mcp_operation_leave(&x);
 
-    assert_int_equal(mcp_operation_now(&x, two_entry), MCP_AGAIN);
+    assert_int_equal(mcp_operation_now(&x, two_entry), MCP_NEXT_WAIT);
     answer(MCP_OK);
     driver_wait(&d, MCP_OPERATION_TIME - 1);
     answer(MCP_ERR_AHEAD);

@@ -77,7 +77,8 @@ TEST(request_uses_no_resumption_method_no_method_has_a_state)
 }
 
 
-static unsigned  passed;
+static unsigned    passed;
+static mcp_next_e  decided;            /* return value of counts_request() */
 
 static int
 counts_look(mcp_exchange_t *x, const mcp_head_t *head)
@@ -90,13 +91,13 @@ counts_look(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-static int
+static mcp_next_e
 counts_request(mcp_exchange_t *x)
 {
     (void) x;
     passed++;
 
-    return MCP_AGAIN;
+    return decided;
 }
 
 
@@ -134,25 +135,68 @@ TEST(call_is_passed_only_to_the_resumption_methods_that_it_needs)
     x.worker = &worker;
     x.endpoint = &d.endpoint;
     passed = 0;
+    decided = MCP_NEXT_CONTINUE;
 
     assert_ok(mcp_hook_lookup(&x, &head));
-    assert_int_equal(mcp_hook_request(&x), MCP_AGAIN);
+    assert_int_equal(mcp_hook_request(&x), MCP_NEXT_CONTINUE);
     x.client.capabilities = MCP_CLIENT_STREAMS|MCP_CLIENT_INPUT;
-    assert_int_equal(mcp_hook_request(&x), MCP_AGAIN);
+    assert_int_equal(mcp_hook_request(&x), MCP_NEXT_CONTINUE);
     assert_int_equal(passed, 0);
 
     x.client.capabilities = MCP_CLIENT_TOKENS;
-    assert_int_equal(mcp_hook_request(&x), MCP_AGAIN);
+    assert_int_equal(mcp_hook_request(&x), MCP_NEXT_CONTINUE);
     assert_int_equal(passed, 1);
 
     x.client.capabilities = 0;
     msg.meta_resume_token.type = MCP_JSON_STRING;
-    assert_int_equal(mcp_hook_request(&x), MCP_AGAIN);
+    assert_int_equal(mcp_hook_request(&x), MCP_NEXT_CONTINUE);
     assert_int_equal(passed, 2);
 
     d.endpoint.link = 1;
     assert_ok(mcp_hook_lookup(&x, &head));
     assert_int_equal(passed, 3);
+}
+
+
+/* The request of a call waits, or has a response: the methods behind the one
+ * that has decided this are not called. */
+TEST(resumption_method_responds_or_waits_the_next_method_is_not_called)
+{
+    size_t          i;
+    mcp_rpc_t       msg;
+    mcp_exchange_t  x;
+    mcp_worker_t    worker;
+
+    static const mcp_resume_method_t *const  methods[] = { &counts_call,
+                                                           &counts_call,
+                                                           NULL };
+    static const struct {
+        mcp_next_e  next;
+        unsigned    calls;
+    } cases[] = {
+        { MCP_NEXT_CONTINUE, 2 },
+        { MCP_NEXT_WAIT, 1 },
+        { MCP_NEXT_RESPOND, 1 },
+        { MCP_NEXT_STREAM, 1 },
+        { MCP_NEXT_ERROR, 1 }
+    };
+
+    worker = *d.process[0].worker;
+    worker.methods = methods;
+
+    memset(&msg, 0, sizeof(msg));
+    memset(&x, 0, sizeof(x));
+    x.msg = &msg;
+    x.worker = &worker;
+    x.endpoint = &d.endpoint;
+    x.client.capabilities = MCP_CLIENT_TOKENS;
+
+    for (i = 0; i < ITEMS(cases); i++) {
+        passed = 0;
+        decided = cases[i].next;
+        assert_int_equal(mcp_hook_request(&x), cases[i].next);
+        assert_int_equal(passed, cases[i].calls);
+    }
 }
 
 
