@@ -681,7 +681,7 @@ of "x" failed in its backend: the message has a "method", so it is not a respons
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: the JSON has a member twice in one object
+of "x" failed in its backend: the JSON has an object with a duplicate key
 
 
 
@@ -736,7 +736,7 @@ of "x" failed in its backend: the message has no "jsonrpc"
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: the message has an "id", so it is a request: to ask the client, a backend returns a result with "resultType": "input_required"
+of "x" failed in its backend: the message has an "id", so it is a request to the client, which is not allowed: return a result with "resultType": "input_required" instead
 
 
 
@@ -747,7 +747,7 @@ of "x" failed in its backend: the message has an "id", so it is a request: to as
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: "method" is not a string, or empty
+of "x" failed in its backend: "method" is empty or not a string
 
 
 
@@ -813,7 +813,7 @@ of "x" failed in its backend: the response body, encoded as JSON, is larger than
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: the result asks for input, but has neither "inputRequests" nor a "requestState"
+of "x" failed in its backend: the "resultType" is "input_required", but "inputRequests" and "requestState" are absent
 
 
 
@@ -824,7 +824,7 @@ of "x" failed in its backend: the result asks for input, but has neither "inputR
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: "inputRequests" is not an object of requests
+of "x" failed in its backend: "inputRequests" is not an object whose values are requests
 
 
 

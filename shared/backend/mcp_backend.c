@@ -131,18 +131,21 @@ mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type)
 
     if (b->is_server && (status == 202 || status == 204)) {
         mcp_backend_fail(b, MCP_FAULT_BACKEND_OUTPUT,
-                         "HTTP 202 or 204 in response to a request");
+                         "the MCP server responded to a request with HTTP 202 "
+                         "or 204, which has no result");
 
     } else if (status == 202) {
         b->state = MCP_BACKEND_STATE_DETACHED;
 
     } else if (status < 200) {
         mcp_backend_fail(b, MCP_FAULT_BACKEND_FAILED,
-                         "the HTTP status is below 200");
+                         "the backend responded with an HTTP status below "
+                         "200");
 
     } else if (status >= 300 && status < 400) {
         mcp_backend_fail(b, MCP_FAULT_BACKEND_FAILED,
-                         "a redirect (HTTP 3xx), which is not followed");
+                         "the backend responded with a redirect (HTTP 3xx), "
+                         "which is not followed");
 
     } else if (status == 204) {
         b->class = MCP_BACKEND_TEXT;

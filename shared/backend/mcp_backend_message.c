@@ -13,7 +13,7 @@
 static const char *const  mcp_backend_problems[] = {
     [MCP_JSON_BAD_SYNTAX] = "broken JSON",
     [MCP_JSON_BAD_DEPTH] = "the JSON is nested deeper than mcp_max_depth",
-    [MCP_JSON_BAD_DUPLICATE] = "the JSON has a member twice in one object",
+    [MCP_JSON_BAD_DUPLICATE] = "the JSON has an object with a duplicate key",
 };
 
 
@@ -243,8 +243,8 @@ mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
     {
         if (!stream) {
             mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                              "the \"id\" of the response is not that of the "
-                              "request");
+                              "the \"id\" of the response differs from the "
+                              "\"id\" of the request");
             return MCP_OK;
         }
 
@@ -373,17 +373,17 @@ mcp_backend_notification_problem(const mcp_backend_t *b,
 
     if (v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE && !b->asks) {
         return b->is_server
-               ? "the message is a request to the client, which only an MCP "
-                 "server with sessions may send"
-               : "the message has an \"id\", so it is a request: to ask the "
-                 "client, a backend returns a result with \"resultType\": "
-                 "\"input_required\"";
+               ? "the message is a request to the client, which is allowed "
+                 "only to an MCP server with sessions"
+               : "the message has an \"id\", so it is a request to the "
+                 "client, which is not allowed: return a result with "
+                 "\"resultType\": \"input_required\" instead";
     }
 
     if (v[MCP_BACKEND_F_METHOD].type != MCP_JSON_STRING
         || v[MCP_BACKEND_F_METHOD].raw.len <= 2)
     {
-        return "\"method\" is not a string, or empty";
+        return "\"method\" is empty or not a string";
     }
 
     if (v[MCP_BACKEND_F_PARAMS].type != MCP_JSON_NONE
@@ -490,7 +490,7 @@ mcp_backend_server_refuses(const mcp_backend_t *b, mcp_json_value_t root,
     {
         mcp_backend_fault(msg, MCP_FAULT_UPSTREAM_VERSION,
                           "the MCP server does not support the protocol "
-                          "version of mcp_upstream");
+                          "version that mcp_upstream sets");
         return 1;
     }
 
@@ -603,9 +603,9 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
         && r[MCP_BACKEND_R_CONTENT].type != MCP_JSON_ARRAY)
     {
         msg->doubt = r[MCP_BACKEND_R_CONTENT].type == MCP_JSON_NONE
-                     ? "a result without \"content\": clients reject it"
-                     : "a result whose \"content\" is not an array: clients "
-                       "reject it";
+                     ? "a result without \"content\", which clients reject"
+                     : "a result whose \"content\" is not an array, which "
+                       "clients reject";
     }
 
     return MCP_OK;
@@ -627,7 +627,8 @@ mcp_backend_input(const mcp_json_value_t *r, mcp_backend_msg_t *msg)
         && !mcp_backend_is_requests(requests, &empty))
     {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                          "\"inputRequests\" is not an object of requests");
+                          "\"inputRequests\" is not an object whose values "
+                          "are requests");
         return;
     }
 
@@ -642,8 +643,8 @@ mcp_backend_input(const mcp_json_value_t *r, mcp_backend_msg_t *msg)
 
     if (empty && state.type == MCP_JSON_NONE) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                          "the result asks for input, but has neither "
-                          "\"inputRequests\" nor a \"requestState\"");
+                          "the \"resultType\" is \"input_required\", but "
+                          "\"inputRequests\" and \"requestState\" are absent");
         return;
     }
 

@@ -400,7 +400,7 @@ mcp_backend_request_taken(mcp_queued_action_t *queued, mcp_action_t *action)
         action->exchange = call->x;
         call->n_invoked++;
         mcp_backend_request_join(call);
-        mcp_call_trace(call, "request %u: its backend is called",
+        mcp_call_trace(call, "request %u: calls its backend",
                        breq->request);
         break;
 
@@ -626,7 +626,7 @@ mcp_backend_request_head(mcp_backend_request_t *breq, int status,
     }
 
     mcp_call_trace(breq->call,
-                   "request %u: its backend answers with HTTP status %d",
+                   "request %u: the backend responded with HTTP status %d",
                    breq->request, status);
 
     mcp_backend_head(mcp_backend_request_request(breq)->backend, status,
@@ -698,7 +698,7 @@ mcp_backend_request_end_with(mcp_backend_request_t *breq, mcp_fault_e fault,
     req = mcp_backend_request_request(breq);
     call = req->call;
 
-    mcp_call_trace(call, "request %u: its backend request has ended%s%s",
+    mcp_call_trace(call, "request %u: the backend request ended%s%s",
                    breq->request, detail ? ": " : "", detail ? detail : "");
 
     mcp_worker_unqueue(call->worker, &breq->queued);

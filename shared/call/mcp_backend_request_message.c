@@ -74,9 +74,9 @@ mcp_backend_request_warn_token(mcp_request_t *req, mcp_str_t token)
     mcp_stream_id_short(id, req->call->id);
 
     mcp_worker_log(req->call->worker, MCP_LOG_WARN,
-                   "call %s of \"%.*s\" sent progress with the token %.*s, "
-                   "but the client's token is %.*s: the notification was "
-                   "dropped",
+                   "call %s of \"%.*s\" dropped a progress notification of "
+                   "its backend, which has the token %.*s instead of the "
+                   "client's token %.*s",
                    id, mcp_call_cut(req->name, 128),
                    mcp_call_cut(token, 64),
                    mcp_call_cut(req->progress_token, 64));
@@ -419,15 +419,17 @@ mcp_backend_request_log_answer(mcp_request_t *req, const mcp_backend_msg_t *msg)
     }
 
     if (msg->doubt) {
-        mcp_request_log(req, MCP_LOG_WARN, "answered with", " ", msg->doubt);
+        mcp_request_log(req, MCP_LOG_WARN, "got from its backend", " ",
+                        msg->doubt);
     }
 
     if (msg->kind == MCP_BACKEND_RESULT
         && mcp_backend_request_lacks_output(req, msg))
     {
-        mcp_request_log(req, MCP_LOG_WARN, "answered without", " ",
-                        "\"structuredContent\", but the tool has an "
-                        "\"outputSchema\": clients reject the result");
+        mcp_request_log(req, MCP_LOG_WARN, "got from its backend", " ",
+                        "a result without \"structuredContent\", which "
+                        "clients reject, because the tool has an "
+                        "\"outputSchema\"");
     }
 }
 

@@ -256,8 +256,8 @@ mcp_call_invoke(mcp_request_t *req)
 
     if (rc == MCP_ERR_LIMIT) {
         mcp_call_log(req->call, MCP_LOG_ERROR, "failed",
-                     "too many requests already wait until another request "
-                     "has opened the session at the MCP server");
+                     "too many requests already wait for the session that "
+                     "another request is opening at the MCP server");
         mcp_call_fail(req, MCP_FAULT_UPSTREAM_SESSION);
 
     } else if (rc == MCP_ERR_SYNTAX) {

@@ -13,9 +13,9 @@ void
 mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
 {
     static const char *const  names[] = {
-        [MCP_REQUEST_RUN] = "its backend works",
-        [MCP_REQUEST_INPUT] = "waits for an answer of its client",
-        [MCP_REQUEST_PAUSE] = "waits until its backend is called again",
+        [MCP_REQUEST_RUN] = "the backend request runs",
+        [MCP_REQUEST_INPUT] = "waits for input from the client",
+        [MCP_REQUEST_PAUSE] = "pauses before the next backend request",
         [MCP_REQUEST_DETACHED] = "waits for messages to its publish endpoint",
         [MCP_REQUEST_OVER] = "over"
     };

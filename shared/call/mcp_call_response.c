@@ -365,8 +365,8 @@ mcp_call_hold_fault(mcp_request_t *req, mcp_fault_e fault)
     memset(&req->msg, 0, sizeof(mcp_backend_msg_t));
     req->msg.kind = MCP_BACKEND_FAULT;
     req->msg.fault = fault;
-    req->msg.detail = "the zone has no room for the answer: "
-                      "enlarge the zone";
+    req->msg.detail = "the zone has no room for the response: enlarge the "
+                      "zone";
     req->held = 1;
 
     mcp_call_set_timer(req->call);

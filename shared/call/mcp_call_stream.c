@@ -91,9 +91,10 @@ mcp_call_append(mcp_request_t *req, mcp_str_t message,
 const char *
 mcp_call_append_reason(int rc)
 {
-    return rc == MCP_ERR_LARGE ? "a message is larger than the zone, or than "
+    return rc == MCP_ERR_LARGE ? "a message exceeds the size of the zone or "
                                  "mcp_quota_bytes"
-                               : "its stream cannot be written to";
+                               : "an event could not be appended to the "
+                                 "stream of the call";
 }
 
 
@@ -350,8 +351,8 @@ mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_outcome_e how)
 
     if (rc != MCP_OK) {
         mcp_call_log(call, MCP_LOG_DEBUG, "answered",
-                     "the response could not be stored, so no later request "
-                     "can get it");
+                     "the response could not be stored, so later requests "
+                     "cannot get it");
     }
 }
 
@@ -367,8 +368,8 @@ mcp_call_refuse(mcp_call_t *call, int rc)
 
     case MCP_ERR_LIMIT:
         mcp_call_log(call, MCP_LOG_WARN, "gets no stream",
-                     "its caller has too many streams, or too many bytes in "
-                     "them: raise mcp_quota_streams or mcp_quota_bytes");
+                     "the streams of the caller are too many or too large: "
+                     "raise mcp_quota_streams or mcp_quota_bytes");
         mcp_store_count(call->worker->store, MCP_COUNT_REJECTED_LIMIT, 1);
         mcp_call_abandon(call, begun ? MCP_FAULT_CALL_LIMIT
                                      : MCP_FAULT_TOO_MANY_STREAMS);
@@ -666,10 +667,10 @@ mcp_call_join_answer(mcp_request_t *req, mcp_outcome_e how)
     rc = mcp_call_response_stored(req, req->response, how);
 
     if (rc != MCP_OK) {
-        mcp_call_log(call, MCP_LOG_WARN, "cannot be joined",
-                     "its response has no room in the zone, so an equal "
-                     "request is executed again: enlarge the zone, or raise "
-                     "mcp_quota_bytes");
+        mcp_call_log(call, MCP_LOG_WARN, "cannot be joined by equal requests",
+                     "the zone or mcp_quota_bytes has no room for the "
+                     "response, so an equal request calls the backend again: "
+                     "enlarge the zone, or raise mcp_quota_bytes");
         mcp_store_free(call->worker->store, &call->ref);
     }
 

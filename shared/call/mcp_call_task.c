@@ -359,9 +359,9 @@ mcp_input_task_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     if (fault != MCP_FAULT_NONE) {
         req->n_questions = 0;
         mcp_call_log(req->call, MCP_LOG_ERROR, "failed in its backend",
-                     "\"inputRequests\" has too many requests, a malformed "
-                     "request, or one whose method is not "
-                     "elicitation/create, sampling/createMessage or "
+                     "\"inputRequests\" has too many requests, or one that is "
+                     "malformed or has a method other than "
+                     "elicitation/create, sampling/createMessage and "
                      "roots/list");
 
         return mcp_call_finish_fault(req, fault,

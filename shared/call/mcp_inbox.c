@@ -260,8 +260,8 @@ mcp_inbox_wake(void *data)
         }
 
         mcp_call_log(call, MCP_LOG_INFO, "cancelled",
-                     "its stream was freed, so no client can get the "
-                     "response");
+                     "the stream of the call was freed, so no client can get "
+                     "the response");
         mcp_request_ends_all(call, MCP_OUTCOME_CANCELLED);
         mcp_call_stop(call);
         mcp_call_release(call);

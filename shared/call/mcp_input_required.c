@@ -125,8 +125,8 @@ mcp_input_refuse_lacks(mcp_request_t *req, unsigned lacks)
     mcp_input_capabilities(lacks, &data);
 
     (void) snprintf(why, sizeof(why),
-                    "the backend asks for input, but the client did not "
-                    "declare: %.*s",
+                    "the backend requests input, but the client lacks the "
+                    "capabilities %.*s",
                     (int) (data.failed ? 0 : data.len - before),
                     data.failed ? "" : data.data + before);
 
@@ -219,8 +219,8 @@ mcp_input_respond_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     } else if (rc == MCP_ERR_LIMIT) {
         rc = mcp_input_respond_fail(req,
-                                    "the \"requestState\" of the backend is "
-                                    "too long");
+                                    "the \"requestState\" in the result of "
+                                    "the backend is too long");
 
     } else {
         rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
@@ -263,10 +263,10 @@ mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     if (fault != MCP_FAULT_NONE) {
         return mcp_input_respond_fail(req,
-                                      "\"inputRequests\" has a malformed "
-                                      "request, or one whose method is not "
+                                      "a request in \"inputRequests\" is "
+                                      "malformed, or has a method other than "
                                       "elicitation/create, "
-                                      "sampling/createMessage or roots/list");
+                                      "sampling/createMessage and roots/list");
     }
 
     lacks = mcp_input_lacks(&req->call->client, req->questions, n);

@@ -27,19 +27,19 @@ mcp_receive_name(mcp_broadcast_e what)
     switch (what) {
 
     case MCP_BROADCAST_SESSION_ENDED:
-        return "the end of a session";
+        return "end of a session";
 
     case MCP_BROADCAST_LOG_LEVEL:
-        return "the log level of a session";
+        return "log level of a session";
 
     case MCP_BROADCAST_CANCELLED:
-        return "the cancellation of a call";
+        return "cancellation of a call";
 
     case MCP_BROADCAST_TOPIC:
-        return "a subscription";
+        return "subscription to a resource";
 
     default:
-        return "the report that a session has too many calls";
+        return "mcp_max_session_streams reached by a session";
     }
 }
 
@@ -95,11 +95,11 @@ mcp_receive_broadcast(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 
     if (rc == MCP_ERR_FULL || rc == MCP_ERR_LIMIT) {
         mcp_worker_log(worker, MCP_LOG_ERROR,
-                       "%s from another node is lost: %s",
+                       "cluster: a message from another node is lost (%s): %s",
                        mcp_receive_name(broadcast->what),
                        rc == MCP_ERR_FULL
                        ? "the zone has no room: enlarge the zone"
-                       : "its session has too many subscriptions, or its "
+                       : "the session has too many subscriptions, or the "
                          "caller exceeds mcp_quota_bytes");
     }
 }

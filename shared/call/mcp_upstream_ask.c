@@ -303,7 +303,7 @@ mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg,
 
     } else if (mcp_upstream_ask_count(req) == MCP_UPSTREAM_QUESTIONS) {
         code = MCP_UPSTREAM_ASK_FAILED;
-        text = mcp_str("Too many requests without a response");
+        text = mcp_str("Too many requests to this client wait for a response");
 
     } else if (req->call->rounds && !req->call->task
                && req->server_questions == NULL
@@ -496,8 +496,8 @@ mcp_upstream_ask_again(mcp_request_t *req, mcp_upstream_question_t *question)
         || mcp_upstream_ask_count(req) == MCP_UPSTREAM_QUESTIONS)
     {
         mcp_upstream_post_error(req, question->id, MCP_UPSTREAM_ASK_FAILED,
-                                mcp_str("No request of the client can ask "
-                                        "this"));
+                                mcp_str("No call of this client can forward "
+                                        "the request"));
         mcp_upstream_ask_free(req->call->worker, question);
         return MCP_OK;
     }

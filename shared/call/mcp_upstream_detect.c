@@ -135,8 +135,8 @@ mcp_upstream_form_log(mcp_request_t *req, mcp_upstream_e form,
     name = mcp_endpoint_target(req->call->endpoint, req->target);
 
     mcp_worker_log(req->call->worker, MCP_LOG_NOTICE,
-                   "the MCP server \"%.*s\" is called as "
-                   "\"mcp_upstream %s\", revision %.*s",
+                   "the backend \"%.*s\" was detected as an MCP server of the "
+                   "form \"mcp_upstream %s\", revision %.*s",
                    (int) name.len, name.data, names[form], (int) version.len,
                    version.data);
 }

@@ -28,10 +28,10 @@ mcp_upstream_listen_set_state(mcp_upstream_listen_t *listen,
         [MCP_UPSTREAM_LISTEN_OPENING] = "is requested",
         [MCP_UPSTREAM_LISTEN_OPEN] = "is open",
         [MCP_UPSTREAM_LISTEN_PAUSE] = "will be opened again",
-        [MCP_UPSTREAM_LISTEN_OVER] = "is over"
+        [MCP_UPSTREAM_LISTEN_OVER] = "has ended"
     };
 
-    mcp_call_trace(listen->breq.call, "GET stream of its MCP server %s",
+    mcp_call_trace(listen->breq.call, "the GET stream of the MCP server %s",
                    names[state]);
 
     listen->state = state;
@@ -370,7 +370,7 @@ mcp_upstream_listen_fail(mcp_upstream_listen_t *listen, mcp_log_level_e level,
     const char *why)
 {
     mcp_call_log(listen->breq.call, level,
-                 "continues without the GET stream of its MCP server", why);
+                 "continues without the GET stream of the MCP server", why);
     mcp_upstream_listen_stop(listen);
     mcp_upstream_listen_release(listen);
 }
@@ -549,7 +549,7 @@ mcp_upstream_listen_head(mcp_backend_request_t *breq, int status,
         return;
     }
 
-    mcp_call_trace(breq->call, "its MCP server responds to GET with HTTP "
+    mcp_call_trace(breq->call, "the MCP server responded to GET with HTTP "
                                "status %d", status);
 
     if (status == 200
@@ -570,8 +570,10 @@ mcp_upstream_listen_head(mcp_backend_request_t *breq, int status,
 
         if (listen->busy_tries == MCP_UPSTREAM_LISTEN_BUSY) {
             mcp_call_log(breq->call, MCP_LOG_INFO,
-                         "no longer waits for the GET stream of its MCP server",
-                         "HTTP 409, so another process may have opened it");
+                         "no longer waits for the GET stream of the MCP "
+                         "server",
+                         "the server responded with HTTP 409, so another "
+                         "process may have opened the stream");
             mcp_upstream_listen_release(listen);
         }
 
@@ -581,7 +583,8 @@ mcp_upstream_listen_head(mcp_backend_request_t *breq, int status,
     if (status == 405) {
         mcp_upstream_listen_remember(mcp_upstream_listen_opener(listen));
         mcp_upstream_listen_fail(listen, MCP_LOG_INFO,
-                                 "HTTP 405: the server does not offer it");
+                                 "the server responded with HTTP 405, so it "
+                                 "does not offer this stream");
         return;
     }
 
@@ -672,7 +675,7 @@ mcp_upstream_listen_closed(mcp_upstream_listen_t *listen, const char *detail)
     }
 
     mcp_call_log(listen->breq.call, MCP_LOG_INFO,
-                 "will open the GET stream of its MCP server again", detail);
+                 "will open the GET stream of the MCP server again", detail);
     if (retry == 0) {
         retry = MCP_UPSTREAM_LISTEN_AGAIN;
 
@@ -734,7 +737,8 @@ mcp_upstream_listen_end(mcp_backend_request_t *breq, mcp_fault_e fault,
 
     } else if (listen->state != MCP_UPSTREAM_LISTEN_OVER) {
         mcp_upstream_listen_fail(listen, MCP_LOG_WARN,
-                                 detail ? detail : "no response");
+                                 detail ? detail : "the server sent no "
+                                                   "response");
     }
 
     if (listen->state == MCP_UPSTREAM_LISTEN_OVER) {
@@ -801,7 +805,8 @@ mcp_upstream_listen_handle(mcp_upstream_listen_t *listen)
     case MCP_UPSTREAM_LISTEN_OPENING:
         if (listen->busy_tries <= MCP_UPSTREAM_LISTEN_BUSY) {
             mcp_call_log(listen->breq.call, MCP_LOG_INFO,
-                         "no longer waits for the GET stream of its MCP server",
+                         "no longer waits for the GET stream of the MCP "
+                         "server",
                          "the server has not responded within 2 s");
         }
 

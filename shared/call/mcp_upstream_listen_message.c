@@ -201,7 +201,7 @@ mcp_upstream_listen_notification(mcp_upstream_listen_t *listen,
     if (!mcp_notify_broadcast(call->worker, msg->method, msg->uri.raw,
                               msg->body))
     {
-        mcp_call_trace(call, "dropped a notification on the GET stream of its "
+        mcp_call_trace(call, "dropped a notification on the GET stream of the "
                              "MCP server: %.*s",
                        (int) (msg->method.len > 64 ? 64 : msg->method.len),
                        msg->method.data);
@@ -253,7 +253,10 @@ mcp_upstream_listen_message(mcp_upstream_listen_t *listen,
     default:
         mcp_upstream_listen_fail(listen, MCP_LOG_WARN,
                                  msg->detail ? msg->detail
-                                             : "the server sent a response");
+                                             : "the server sent a response on "
+                                               "this stream, where only "
+                                               "requests and notifications "
+                                               "are allowed");
         return MCP_OK;
     }
 }

@@ -88,13 +88,14 @@ mcp_upstream_param_write(mcp_request_t *req)
         return MCP_OK;
 
     case MCP_ERR_SYNTAX:
-        return mcp_upstream_param_refuse(req, mcp_str("ambiguous argument for "
+        return mcp_upstream_param_refuse(req, mcp_str("\"arguments\" has an "
+                                                      "ambiguous value for "
                                                       "the header "),
                                          req->breq.headers[0].name);
 
     case MCP_ERR_LIMIT:
-        return mcp_upstream_param_refuse(req, mcp_str("the arguments that "
-                                                      "become headers are "
+        return mcp_upstream_param_refuse(req, mcp_str("the arguments that are "
+                                                      "sent as headers are "
                                                       "longer than 64 KB"),
                                          mcp_null_str);
 
@@ -269,8 +270,8 @@ mcp_upstream_param_fail(mcp_request_t *req, const char *why,
 
     req->relist->failed = 1;
     mcp_call_log(req->call, MCP_LOG_ERROR,
-                 "was refused because of a header, and its MCP server did not "
-                 "list its tools", why);
+                 "was rejected by the MCP server because of a header, and the "
+                 "tools could not be listed to correct the header", why);
 }
 
 
@@ -337,8 +338,8 @@ mcp_upstream_param_message(mcp_request_t *req, mcp_backend_msg_t *msg)
     }
 
     mcp_call_trace(req->call,
-                   "request %u: its MCP server has refused a header: requests "
-                   "the list of its tools", req->breq.request);
+                   "request %u: the MCP server has refused a header: requests "
+                   "the list of tools from it", req->breq.request);
 
     req->relist->asks = 1;
     req->relist->until = req->deadline;

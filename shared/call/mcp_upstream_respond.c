@@ -134,9 +134,9 @@ mcp_upstream_post(mcp_request_t *req, mcp_str_t id, mcp_str_t key,
 
     if (post == NULL) {
         mcp_call_log(req->call, MCP_LOG_WARN,
-                     "did not respond to a request of its MCP server",
-                     "too many earlier responses are unconfirmed, or no "
-                     "memory");
+                     "did not respond to a request of the MCP server",
+                     "too many earlier responses are not yet acknowledged, or "
+                     "no memory");
         return;
     }
 
@@ -229,8 +229,7 @@ mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
         snprintf(why, sizeof(why), "the server responded with HTTP %d",
                  post->status);
         mcp_call_log(call, MCP_LOG_WARN,
-                     "sent a response of the client to its MCP server, which "
-                     "did not accept it",
+                     "could not send the client's response to the MCP server",
                      post->status || fault == MCP_FAULT_NONE ? why : detail);
     }
 

@@ -109,7 +109,7 @@ mcp_upstream_resume_schedule(mcp_request_t *req, mcp_upstream_resume_t *resume)
     resume->tries++;
 
     mcp_call_trace(req->call,
-                   "request %u: the stream of its MCP server has ended before "
+                   "request %u: the stream from the MCP server ended before "
                    "the response, and will be resumed", req->breq.request);
     mcp_call_set_timer(req->call);
 }
@@ -136,7 +136,7 @@ mcp_upstream_resume_fail(mcp_request_t *req, mcp_upstream_resume_t *resume,
         snprintf(why, sizeof(why), "the server responded to GET with HTTP %d",
                  msg->status);
         mcp_call_log(req->call, MCP_LOG_WARN,
-                     "could not resume the stream of its MCP server",
+                     "could not resume the stream from the MCP server",
                      msg->status ? why : msg->detail);
     }
 

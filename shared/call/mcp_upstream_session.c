@@ -17,7 +17,7 @@ mcp_upstream_session_set_step(mcp_request_t *req, mcp_upstream_step_e step)
     static const char *const  names[] = {
         [MCP_UPSTREAM_STEP_CALL] = "sends the client's request",
         [MCP_UPSTREAM_STEP_RESUME] = "resumes the stream of the call",
-        [MCP_UPSTREAM_STEP_DISCOVER] = "finds out the form of the server",
+        [MCP_UPSTREAM_STEP_DISCOVER] = "detects the form of the server",
         [MCP_UPSTREAM_STEP_OPEN] = "opens a session",
         [MCP_UPSTREAM_STEP_OPENED] = "confirms the session",
         [MCP_UPSTREAM_STEP_CANCEL] = "cancels the call",
@@ -549,15 +549,16 @@ mcp_upstream_session_opened(mcp_request_t *req, mcp_backend_msg_t *msg)
 
     default:
         return mcp_upstream_session_fault(msg, MCP_FAULT_UPSTREAM_SESSION,
-                                          "the MCP server refused "
-                                          "initialize");
+                                          "the MCP server responded to "
+                                          "initialize with an error");
     }
 
     if (session->bad_id) {
         return mcp_upstream_session_fault(msg, MCP_FAULT_UPSTREAM_SESSION,
                                           "the MCP server sent a session id "
-                                          "that is longer than 256 bytes, or "
-                                          "not visible ASCII");
+                                          "that is longer than 256 bytes or "
+                                          "has characters other than visible "
+                                          "ASCII");
     }
 
     session->version = mcp_upstream_about_version(
@@ -631,8 +632,8 @@ mcp_upstream_session_answered(mcp_request_t *req, mcp_backend_msg_t *msg)
     if (session->renewed && !fetched) {
         return msg->no_session
                ? mcp_upstream_session_fault(msg, MCP_FAULT_UPSTREAM_SESSION,
-                                            "the MCP server does not know the "
-                                            "session that it has just opened")
+                                            "the MCP server rejected the "
+                                            "session that it had just opened")
                : 0;
     }
 

@@ -122,11 +122,11 @@ const CASES = [
     ['broken JSON', 'error', 'fault', 'calls_failed',
      /of "count" failed in its backend: broken JSON at byte 0: "debug: here\\/],
     ['JSON as text/html', 'ok', 'ok', ,
-     /warn.*of "count" answered with JSON as text\/html/],
+     /warn.*of "count" got from its backend JSON with .* text\/html/],
     ['a result without content', 'ok', 'ok', ,
-     /warn.*of "count" answered with a result without/],
+     /warn.*of "count" got from its backend a result without/],
     ['a string as content', 'ok', 'ok', ,
-     /warn.*"count" answered with a result whose/],
+     /warn.*"count" got from its backend a result whose/],
 ];
 
 for (const [how, outcome, result, field, line] of CASES) {

@@ -129,7 +129,7 @@ const warnings = (log) => log.filter((line) => /\[warn\]/.test(line));
 test('tool with outputSchema, result without structuredContent: a warning',
      async () => {
     assert.match(warnings(await call('unstructured')).join('\n'),
-                 /answered without "structuredContent", but .*"outputSchema"/);
+                 /a result without "structuredContent", .*"outputSchema"/);
     assert.deepEqual(warnings(await call('structured')), []);
     assert.deepEqual(warnings(await call('failed')), []);
 });
@@ -139,12 +139,12 @@ test('progress with a token that is not the client\'s: one warning that names bo
     const found = warnings(await call('token', { meta: { progressToken: 7 } }));
 
     assert.equal(found.length, 1, found.join('\n'));
-    assert.match(found[0], /progress with the token "7", but the client's token is 7/);
+    assert.match(found[0], /which has the token "7" instead of the client's token 7/);
 });
 
 test('empty text/html body from a backend: a warning', async () => {
     assert.match(warnings(await call('empty')).join('\n'),
-                 /answered with an empty text\/html body/);
+                 /got from its backend an empty text\/html body/);
 });
 
 test('call without a session: the log has "session (none)"', async () => {
@@ -161,7 +161,7 @@ test('backend closes the connection, backend does not exist: the status has the 
 
     const reasons = SERVER === 'nginx'
         ? [/connection without an answer/, /could not connect/]
-        : [/closed the connection before its response, or sent a malformed one/, /could not connect/];
+        : [/closed the connection before its response, or sent a malformed response/, /could not connect/];
 
     assert.match(await detail('dies'), reasons[0]);
     assert.match(await detail('absent'), reasons[1]);
@@ -170,8 +170,8 @@ test('backend closes the connection, backend does not exist: the status has the 
 test('question that the client cannot answer: log and status name the capability',
     async () => {
         assert.match(warnings(await call('asks')).join('\n'),
-                     /did not declare: .*"elicitation"/);
-        assert.match(await detail('asks'), /did not declare: .*"elicitation"/);
+                     /lacks the capabilities .*"elicitation"/);
+        assert.match(await detail('asks'), /lacks the capabilities .*"elicitation"/);
     });
 
 test('invalid output of a backend: the status quotes it only if it is configured to show details',

@@ -18,7 +18,7 @@ const auto = (port, options) => Fixture.use({
     ...options,
 });
 
-const form = async (server) => /is called as "mcp_upstream (\w+)", revision ([\d-]+)/
+const form = async (server) => /of the form "mcp_upstream (\w+)", revision ([\d-]+)/
     .exec(await server.log())?.slice(1);
 
 
@@ -121,7 +121,7 @@ describe('server that is replaced by one of another form', () => {
         upstream.lost = () => ({ status: 400, error: { code: -32000,
             message: 'Bad Request: No valid session ID provided' } });
         await it.tool('add');
-        assert.match(await server.log(), /is called as "mcp_upstream session"/);
+        assert.match(await server.log(), /of the form "mcp_upstream session"/);
     });
 
     test('MCP server with sessions is replaced by an MCP server of 2026-07-28: the call is sent again',
@@ -148,6 +148,6 @@ describe('server that is replaced by one of another form', () => {
             : { status: 400, error: { code: -32022,
                 message: 'Unsupported protocol version' } });
         await it.tool('add');
-        assert.match(await server.log(), /is called as "mcp_upstream modern"/);
+        assert.match(await server.log(), /of the form "mcp_upstream modern"/);
     });
 });

@@ -222,7 +222,7 @@ describe('server with sessions', () => {
         assert.equal(after.initializations.failed, failed + 1);
         assert.equal(after.up, true);
         assert.equal(after.last_error.reason, 'upstream_session');
-        assert.match(after.last_error.detail, /refused initialize/);
+        assert.match(after.last_error.detail, /responded to initialize with an error/);
         assert.ok(Math.abs(after.last_error.at - Date.now()) < 60000);
     });
 

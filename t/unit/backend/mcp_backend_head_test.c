@@ -12,9 +12,11 @@ TEST(response_with_202_has_no_result_and_a_redirect_is_a_fault)
     static const answer_t  answers[] = {
         { "202", TOOL, 202, "text/plain", BODY("Accepted"), "DETACHED \n" },
         { "redirect", TOOL, 302, "text/html", BODY("<p>elsewhere</p>"),
-          "FAULT FAILED a redirect (HTTP 3xx), which is not followed\n" },
+          "FAULT FAILED the backend responded with a redirect (HTTP 3xx), "
+          "which is not followed\n" },
         { "interim", TOOL, 103, NULL, BODY(""),
-          "FAULT FAILED the HTTP status is below 200\n" },
+          "FAULT FAILED the backend responded with an HTTP status below "
+          "200\n" },
         { "204", TOOL, 204, NULL, BODY(""), "RESULT {\"content\":[]}\n" },
         { "204, JSON", TOOL, 204, JSON, BODY(""),
           "RESULT {\"content\":[]}\n" },

@@ -63,7 +63,7 @@ TEST(valid_json_response_is_read_and_a_malformed_one_is_a_fault)
           "FAULT OUTPUT the JSON is nested deeper than mcp_max_depth\n" },
         { "twice", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":\"2.0\",\"result\":{},\"result\":{}}"),
-          "FAULT OUTPUT the JSON has a member twice in one object\n" },
+          "FAULT OUTPUT the JSON has an object with a duplicate key\n" },
         { "both result and error", TOOL, 200, JSON,
           BODY("{\"jsonrpc\":\"2.0\",\"result\":{},\"error\":" ERROR "}"),
           "FAULT OUTPUT the message must have exactly one of \"method\", "
@@ -128,7 +128,7 @@ TEST(structured_content_is_not_an_object_only_results_of_tools_are_marked)
           "\"structuredContent\":1}\n" },
         { "twice", TOOL, 200, JSON,
           BODY("{\"structuredContent\":{},\"structuredContent\":1}"),
-          "FAULT OUTPUT the JSON has a member twice in one object\n" },
+          "FAULT OUTPUT the JSON has an object with a duplicate key\n" },
     };
 
     CHECK(answers);
@@ -176,24 +176,27 @@ TEST(result_that_asks_for_input_needs_valid_requests_or_a_state)
           "\"requestState\":\"s\"}\n" },
         { "neither", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\"}"),
-          "FAULT OUTPUT the result asks for input, but has neither "
-          "\"inputRequests\" nor a \"requestState\"\n" },
+          "FAULT OUTPUT the \"resultType\" is \"input_required\", but "
+          "\"inputRequests\" and \"requestState\" are absent\n" },
         { "empty requests", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\",\"inputRequests\":{}}"),
-          "FAULT OUTPUT the result asks for input, but has neither "
-          "\"inputRequests\" nor a \"requestState\"\n" },
+          "FAULT OUTPUT the \"resultType\" is \"input_required\", but "
+          "\"inputRequests\" and \"requestState\" are absent\n" },
         { "an array as requests", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\",\"inputRequests\":[],"
                "\"requestState\":\"s\"}"),
-          "FAULT OUTPUT \"inputRequests\" is not an object of requests\n" },
+          "FAULT OUTPUT \"inputRequests\" is not an object whose values are "
+          "requests\n" },
         { "request without a method", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\","
                "\"inputRequests\":{\"a\":{}}}"),
-          "FAULT OUTPUT \"inputRequests\" is not an object of requests\n" },
+          "FAULT OUTPUT \"inputRequests\" is not an object whose values are "
+          "requests\n" },
         { "a number as a request", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\","
                "\"inputRequests\":{\"a\":1}}"),
-          "FAULT OUTPUT \"inputRequests\" is not an object of requests\n" },
+          "FAULT OUTPUT \"inputRequests\" is not an object whose values are "
+          "requests\n" },
         { "state that is not a string", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\",\"requestState\":1}"),
           "FAULT OUTPUT \"requestState\" is not a string\n" },
@@ -208,18 +211,18 @@ TEST(notification_is_read_but_a_malformed_one_or_a_request_is_a_fault)
     static const answer_t  answers[] = {
         { "request", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}\n"),
-          "FAULT OUTPUT the message has an \"id\", so it is a request: to ask "
-          "the client, a backend returns a result with \"resultType\": "
-          "\"input_required\"\n" },
+          "FAULT OUTPUT the message has an \"id\", so it is a request to "
+          "the client, which is not allowed: return a result with "
+          "\"resultType\": \"input_required\" instead\n" },
         { "no version", TOOL, 200, LINES,
           BODY("{\"method\":\"notifications/progress\"}\n"),
           "FAULT OUTPUT the message has no \"jsonrpc\"\n" },
         { "method that is not a string", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"method\":1}\n"),
-          "FAULT OUTPUT \"method\" is not a string, or empty\n" },
+          "FAULT OUTPUT \"method\" is empty or not a string\n" },
         { "empty method", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"method\":\"\"}\n"),
-          "FAULT OUTPUT \"method\" is not a string, or empty\n" },
+          "FAULT OUTPUT \"method\" is empty or not a string\n" },
         { "params that are not an object", TOOL, 200, LINES,
           BODY("{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"params\":[]}\n"),
           "FAULT OUTPUT \"params\" is not an object\n" },

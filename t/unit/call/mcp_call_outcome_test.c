@@ -240,11 +240,13 @@ TEST(backend_response_fails_or_looks_wrong_the_log_names_the_tool_and_the_reason
         { 200, "application/json", "\xef\xbb\xbf{\x01\xff", "fault",
           ": \"{\\x01\\xff\"" },
         { 200, "text/html", "{\"content\":[]}\n", "ok",
-          "of \"echo\" answered with JSON as text/html" },
+          "of \"echo\" got from its backend JSON with the Content-Type "
+          "text/html" },
         { 200, "application/json", "{\"text\":\"x\"}", "ok",
-          "of \"echo\" answered with a result without \"content\"" },
+          "of \"echo\" got from its backend a result without \"content\"" },
         { 200, "application/json", "{\"content\":\"x\"}", "ok",
-          "answered with a result whose \"content\" is not an array" }
+          "got from its backend a result whose \"content\" is not an "
+          "array" }
     };
 
     size_t  i;

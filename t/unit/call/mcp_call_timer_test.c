@@ -269,7 +269,7 @@ TEST(event_cannot_be_written_the_call_ends_with_an_error)
         }
 
         assert_int_equal(d.unlockable, 0);
-        has(d.te.last, "its stream cannot be written to");
+        has(d.te.last, "could not be appended to the stream of the call");
         has(a.text, "-32603");
         client_close(&d, &a);
         quiet();
@@ -307,7 +307,7 @@ TEST(message_is_larger_than_the_zone_the_call_ends_with_an_error)
             backend_end(&d, breq, MCP_FAILURE_NONE);
         }
 
-        has(d.te.last, "a message is larger than the zone");
+        has(d.te.last, "a message exceeds the size of the zone");
         has(a.text, "-32603");
         assert_int_equal(a.ended, 1);
         client_close(&d, &a);

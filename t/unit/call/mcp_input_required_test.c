@@ -149,10 +149,11 @@ TEST(backend_returns_invalid_questions_or_result_types_the_client_gets_an_error)
         const char  *answer;
         const char  *log;
     } cases[] = {
-        { ROUND(ONE("{\"method\":\"ping\"}")), "or one whose method is not " },
-        { ROUND(""), "neither \"inputRequests\" nor a \"requestState\"" },
+        { ROUND(ONE("{\"method\":\"ping\"}")), "or has a method other than " },
+        { ROUND(""), "\"inputRequests\" and \"requestState\" are absent" },
         { ROUND(",\"requestState\":1"), "\"requestState\" is not a string" },
-        { ROUND(",\"inputRequests\":[]"), "is not an object of requests" },
+        { ROUND(",\"inputRequests\":[]"), "is not an object whose values are "
+          "requests" },
         { "{\"content\":[],\"resultType\":\"task\"}",
           "neither \"complete\" nor \"input_required\"" },
         { "{\"content\":[],\"resultType\":\"Complete\"}",
@@ -233,7 +234,7 @@ TEST(request_state_of_a_backend_is_too_long_the_client_gets_an_error)
 
     responds(EVERYTHING, answer, 200);
     has(a.text, "\"code\":-32603");
-    has(d.te.last, "\"requestState\" of the backend is too long");
+    has(d.te.last, "\"requestState\" in the result of the backend is too long");
     client_close(&d, &a);
     free(answer);
 }

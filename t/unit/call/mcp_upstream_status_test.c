@@ -213,7 +213,7 @@ TEST(server_refuses_initialize_with_a_json_rpc_error_its_status_is_up)
     backend_answer(&d, d.breqs[0], "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
                                    "{\"code\":-32603,\"message\":\"no\"}}");
     failed(MCP_UPSTREAM_UP, MCP_REASON_UPSTREAM_SESSION,
-           "the MCP server refused initialize");
+           "the MCP server responded to initialize with an error");
     assert_int_equal(row()->refused, 1);
 }
 

@@ -29,8 +29,9 @@ TEST(call_with_a_json_response_the_debug_log_has_its_states_in_order)
 {
     static const char *const  lines[] = {
         "waits for its body", "created from the message of exchange",
-        "waits for its call, call ", "its backend is called",
-        "its backend answers with HTTP status 200", "its backend request has ended",
+        "waits for its call, call ", "calls its backend",
+        "the backend responded with HTTP status 200",
+        "the backend request ended",
         "request 0: over", "has its answer", "now over, was transient", NULL
     };
 
@@ -44,7 +45,7 @@ TEST(call_with_a_json_response_the_debug_log_has_its_states_in_order)
 TEST(call_with_a_stream_the_debug_log_has_its_states_in_order)
 {
     static const char *const  lines[] = {
-        "waits for its body", "waits for its call", "its backend is called",
+        "waits for its body", "waits for its call", "calls its backend",
         "reads a stream, call ", "now durable, was transient",
         "consumer of the exchange", "reads", "request 0: over",
         "now over, was durable", "writes its last bytes", "has written all",
