@@ -571,9 +571,10 @@ mcp_cluster_tick(void *data)
         && mcp_probe_is_elsewhere(cluster))
     {
         cluster->reports_loss = 1;
-        mcp_link_fail(&cluster->link, "the address leads to another Redis now: "
-                      "connecting again; until mcp_cluster_node_timeout is "
-                      "over, no call with an idempotencyKey starts");
+        mcp_link_fail(&cluster->link, "the address now leads to another Redis "
+                                      "server: connecting again; for "
+                                      "mcp_cluster_node_timeout, new calls "
+                                      "with an idempotencyKey get 503");
         return;
     }
 

@@ -327,7 +327,7 @@ mcp_link_redirect(mcp_link_t *link, mcp_str_t host, mcp_str_t port)
 
     if (++link->redirects > MCP_LINK_REDIRECTS) {
         link->redirects = 0;
-        mcp_link_fail(link, "two Redis servers redirect to each other");
+        mcp_link_fail(link, "too many redirections between Redis servers");
         return;
     }
 
@@ -475,7 +475,7 @@ mcp_link_check(mcp_link_t *link)
     }
 
     if (link->pinged && now >= link->pinged + timeout) {
-        mcp_link_fail(link, "no answer for %llu ms",
+        mcp_link_fail(link, "Redis sent no reply for %llu ms",
                       (unsigned long long) (now - link->received));
         return;
     }
@@ -510,7 +510,8 @@ mcp_link_timeout(void *data)
                       (unsigned long long) link->cluster->conf->timeout);
         return;
     case MCP_LINK_LOGIN:
-        mcp_link_fail(link, "no answer within %llu ms (mcp_cluster_timeout)",
+        mcp_link_fail(link, "Redis sent no reply within %llu ms "
+                            "(mcp_cluster_timeout)",
                       (unsigned long long) link->cluster->conf->timeout);
         return;
     case MCP_LINK_UP:
@@ -643,9 +644,9 @@ mcp_link_closed(mcp_link_t *link, const char *why)
         && link->handlers->query == NULL)
     {
         mcp_link_name(link, name);
-        mcp_cluster_error(link->cluster, "%s: %s before any reply: if the port "
-                          "requires TLS, write rediss:// instead of "
-                          "redis://", name,
+        mcp_cluster_error(link->cluster, "%s: %s before it sent a reply: if "
+                                         "the port requires TLS, write "
+                                         "rediss:// instead of redis://", name,
                           why);
 
     } else {

@@ -160,7 +160,8 @@ mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply,
 static void
 mcp_login_confused(mcp_link_t *link, const char *command)
 {
-    mcp_link_fail(link, "%s: the reply is not one of Redis: check the address",
+    mcp_link_fail(link, "%s: the reply does not come from Redis: check the "
+                        "address",
                   command);
 }
 
@@ -279,8 +280,9 @@ mcp_login_role(void *data, const mcp_reply_t *reply)
     if (!mcp_reply_is(mcp_reply_item(reply, 0), "master")) {
         role = mcp_reply_item(reply, 0)->text;
         mcp_link_fail(link,
-                      "this Redis is not a master, its role is \"%.*s\": name "
-                      "the master, or set sentinel=",
+                      "this Redis server is not a master (its role is "
+                      "\"%.*s\"): write the URL of the master, or set "
+                      "sentinel=",
                       (int) (role.len < 20 ? role.len : 20), role.data);
     }
 }
@@ -331,8 +333,8 @@ mcp_login_info(void *data, const mcp_reply_t *reply)
 
     mcp_link_name(link, name);
     mcp_worker_log(link->cluster->worker, MCP_LOG_WARN,
-                   "cluster: %s may evict keys: set maxmemory-policy to "
-                   "noeviction", name);
+                   "cluster: Redis at %s may evict keys: set maxmemory-policy "
+                   "in Redis to noeviction", name);
 }
 
 

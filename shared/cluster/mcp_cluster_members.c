@@ -59,8 +59,9 @@ mcp_cluster_offset(mcp_cluster_t *cluster, uint64_t theirs, uint64_t now)
 
     if (far && !cluster->far && cluster->leads) {
         mcp_worker_log(cluster->worker, MCP_LOG_WARN,
-                       "cluster: the clock of Redis differs from this node's "
-                       "by %lld ms: set both by NTP", (long long) offset);
+                       "cluster: the clock of Redis differs from the clock of "
+                       "this node by %lld ms: synchronize both by NTP",
+                       (long long) offset);
     }
 
     cluster->far = (far != 0);
@@ -159,9 +160,9 @@ mcp_cluster_check_endpoints(mcp_cluster_t *cluster, const mcp_reply_t *other)
     mcp_cluster_text(label, sizeof(label), mcp_reply_item(other, 1));
     mcp_worker_log(cluster->worker, MCP_LOG_WARN,
                    "cluster: node %s (%s) has no endpoint in common with this "
-                   "node, so equal calls at both are executed twice; set "
-                   "mcp_cluster_endpoint to the same name at both", node,
-                   label);
+                   "node, so equal calls at both nodes are executed twice: "
+                   "set mcp_cluster_endpoint to the same name at both nodes",
+                   node, label);
 }
 
 
@@ -218,9 +219,10 @@ mcp_cluster_set_skewed(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 
     mcp_store_node_set_skewed(cluster->worker->store, 1);
     mcp_store_node_standalone(cluster->worker->store, "");
-    mcp_cluster_error(cluster, "this node's clock is %lld s %s that of Redis: "
-                      "set both by NTP, then stop and start this server; until "
-                      "then it answers with 503", llabs(seconds),
+    mcp_cluster_error(cluster, "this node's clock is %lld s %s the clock of "
+                               "Redis: synchronize both by NTP, then stop and "
+                               "start this server, which answers with 503 "
+                               "until then", llabs(seconds),
                       seconds < 0 ? "ahead of" : "behind");
 }
 

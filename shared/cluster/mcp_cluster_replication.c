@@ -46,10 +46,10 @@ mcp_replication_set_phase(mcp_replication_t *repl,
 {
     static const char *const  names[] = {
         [MCP_REPLICATION_IDLE] = "idle",
-        [MCP_REPLICATION_WAIT_ROOM] = "wait room",
+        [MCP_REPLICATION_WAIT_ROOM] = "waiting for room",
         [MCP_REPLICATION_FORGET] = "forget",
         [MCP_REPLICATION_SENT] = "sent",
-        [MCP_REPLICATION_WAIT_REPLICAS] = "wait replicas",
+        [MCP_REPLICATION_WAIT_REPLICAS] = "waiting for replicas",
         [MCP_REPLICATION_DISCARD] = "discard"
     };
 
@@ -677,8 +677,8 @@ mcp_cluster_replicate(void *data, const mcp_stream_ref_t *ref, uint32_t limit)
                        "cluster: a stream cannot be resumed at other nodes: %s",
                        rc == MCP_ERR_FULL ? "the zone is full: enlarge the "
                                             "zone"
-                                          : "a client already got events that "
-                                            "Redis does not have");
+                                          : "a client already received events "
+                                            "that Redis does not have");
         return;
     }
 

@@ -194,8 +194,9 @@ mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec)
 
     if (update == NULL) {
         mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
-                       "cluster: cannot record in Redis to which call a resume "
-                       "token belongs: no memory, or too many are waiting");
+                       "cluster: a resume token cannot be stored in Redis, so "
+                       "other nodes cannot use it: no memory, or too many "
+                       "tokens wait for Redis");
         return;
     }
 

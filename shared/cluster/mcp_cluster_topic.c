@@ -68,8 +68,9 @@ mcp_topic_promote(mcp_replication_t *repl, const mcp_reply_t *reply)
 
     if (rc != MCP_OK) {
         mcp_worker_log(repl->cluster->worker, MCP_LOG_ERROR,
-                       "cluster: the zone has no room for the subscriptions "
-                       "of a dead node, and some are lost: enlarge the zone");
+                       "cluster: some subscriptions of a dead node are lost, "
+                       "because the zone has no room for them: enlarge the "
+                       "zone");
     }
 
     mcp_mirror_set_state(repl, MCP_MIRROR_TOPICS);

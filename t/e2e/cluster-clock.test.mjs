@@ -71,8 +71,8 @@ describe('a node', { skip, concurrency: true }, () => {
             const { fixture: here, words } = await cuttable(t);
             const session = await here.session();
             const there = await skewed(t, words, sign * DAY);
-            const text = new RegExp(`clock is \\d+ s ${word} that of Redis: `
-                                    + 'set both by NTP');
+            const text = new RegExp(`clock is \\d+ s ${word} the clock of Redis: `
+                                    + 'synchronize both by NTP');
 
             await until(async () => text.test((await clusterOf(there))
                 .last_error?.text));

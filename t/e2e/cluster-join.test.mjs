@@ -436,7 +436,7 @@ test('two Redis masters accept writes, one node is connected to the old one: eac
 
     await Promise.all(upTo(8).map(callAtBoth));
     await until(async () => (await both[0].log()).includes(
-        'the address leads to another Redis now'));
+        'the address now leads to another Redis server'));
     await joined(both[0], 2 * WORKERS);
     await Promise.all(upTo(8).map(callAtBoth));
     assert.deepEqual(tags.map(executed), tags.map(() => 1));

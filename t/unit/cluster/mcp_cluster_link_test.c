@@ -133,7 +133,7 @@ TEST(connecting_or_the_login_exceeds_the_timeout_the_link_is_closed)
     assert_int_equal(p.disconnects, 1);
     process_wait(&p, 1);
     assert_int_equal(p.disconnects, 2);
-    assert_string_equal(p.te.info, "cluster: one:6379: no answer within "
+    assert_string_equal(p.te.info, "cluster: one:6379: Redis sent no reply within "
                                    "1000 ms (mcp_cluster_timeout)");
 
     /* the glue reports events of a connection that was closed before:
@@ -203,7 +203,8 @@ TEST(redis_is_silent_a_ping_is_sent_and_without_a_reply_the_link_fails)
     assert_int_equal(p.disconnects, 0);
     process_wait(&p, 1);
     assert_int_equal(p.disconnects, 1);
-    assert_string_equal(p.te.last, "cluster: one:6379: no answer for 2000 ms");
+    assert_string_equal(p.te.last, "cluster: one:6379: Redis sent no reply for "
+                                   "2000 ms");
 
     /* the process was paused for a long time: it sends a PING before the link
      * may fail */

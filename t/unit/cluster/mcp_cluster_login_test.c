@@ -5,7 +5,7 @@
 #include "cluster_driver.h"
 
 
-#define FOREIGN  "the reply is not one of Redis: check the address"
+#define FOREIGN  "the reply does not come from Redis: check the address"
 
 
 static process_t  p;
@@ -95,11 +95,11 @@ TEST(each_reply_that_ends_the_login_is_logged_with_its_reason)
           "SELECT: ERR DB index is out of range" },
         { GOOD_HELLO "+OK\r\n*5\r\n$5\r\nslave\r\n$1\r\na\r\n:1\r\n$1\r\na\r\n"
           ":1\r\n",
-          "this Redis is not a master, its role is \"slave\": name the "
-          "master, or set sentinel=" },
+          "this Redis server is not a master (its role is \"slave\"): write "
+          "the URL of the master, or set sentinel=" },
         { GOOD_HELLO "+OK\r\n:1\r\n",
-          "this Redis is not a master, its role is \"\": name the master, or "
-          "set sentinel=" },
+          "this Redis server is not a master (its role is \"\"): write the URL "
+          "of the master, or set sentinel=" },
         { GOOD_HELLO "+OK\r\n-NOPERM this user has no permissions\r\n",
           "ROLE: NOPERM this user has no permissions: Redis's user \"default\" "
           "needs the rules ~{mcp}:* +@all -@admin -@dangerous +info +role" },
@@ -139,8 +139,9 @@ TEST(redis_may_evict_keys_a_warning_is_logged_unless_the_command_info_is_denied)
     process_receive(&p, GOOD_HELLO GOOD_ROLE
                     "$30\r\nmaxmemory_policy:allkeys-lru\r\n\r\n" GOOD_SHAS);
     assert_int_equal(p.cluster->link.state, MCP_LINK_UP);
-    assert_string_equal(p.te.last, "cluster: one:6379 may evict keys: set "
-                                   "maxmemory-policy to noeviction");
+    assert_string_equal(p.te.last, "cluster: Redis at one:6379 may evict keys: "
+                                   "set maxmemory-policy in Redis to "
+                                   "noeviction");
 
     process_lose(&p, "gone");
     process_wait(&p, 101);

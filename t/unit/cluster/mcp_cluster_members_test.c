@@ -153,9 +153,10 @@ TEST(node_joins_if_its_clock_is_200_s_off_and_is_rejected_if_it_is_400_s_off)
     assert_int_equal(mcp_cluster_clock(nodes[2].cluster), MCP_ERR_DENIED);
     assert_int_equal(mcp_cluster_clock(nodes[3].cluster), MCP_ERR_DENIED);
     assert_non_null(strstr(node_info(2).error,
-                           "s behind that of Redis: set both "
-                                           "by NTP"));
-    assert_non_null(strstr(node_info(3).error, "s ahead of that of Redis"));
+                           "s behind the clock of Redis: synchronize "
+                           "both by NTP"));
+    assert_non_null(strstr(node_info(3).error, "s ahead of the clock of "
+                                               "Redis"));
     assert_string_equal(node_info(3).standalone, "");
     assert_string_equal(command(0, "ZCARD {mcp}:1:nodes"), "2");
 

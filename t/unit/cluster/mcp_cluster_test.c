@@ -150,10 +150,10 @@ TEST(address_now_leads_to_another_redis_the_process_connects_again)
     assert_int_equal(p.disconnects, 0);
     process_wait(&p, 5001);
     assert_int_equal(p.disconnects, 1);
-    assert_string_equal(p.te.last, "cluster: one:6379: the address leads to "
-                        "another Redis now: connecting again; until "
-                        "mcp_cluster_node_timeout is over, no call with an "
-                        "idempotencyKey starts");
+    assert_string_equal(p.te.last, "cluster: one:6379: the address now leads "
+                        "to another Redis server: connecting again; for "
+                        "mcp_cluster_node_timeout, new calls with an "
+                        "idempotencyKey get 503");
 
     /* the registration contains that the process was a member elsewhere */
 
@@ -634,7 +634,8 @@ TEST(clocks_differ_the_warning_is_not_repeated_until_they_have_agreed)
     process_wait(&p, 5001);
     process_receive(&p, WELCOME("1700000000000"));
     assert_string_equal(p.te.last, "cluster: the clock of Redis differs from "
-                                   "this node's by -15003 ms: set both by NTP");
+                                   "the clock of this node by -15003 ms: "
+                                   "synchronize both by NTP");
 }
 
 
@@ -650,9 +651,9 @@ TEST(redis_rejects_a_nodes_clock_no_process_of_the_node_serves_requests)
     process_receive(&p, "*2\r\n$5\r\nCLOCK\r\n:1700086400000\r\n");
     assert_string_equal(p.te.last,
                         "cluster: this node's clock is 86400 s behind "
-                                   "that of Redis: set both by NTP, then stop "
-                                   "and start this server; until then it "
-                                   "answers with 503");
+                                   "the clock of Redis: synchronize both by "
+                                   "NTP, then stop and start this server, "
+                                   "which answers with 503 until then");
     assert_int_equal(mcp_operation_clock(p.worker), MCP_ERR_DENIED);
     assert_int_equal(mcp_operation_clock(q.worker), MCP_ERR_DENIED);
 
