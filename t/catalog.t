@@ -936,4 +936,4 @@ qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-join" is allowed only for tools in
 "tasks": {}}}
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*/catalog\.json: line 2: an extension's identifier must be like com.example/name, not "tasks" in}
+qr{\[emerg\] .*/catalog\.json: line 2: the identifier of an extension must have the form com.example/name: "tasks" in}

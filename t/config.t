@@ -818,7 +818,7 @@ invalid number of arguments in "mcp_allow_origin" directive
 --- must_die
 --- error_log
 [emerg]
-"example.com" is not an origin (scheme://host[:port]), a "~regex", "null" or "*"
+"example.com" is neither an origin (scheme://host[:port]) nor "~regex", "null" or "*"
 
 
 
@@ -1495,7 +1495,7 @@ unknown directive "mcp_backends"
 --- more_headers eval: MCP::post()
 --- response_body_like: "No backend configured"
 --- error_log eval
-[qr{\[warn\] .*"mcp" in .*nginx\.conf:\d+ has a catalog, but neither "mcp_backend" nor "mcp_route": its calls will fail},
+[qr{\[warn\] .*"mcp" in .*nginx\.conf:\d+ has a catalog, but neither "mcp_backend" nor "mcp_route", so its calls will fail},
  qr{\[error\] .*no backend for tools/call of "x"}]
 
 

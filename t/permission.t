@@ -157,7 +157,7 @@ qr{\[emerg\] .*"mcp_granted_scopes" directive is duplicate in .+:\d+}
 ::catalog($::Tools =~ s/"admin_drop"/"admin_drop","x-mcp-scope":"a  b"/r)
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*c\.json: line 1: "x-mcp-scope" must be a string of scopes with a space between them in .+:\d+}
+qr{\[emerg\] .*c\.json: line 1: "x-mcp-scope" must be a string of scopes, separated by single spaces in .+:\d+}
 
 
 

@@ -273,7 +273,7 @@ mcp_setup_add_word(mcp_setup_t *setup, mcp_setup_words_t *words,
     }
 
     if (words->n == MCP_SETUP_WORDS_MAX) {
-        return mcp_setup_fail(error, "more than %d values",
+        return mcp_setup_fail(error, "more than %d values are not allowed",
                               MCP_SETUP_WORDS_MAX);
     }
 

@@ -199,9 +199,9 @@ mcp_catalog_check_name(mcp_catalog_walk_t *w,
     for (i = 0; i < w->n; i++) {
         if (mcp_str_case_eq(w->headers[i].name, header->name)) {
             return mcp_catalog_error_key(w->reader, header->at,
-                                         "two properties of the tool have, "
-                                         "apart from case, the same "
-                                         "\"x-mcp-header\"",
+                                         "two properties of the tool have the "
+                                         "same \"x-mcp-header\" (upper and "
+                                         "lower case are equal):",
                                          header->name);
         }
     }
@@ -229,7 +229,8 @@ mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
     if (w->astray > 0 || w->depth == 0) {
         return mcp_catalog_error(r, value->raw.data,
                                  "a property with \"x-mcp-header\" may be "
-                                 "nested only in \"properties\"");
+                                 "nested in \"properties\" only, not in other "
+                                 "keywords of the schema");
     }
 
     if (value->type != MCP_JSON_STRING) {
@@ -239,7 +240,8 @@ mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
 
     if (w->n == MCP_CATALOG_HEADERS_MAX) {
         return mcp_catalog_error(r, value->raw.data,
-                                 "more than %d \"x-mcp-header\" in one tool",
+                                 "a tool has more than %d properties with "
+                                 "\"x-mcp-header\"",
                                  MCP_CATALOG_HEADERS_MAX);
     }
 

@@ -182,8 +182,8 @@ mcp_catalog_read_scope(mcp_catalog_reader_t *r, const mcp_json_value_t *value,
 
     if (!mcp_catalog_scope_valid(*scope)) {
         return mcp_catalog_error(r, value->raw.data,
-                                 "\"x-mcp-scope\" must be a string of scopes "
-                                 "with a space between them");
+                                 "\"x-mcp-scope\" must be a string of scopes, "
+                                 "separated by single spaces");
     }
 
     /* "offline_access" does not belong to a resource: clients request it from

@@ -300,8 +300,9 @@ mcp_catalog_check_extensions(mcp_catalog_reader_t *r,
 
         if (!mcp_catalog_is_extension(key)) {
             return mcp_catalog_error_key(r, raw.data,
-                                         "an extension's identifier must be "
-                                         "like com.example/name, not", key);
+                                         "the identifier of an extension must "
+                                         "have the form com.example/name:",
+                                         key);
         }
 
         if (mcp_str_eq(key, mcp_str(MCP_CLIENT_TASKS_NAME))) {
@@ -430,7 +431,7 @@ mcp_catalog_set_init(mcp_catalog_reader_t *r, mcp_catalog_set_t *set,
 
     if (n > MCP_CATALOG_ITEMS_MAX) {
         return mcp_catalog_error(r, array->raw.data,
-                                 "more than %u items in one list",
+                                 "a list has more than %u items",
                                  (unsigned) MCP_CATALOG_ITEMS_MAX);
     }
 

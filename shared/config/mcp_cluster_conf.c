@@ -347,7 +347,7 @@ mcp_cluster_set_user(mcp_cluster_setup_t *setup, mcp_str_t user, char *error)
     if (!mcp_str_eq(setup->conf.user, user)) {
         return mcp_setup_fail(error,
                               "the URLs and user= contain two different "
-                              "users, \"%.*s\" and \"%.*s\": name one",
+                              "users, \"%.*s\" and \"%.*s\": use only one",
                               (int) setup->conf.user.len,
                               setup->conf.user.data, mcp_setup_quote(user));
     }
@@ -426,7 +426,7 @@ mcp_cluster_tcp(mcp_cluster_setup_t *setup, mcp_str_t url, mcp_str_t rest,
     mcp_http_authority_t  authority;
 
     if (mcp_cluster_split(rest, &user, &db, &authority) != MCP_OK) {
-        return mcp_setup_fail(error, "\"%.*s\" is not the URL of a Redis: "
+        return mcp_setup_fail(error, "\"%.*s\" is not a Redis URL: write "
                               MCP_CLUSTER_URL_FORM ", ports from 1 to 65535",
                               mcp_setup_quote(url));
     }
@@ -462,7 +462,7 @@ mcp_cluster_url(mcp_cluster_setup_t *setup, mcp_str_t url, char *error)
     mcp_cluster_seed_t  *seed;
 
     if (setup->conf.n_seeds == MCP_CLUSTER_SEEDS) {
-        return mcp_setup_fail(error, "more than %d URLs of Redis",
+        return mcp_setup_fail(error, "more than %d Redis URLs are not allowed",
                               MCP_CLUSTER_SEEDS);
     }
 
@@ -489,7 +489,7 @@ mcp_cluster_url(mcp_cluster_setup_t *setup, mcp_str_t url, char *error)
         rc = mcp_cluster_tcp(setup, url, rest, seed, error);
 
     } else {
-        rc = mcp_setup_fail(error, "\"%.*s\" is not the URL of a Redis: "
+        rc = mcp_setup_fail(error, "\"%.*s\" is not a Redis URL: write "
                             MCP_CLUSTER_URL_FORM, mcp_setup_quote(url));
     }
 
@@ -524,9 +524,9 @@ mcp_cluster_set_prefix(mcp_cluster_setup_t *setup, mcp_str_t prefix,
     {
         return mcp_setup_fail(error,
                               "\"%.*s\" is not a prefix: write 1 to %d "
-                              "printable ASCII characters without spaces; "
-                              "braces are optional, but must be a pair with "
-                              "at least one character between them",
+                              "printable ASCII characters without spaces; if "
+                              "it has braces, write one pair with at least "
+                              "one character inside",
                               mcp_setup_quote(prefix),
                               MCP_CLUSTER_PARAMETER_MAX);
     }
@@ -825,7 +825,7 @@ mcp_cluster_setup_finish(mcp_cluster_setup_t *setup,
     mcp_cluster_conf_t  *c = &setup->conf;
 
     if (c->n_seeds == 0) {
-        return mcp_setup_fail(error, "a URL of Redis is missing: "
+        return mcp_setup_fail(error, "a Redis URL is missing: write "
                               MCP_CLUSTER_URL_FORM);
     }
 

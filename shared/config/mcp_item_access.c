@@ -181,7 +181,8 @@ mcp_setup_allow(mcp_setup_t *setup, mcp_str_t pattern, const void *value,
     mcp_setup_allow_t  *allow;
 
     if (setup->allows.n == MCP_SETUP_ALLOW_MAX) {
-        return mcp_setup_fail(error, "more than %d rules", MCP_SETUP_ALLOW_MAX);
+        return mcp_setup_fail(error, "more than %d rules are not allowed",
+                              MCP_SETUP_ALLOW_MAX);
     }
 
     allow = mcp_arena_calloc(&setup->arena, sizeof(mcp_setup_allow_t));

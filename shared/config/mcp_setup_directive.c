@@ -159,10 +159,12 @@ mcp_setup_key(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
         return MCP_OK;
 
     case MCP_ERR_LIMIT:
-        return mcp_setup_fail(error, "more than %d keys", MCP_KEYS_MAX);
+        return mcp_setup_fail(error, "more than %d keys are not allowed",
+                              MCP_KEYS_MAX);
 
     case MCP_ERR_CONFIG:
-        return mcp_setup_fail(error, "key in \"%.*s\" is shorter than %d bytes",
+        return mcp_setup_fail(error, "the key in \"%.*s\" is shorter than %d "
+                                     "bytes",
                               mcp_setup_quote(file), MCP_KEY_MIN_LEN);
 
     default:
@@ -177,16 +179,18 @@ mcp_setup_key_weak(mcp_str_t file, mcp_str_t contents, int readable,
     char *warning)
 {
     if (mcp_key_is_repeated(contents)) {
-        (void) mcp_setup_fail(warning, "key in \"%.*s\" is one repeated byte, "
-                              "which is easy to guess: write random bytes to "
-                              "the file", mcp_setup_quote(file));
+        (void) mcp_setup_fail(warning, "the key in \"%.*s\" is one repeated "
+                                       "byte, which is easy to guess: write "
+                                       "random bytes to the file",
+                              mcp_setup_quote(file));
         return 1;
     }
 
     if (readable) {
-        (void) mcp_setup_fail(warning, "key file \"%.*s\" is readable for "
-                              "every user of this machine: run chmod o-rwx, "
-                              "and replace the key if others may have read it",
+        (void) mcp_setup_fail(warning, "the key file \"%.*s\" is readable by "
+                                       "every user of this machine: run chmod "
+                                       "o-rwx, and replace the key if others "
+                                       "may have read it",
                               mcp_setup_quote(file));
         return 1;
     }
@@ -462,16 +466,17 @@ mcp_setup_origin(mcp_setup_t *setup, mcp_str_t origin, char *error)
 
     if (!mcp_setup_is_origin(origin)) {
         return mcp_setup_fail(error,
-                              "\"%.*s\" is not an origin "
-                              "(scheme://host[:port]), a \"~regex\", "
+                              "\"%.*s\" is neither an origin "
+                              "(scheme://host[:port]) nor \"~regex\", "
                               "\"null\" or \"*\"",
                               mcp_setup_quote(origin));
     }
 
     if (!mcp_setup_is_bare(origin)) {
         return mcp_setup_fail(error,
-                              "\"%.*s\" never equals an Origin, which is only "
-                              "scheme://host[:port]: remove the rest",
+                              "\"%.*s\" never equals an Origin header, which "
+                              "has the form scheme://host[:port]: remove "
+                              "everything else",
                               mcp_setup_quote(origin));
     }
 

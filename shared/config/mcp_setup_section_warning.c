@@ -175,10 +175,10 @@ static const char *const  mcp_setup_reasons[MCP_SETUP_HAS_EFFECT][2] = {
       { "\"mcp_upstream\" is neither \"session\" nor \"auto\"",
         "MCPUpstream is neither \"session\" nor \"auto\"" },
     [MCP_SETUP_NO_DESCRIPTION] =
-      { "only the \"mcp_backend\" of an endpoint that lacks \"mcp_catalog\" "
-        "uses it",
-        "only the path in MCPBackend of an endpoint that lacks MCPCatalog "
-        "uses it" },
+      { "it is used only for the \"mcp_backend\" of an endpoint without "
+        "\"mcp_catalog\"",
+        "it is used only for the path in MCPBackend of an endpoint without "
+        "MCPCatalog" },
     [MCP_SETUP_NOT_BACKEND] =
       { "neither \"mcp_backend\" nor \"mcp_route\" names this location",
         "neither MCPBackend nor MCPRoute names the path of this section "

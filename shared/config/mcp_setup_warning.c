@@ -213,10 +213,10 @@ typedef enum {
 static const char *const  mcp_setup_mistakes[MCP_SETUP_MISTAKES][2] = {
 
     [MCP_SETUP_IS_EMPTY] =
-      { "has neither \"mcp_catalog\" nor \"mcp_backend\" nor \"mcp_route\": "
-        "clients find nothing there",
-        "has neither MCPCatalog nor MCPBackend nor MCPRoute: clients find "
-        "nothing there" },
+      { "has no \"mcp_catalog\", \"mcp_backend\" or \"mcp_route\", so clients "
+        "find nothing there",
+        "has no MCPCatalog, MCPBackend or MCPRoute, so clients find nothing "
+        "there" },
 
     [MCP_SETUP_HIDES_ITEM] =
       { "hides \"%.*s\" from all callers, because no \"mcp_allow\" matches it: "
@@ -228,9 +228,10 @@ static const char *const  mcp_setup_mistakes[MCP_SETUP_MISTAKES][2] = {
 
     [MCP_SETUP_WAITS_LONG] =
       { "has an \"mcp_min_wait\" that exceeds \"mcp_max_wait\", so clients "
-        "that wait so long resume too late: lower \"mcp_min_wait\"",
-        "has an MCPMinWait that exceeds MCPMaxWait, so clients that wait so "
-        "long resume too late: lower MCPMinWait" },
+        "that wait for \"mcp_min_wait\" resume too late: lower "
+        "\"mcp_min_wait\"",
+        "has an MCPMinWait that exceeds MCPMaxWait, so clients that wait for "
+        "MCPMinWait resume too late: lower MCPMinWait" },
 
     [MCP_SETUP_ROUTES_NOTHING] =
       { "has \"mcp_route\" for \"%.*s\", which is not a name in its catalog: "
@@ -351,11 +352,11 @@ static const char *const  mcp_setup_lacks[][2] = {
     [MCP_SETUP_NO_QUOTA] =
       { "\"mcp_quota_key\" is off", "MCPQuotaKey is off" },
     [MCP_SETUP_STREAMS_FIRST] =
-      { "calls get a stream before that time, because of \"mcp_stream_after\"",
-        "calls get a stream before that time, because of MCPStreamAfter" },
+      { "calls get a stream earlier, by \"mcp_stream_after\"",
+        "calls get a stream earlier, by MCPStreamAfter" },
     [MCP_SETUP_ENDS_FIRST] =
-      { "calls end before that time, because of \"mcp_call_timeout\"",
-        "calls end before that time, because of MCPCallTimeout" },
+      { "calls end earlier, by \"mcp_call_timeout\"",
+        "calls end earlier, by MCPCallTimeout" },
     [MCP_SETUP_NO_SCOPE] =
       { "no item of a catalog has \"x-mcp-scope\"",
         "no item of a catalog has \"x-mcp-scope\"" },

@@ -76,27 +76,27 @@ typedef struct {
  */
 #define MCP_CLUSTER_OPTIONS(X)                                                \
     X(TIMEOUT, "mcp_cluster_timeout", "MCPClusterTimeout",                    \
-      TIME, timeout, 50, 60000, "how long Redis may take to answer")          \
-    X(OUTAGE_TIMEOUT, "mcp_cluster_outage_timeout", "MCPClusterOutageTimeout", \
+      TIME, timeout, 50, 60000, "time that Redis may take to reply")          \
+    X(OUTAGE_TIMEOUT, "mcp_cluster_outage_timeout", "MCPClusterOutageTimeout",\
       TIME, outage_timeout, 0, 3600000,                                       \
-      "how long calls are accepted without Redis")                            \
+      "time for which calls are accepted without Redis")                      \
     X(NODE_TIMEOUT, "mcp_cluster_node_timeout", "MCPClusterNodeTimeout",      \
       TIME, node_timeout, 1000, 3600000,                                      \
-      "time without a heartbeat after which a node is dead")                  \
+      "time without a heartbeat after which a node is declared dead")         \
     X(CA, "mcp_cluster_ca", "MCPClusterCA", FILE, tls_ca, 0, 0,               \
-      "file with the certificates of the authorities that Redis's certificate "\
-      "is verified with")                                                     \
+      "file with the CA certificates that verify the certificate of Redis")   \
     X(CERTIFICATE, "mcp_cluster_certificate", "MCPClusterCertificate",        \
       FILE, tls_certificate, 0, 0,                                            \
       "file with the client certificate for Redis")                           \
     X(CERTIFICATE_KEY, "mcp_cluster_certificate_key",                         \
       "MCPClusterCertificateKey",                                             \
-      FILE, tls_certificate_key, 0, 0, "file with its key")                   \
+      FILE, tls_certificate_key, 0, 0,                                        \
+      "file with the key of the client certificate")                          \
     X(VERIFY, "mcp_cluster_verify", "MCPClusterVerify",                       \
       FLAG, tls_verify, 0, 0,                                                 \
-      "on or off: whether Redis's certificate is verified")                   \
+      "on or off: whether the certificate of Redis is verified")              \
     X(SERVER_NAME, "mcp_cluster_server_name", "MCPClusterServerName",         \
-      TEXT, tls_server_name, 0, 0, "name in Redis's certificate")
+      TEXT, tls_server_name, 0, 0, "host name in the certificate of Redis")
 
 #define MCP_CLUSTER_OPTION_ID(id, nginx, apache, kind, member, min, max,      \
     help)                                                                     \

@@ -24,27 +24,28 @@
     X(backend, "mcp_backend", "MCPBackend", TAKE1,                            \
       "path to which calls are sent")                                         \
     X(route, "mcp_route", "MCPRoute", TAKE2,                                  \
-      "name or ~regex, and the path to which such calls are sent")            \
+      "name or ~regex, and the path to which calls of such items are sent")   \
     X(key, "mcp_key", "MCPKey", 1MORE,                                        \
       "files with secrets: the first signs, all verify")                      \
     X(allow, "mcp_allow", "MCPAllow", TAKE2,                                  \
-      "names, and an expression that lets callers see and call them")         \
+      "pattern of names, and an expression that is true if callers may use "  \
+      "such items")                                                           \
     X(granted_scopes, "mcp_granted_scopes", "MCPGrantedScopes", TAKE1,        \
-      "expression for the scopes of a caller")                                \
+      "expression whose value is the scopes of the caller")                   \
     W(origin, "mcp_allow_origin", "MCPAllowOrigin", 1MORE,                    \
       "origins whose pages may use the endpoint")                             \
     W(revision, "mcp_revisions", "MCPRevisions", 1MORE,                       \
       "revisions of the protocol that the endpoint serves")                   \
     W(auth_resource, "mcp_auth_resource", "MCPAuthResource", TAKE1,           \
-      "URI by which tokens name the endpoint, or off")                        \
+      "URI that identifies the endpoint in tokens, or off")                   \
     W(auth_server, "mcp_auth_server", "MCPAuthServer", 1MORE,                 \
-      "URIs of the issuers of its tokens")                                    \
+      "URIs of the issuers of the endpoint's tokens")                         \
     W(auth_scope, "mcp_auth_scopes", "MCPAuthScopes", 1MORE,                  \
-      "scopes that its clients need")                                         \
+      "scopes that clients of the endpoint need")                             \
     W(publish_token, "mcp_publish_token", "MCPPublishToken", TAKE1,           \
-      "secret of the publishers of notifications")                            \
+      "secret that publishers of notifications send")                         \
     W(publish_url, "mcp_publish_url", "MCPPublishURL", TAKE1,                 \
-      "how backends reach the publish endpoint")
+      "URL by which backends reach the publish endpoint")
 
 /* The directives of an endpoint that exist only in builds with MCP_CLUSTER, in
  * the form of MCP_DIRECTIVES. */

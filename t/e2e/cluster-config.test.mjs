@@ -30,9 +30,9 @@ const LINE = /\.conf:\d+|on line \d+ of/;
 
 describe('mistakes in the settings of a cluster', { concurrency: 2 }, () => {
     for (const [name, http, why] of [
-        ['Redis URL with the scheme http', cluster('http://a'), /not the URL of a Redis/],
+        ['Redis URL with the scheme http', cluster('http://a'), /not a Redis URL/],
         ['Redis URL with the port 65536', cluster('redis://a:65536'),
-            /not the URL of a Redis/],
+            /not a Redis URL/],
         ['Redis URL with a password', cluster('redis://u:p@a'), /password_file=/],
         ['Redis URL with a user, no password', cluster('redis://u@127.0.0.1'),
             /user "u" has no password/],
@@ -44,7 +44,7 @@ describe('mistakes in the settings of a cluster', { concurrency: 2 }, () => {
             /"a b" is not a prefix/],
         ['node= twice', cluster(`${URL} node=a node=b`),
             /node= is set twice/],
-        ['mcp_cluster without a URL', cluster('node=a'), /a URL of Redis is missing/],
+        ['mcp_cluster without a URL', cluster('node=a'), /a Redis URL is missing/],
         ['mcp_cluster twice for one zone', { nginx: `mcp_cluster mcp ${URL};
                                       mcp_cluster mcp ${URL};`,
                               apache: `MCPCluster ${URL}\nMCPCluster ${URL}` },

@@ -305,17 +305,17 @@ test('directives without effect: a warning for each', async (t) => {
 
     for (const [name, why] of [
         ['endpoint with neither catalog nor backend',
-            /has neither .* nor .* nor .*: clients find nothing there/],
+            /has no .*, .* or .*, so clients find nothing there/],
         ['mcp_allow that hides all other items',
             /hides "write" from all callers, because no .* matches it/],
         ['mcp_min_wait beyond mcp_max_wait',
-            /has an .* that exceeds .*, so clients that wait so long/],
+            /has an .* that exceeds .*, so clients that wait for/],
         idle('mcp_page_size', 'there is no'),
         idle('mcp_upstream', 'move the directive into the'),
         idle('mcp_resume_stateless', 'has only revisions with sessions'),
         idle('mcp_reconnect_wait', 'is not "all"'),
         ...['mcp_stream_after', 'mcp_task_after', 'mcp_resume_after'].map((d) =>
-            idle(d, 'calls end before that time')),
+            idle(d, 'calls end earlier, by ')),
         idle('mcp_publish_url', 'there is neither'),
         at(NGINX ? '"mcp" in .*' : '/token', 'mcp_publish_token',
            'only .* use it'),
@@ -328,7 +328,7 @@ test('directives without effect: a warning for each', async (t) => {
             'mcp_upstream_max_sessions'].map((d) =>
             at(nameOf('modern'), d, '.*is neither "session"')),
         ...['mcp_upstream_check', 'mcp_upstream_stale',
-            'mcp_upstream_lists'].map((d) => at(nameOf('routed'), d, '.*of an endpoint that lacks')),
+            'mcp_upstream_lists'].map((d) => at(nameOf('routed'), d, '.*of an endpoint without')),
         at(nameOf('passes'), 'mcp_pass_cookie', 'only .* use it'),
         NGINX ? ['mcp_upstream in a location that is not a backend',
                  /location "@nobody" has directives of this module/]
@@ -351,7 +351,7 @@ test('directives without effect: a warning for each', async (t) => {
         ...['mcp_quota_streams', 'mcp_quota_listeners',
             'mcp_quota_values', 'mcp_quota_bytes'].map((d) =>
             idle(d, 'is off')),
-        idle('mcp_policy_after', 'calls get a stream before that time'),
+        idle('mcp_policy_after', 'calls get a stream earlier, by '),
         idle('mcp_granted_scopes', 'no item of a catalog has "x-mcp-scope"'),
         ['mcp_route for a name that the catalog lacks',
             /has "?(?:mcp_route|MCPRoute)"? for "raed", which is not a name/],

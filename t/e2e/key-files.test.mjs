@@ -50,7 +50,7 @@ describe('keys that others may know', { concurrency: 2 }, () => {
         ['one repeated byte', `${'x'.repeat(40)}\n`, 0o600,
             /key in ".*" is one repeated byte/],
         ['readable for everybody', random, 0o644,
-            /key file ".*" is readable for every user/],
+            /key file ".*" is readable by every user/],
         ['random, and readable for root and a group', random, 0o640, null],
     ]) {
         test(`file of mcp_key that is ${name}: ${warning ? 'a' : 'no'} warning`,

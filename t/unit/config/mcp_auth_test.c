@@ -283,7 +283,7 @@ TEST(invalid_or_repeated_scopes_and_more_than_64_are_rejected)
         taken(mcp_setup_auth_scope(s, test_str(text), error));
     }
 
-    refused(mcp_setup_auth_scope(s, mcp_str("x"), error), "more than 64 values");
+    refused(mcp_setup_auth_scope(s, mcp_str("x"), error), "more than 64 values are not allowed");
 }
 
 

@@ -127,8 +127,8 @@ TEST(valid_x_mcp_header_annotations_become_headers_of_the_tool)
 
 
 #define ELSEWHERE                                                             \
-    "line 3: a property with \"x-mcp-header\" may be nested only in "          \
-    "\"properties\""
+    "line 3: a property with \"x-mcp-header\" may be nested in "               \
+    "\"properties\" only, not in other keywords of the schema"
 #define TYPE                                                                  \
     "line 3: \"x-mcp-header\" is allowed only for properties of the type string, integer " \
     "or boolean"
@@ -136,8 +136,8 @@ TEST(valid_x_mcp_header_annotations_become_headers_of_the_tool)
 #define TWICE                                                                 \
     "line 3: \"x-mcp-header\", or a key on the path to it, occurs twice"
 #define DUPLICATE                                                             \
-    "two properties of the tool have, apart from case, the same "             \
-    "\"x-mcp-header\""
+    "two properties of the tool have the same \"x-mcp-header\" (upper and "    \
+    "lower case are equal):"
 
 
 TEST(invalid_x_mcp_header_annotation_is_rejected_with_the_reason)
@@ -265,8 +265,8 @@ TEST(more_than_64_x_mcp_headers_in_one_tool_are_rejected)
         if (n > MCP_CATALOG_HEADERS_MAX) {
             assert_int_equal(rc, MCP_ERR_CONFIG);
             assert_string_equal(error,
-                                "line 1: more than 64 \"x-mcp-header\" in one "
-                                "tool");
+                                "line 1: a tool has more than 64 properties "
+                                "with \"x-mcp-header\"");
             continue;
         }
 

@@ -432,8 +432,8 @@ TEST(invalid_member_about_the_server_is_rejected_with_its_line)
         assert_int_equal(mcp_catalog_create(&tm.mem, test_str(text), &catalog,
                                             error, sizeof(error)),
                          MCP_ERR_CONFIG);
-        assert_ptr_equal(strstr(error, "line 2: an extension's identifier must "
-                                       "be like com.example/name, not \""),
+        assert_ptr_equal(strstr(error, "line 2: the identifier of an extension must "
+                                       "have the form com.example/name: \""),
                          error);
     }
 }

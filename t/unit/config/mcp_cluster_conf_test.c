@@ -163,7 +163,7 @@ TEST(incomplete_cluster_settings_are_rejected)
 
     s = cluster_new();
     refused(mcp_cluster_setup_finish(s, &conf, error),
-            "a URL of Redis is missing: redis://[user@]host[:port][/db], "
+            "a Redis URL is missing: write redis://[user@]host[:port][/db], "
             "rediss:// likewise, or unix:/path");
     taken(say(s, "redis://joe@a"));
     refused(mcp_cluster_setup_finish(s, &conf, error),
@@ -260,7 +260,7 @@ TEST(memory_runs_out_the_setup_of_a_cluster_fails)
 #define URL_FORM                                                              \
     "redis://[user@]host[:port][/db], rediss:// likewise, or unix:/path"
 
-#define NO_URL  " is not the URL of a Redis: " URL_FORM
+#define NO_URL  " is not a Redis URL: write " URL_FORM
 
 
 TEST(urls_of_redis_are_read_into_host_port_database_and_user)
@@ -371,7 +371,7 @@ TEST(up_to_16_urls_of_redis_are_accepted)
         taken(say(s, i ? "redis://a" : "rediss://b:1/3"));
     }
 
-    refused(say(s, "redis://a"), "more than 16 URLs of Redis");
+    refused(say(s, "redis://a"), "more than 16 Redis URLs are not allowed");
 
     conf = finished(s);
     assert_int_equal(conf->n_seeds, MCP_CLUSTER_SEEDS);
@@ -388,7 +388,7 @@ TEST(up_to_16_urls_of_redis_are_accepted)
     taken(say(s, "user=joe"));
     taken(say(s, "db=3"));
     refused(say(s, "redis://jim@b/3"), "the URLs and user= contain two different users, "
-                                       "\"joe\" and \"jim\": name one");
+                                       "\"joe\" and \"jim\": use only one");
     refused(say(s, "redis://b/4"), "the URLs and db= contain two different "
                                    "databases, 3 and 4: use only one");
 }

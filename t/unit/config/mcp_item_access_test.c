@@ -201,7 +201,7 @@ TEST(invalid_rule_and_more_than_1000_rules_are_rejected)
 
     assert_int_equal(mcp_setup_allow(s, mcp_str("a"), permits, error),
                      MCP_ERR_CONFIG);
-    assert_string_equal(error, "more than 1000 rules");
+    assert_string_equal(error, "more than 1000 rules are not allowed");
 }
 
 

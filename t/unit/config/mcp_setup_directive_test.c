@@ -109,7 +109,7 @@ TEST(key_shorter_than_32_bytes_and_a_ninth_key_are_rejected)
 
     taken(mcp_setup_keys_begin(s, error));
     refused(mcp_setup_key(s, mcp_str("/k"), mcp_str(" short\n"), error),
-            "key in \"/k\" is shorter than 32 bytes");
+            "the key in \"/k\" is shorter than 32 bytes");
 
     for (i = 0; i < MCP_KEYS_MAX; i++) {
         snprintf(key, sizeof(key), "%d%s\n", i, KEY);
@@ -117,7 +117,7 @@ TEST(key_shorter_than_32_bytes_and_a_ninth_key_are_rejected)
     }
 
     refused(mcp_setup_key(s, mcp_str("/k"), mcp_str("x" KEY), error),
-            "more than 8 keys");
+            "more than 8 keys are not allowed");
     refused(mcp_setup_keys_begin(s, error), MCP_SETUP_DUPLICATE);
 
     memset(&other, 0, sizeof(other));
@@ -282,8 +282,8 @@ TEST(origin_that_is_not_a_pattern_null_or_asterisk_is_rejected)
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]) - 1; i++) {
         assert_int_equal(mcp_setup_origin(s, test_str(bad[i]), error),
                          MCP_ERR_CONFIG);
-        assert_non_null(strstr(error, "\" is not an origin "
-                               "(scheme://host[:port]), a \"~regex\", \"null\" or \"*\""));
+        assert_non_null(strstr(error, "\" is neither an origin "
+                               "(scheme://host[:port]) nor \"~regex\", \"null\" or \"*\""));
         assert_int_equal(error[0], '"');
         assert_memory_equal(error + 1, bad[i], strlen(bad[i]));
     }
@@ -344,7 +344,7 @@ TEST(value_is_longer_than_the_error_message_the_reason_is_kept)
     s = (mcp_str_t) { text, sizeof(text) };
 
     assert_int_equal(mcp_setup_origin(setup, s, error), MCP_ERR_CONFIG);
-    assert_non_null(strstr(error, "is not an origin"));
+    assert_non_null(strstr(error, "is neither an origin"));
 
     assert_int_equal(mcp_setup_catalog(setup, s, mcp_str("x"), error),
                      MCP_ERR_CONFIG);

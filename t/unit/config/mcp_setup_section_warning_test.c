@@ -143,7 +143,7 @@ TEST(backend_has_a_directive_that_its_form_does_not_use_it_is_reported)
     assert_int_equal(reported(s, MCP_SETUP_BACKEND, 1, "names the path"), 1);
     mcp_setup_mark_backend(s, listed, mcp_str("b"));
     assert_int_equal(reported(s, MCP_SETUP_BACKEND, 0,
-                              "of an endpoint that lacks \"mcp_catalog\""), 1);
+                              "of an endpoint without \"mcp_catalog\""), 1);
     mcp_setup_mark_backend(s, plain, mcp_str("r"));
     assert_int_equal(reported(s, MCP_SETUP_BACKEND, 0, ""), 1);
     mcp_setup_mark_backend(s, plain, mcp_str("b"));

@@ -93,8 +93,8 @@ TEST(time_longer_than_mcp_call_timeout_is_reported)
     option(s, MCP_OPTION_STREAM_AFTER, "6s");
     mcp_setup_mark_own(s, 0);
     assert_int_equal(warnings(s, 0, "has \"mcp_stream_after\", which has no "
-                                    "effect: calls end before that time, "
-                                    "because of \"mcp_call_timeout\""), 1);
+                                    "effect: calls end earlier, by "
+                                    "\"mcp_call_timeout\""), 1);
 
     /* the default of mcp_task_after is not the section's own */
 
@@ -103,7 +103,7 @@ TEST(time_longer_than_mcp_call_timeout_is_reported)
     option(s, MCP_OPTION_TASK_AFTER, "6s");
     option(s, MCP_OPTION_RESUME_AFTER, "6s");
     mcp_setup_mark_own(s, 0);
-    assert_int_equal(warnings(s, 1, "because of MCPCallTimeout"), 3);
+    assert_int_equal(warnings(s, 1, "by MCPCallTimeout"), 3);
 }
 
 
