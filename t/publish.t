@@ -251,10 +251,10 @@ __DATA__
 --- cases eval
 [
     [::publish(MCP::text('x')), ::head(::call_token((time - 60) * 1000)), 404,
-        MCP::fault(-32004, 'Call not found, over or expired')],
+        MCP::fault(-32004, 'Call not found, ended or expired')],
     ['POST /publish/' . ::call_token(0) . "\n" . MCP::text('x'),
         "Content-Type: application/json\n", 404,
-        MCP::fault(-32004, 'Call not found, over or expired')],
+        MCP::fault(-32004, 'Call not found, ended or expired')],
 ]
 
 

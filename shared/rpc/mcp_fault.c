@@ -83,8 +83,8 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
         mcp_fault_client(404, "Events no longer available"),
     [MCP_FAULT_LINK] = mcp_fault_client(404, "Unknown stream URL"),
     [MCP_FAULT_LINK_INPUT] = mcp_fault_always(400, MCP_CODE_INVALID_REQUEST,
-        "Invalid Request: an array of responses to requests of this stream "
-        "is expected"),
+        "Invalid Request: the body must be an array of responses to requests "
+        "of this stream"),
     [MCP_FAULT_LINK_ANSWERS] = mcp_fault_always(400, MCP_CODE_INVALID_REQUEST,
         "Invalid Request: more responses than the stream has open requests"),
     [MCP_FAULT_STORE_FULL] =
@@ -96,12 +96,13 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
     [MCP_FAULT_TOO_MANY_STREAMS] =
         mcp_fault_server(429, "Too many streams, or too many bytes in them"),
     [MCP_FAULT_TOO_MANY_VALUES] =
-        mcp_fault_server(429, "Too many stored settings or used tokens"),
+        mcp_fault_server(429, "Too many stored log levels or used resume "
+                              "tokens"),
     [MCP_FAULT_CALL_EARLY] =
         mcp_fault_server(503, "Call cannot receive messages yet"),
     [MCP_FAULT_CALL_UNKNOWN] =
         { { 404, MCP_CODE_CALL }, { 404, MCP_CODE_INVALID_REQUEST },
-          "Call not found, over or expired" },
+          "Call not found, ended or expired" },
     [MCP_FAULT_FORBIDDEN] = mcp_fault_client(403, "Forbidden"),
     [MCP_FAULT_SCOPE] =
         mcp_fault_client(403, "Forbidden: the request needs the scopes"),
@@ -184,12 +185,12 @@ static const mcp_fault_t  mcp_faults[MCP_FAULT_COUNT] = {
     [MCP_FAULT_UPSTREAM_SESSION] = mcp_fault_always(200, MCP_CODE_INTERNAL,
         "Upstream did not open a session"),
     [MCP_FAULT_CALL_FULL] = mcp_fault_always(200, MCP_CODE_INTERNAL,
-        "Call stopped before its end: the server has no room for its events"),
+        "Call ended early: the server has no room for its events"),
     [MCP_FAULT_CALL_LIMIT] = mcp_fault_always(200, MCP_CODE_INTERNAL,
-        "Call stopped before its end: its caller has too many streams, or too "
-        "many bytes in them"),
+        "Call ended early: the caller has too many streams, or too many bytes "
+        "in them"),
     [MCP_FAULT_OWNER_DIED] = mcp_fault_always(200, MCP_CODE_INTERNAL,
-        "Call lost, its server process ended"),
+        "Call lost: its server process ended"),
     [MCP_FAULT_JOINED] = mcp_fault_always(200, MCP_CODE_INTERNAL,
         "The joined call was cancelled or no longer exists"),
     [MCP_FAULT_INTERNAL] =

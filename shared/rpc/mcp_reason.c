@@ -39,45 +39,49 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
         "The backend's response was too large",
         "Split the answer into pages, or raise mcp_max_message"),
     [MCP_REASON_NO_BACKEND] = mcp_reason_row("no_backend",
-        "No backend is configured for the name",
-        "Set mcp_route or mcp_backend for it, or remove it from the catalog"),
+        "No backend is configured for the item",
+        "Set mcp_route or mcp_backend for the item, or remove the item from "
+        "the catalog"),
     [MCP_REASON_INPUT_TIMEOUT] = mcp_reason_row("input_timeout",
-        "The client did not answer a question in time",
+        "The client did not answer a request for input in time",
         "No action if the user was absent; otherwise raise mcp_input_timeout"),
     [MCP_REASON_CAPABILITY] = mcp_reason_row("capability",
         "The tool needs a capability that the client lacks",
-        "Let the tool check MCP_CLIENT_CAPABILITIES before it asks the "
-        "client"),
+        "Let the tool check MCP_CLIENT_CAPABILITIES before it requests input "
+        "from the client"),
     [MCP_REASON_ZONE_FULL] = mcp_reason_row("zone_full", "The zone is full",
         "Enlarge the zone, or lower mcp_max_wait, mcp_linger or "
         "mcp_stream_buffer"),
     [MCP_REASON_QUOTA] = mcp_reason_row("quota",
-        "The caller has too many streams, or too many bytes in them",
-        "Identify the caller. If the load is legitimate, raise "
-        "mcp_quota_streams or mcp_quota_bytes"),
+        "The caller has too many streams, bytes in streams, or stored values",
+        "Identify the caller. If the load is legitimate, raise the limit: "
+        "mcp_quota_streams, mcp_quota_listeners, mcp_quota_bytes, "
+        "mcp_quota_values or mcp_max_session_streams"),
     [MCP_REASON_UNKNOWN] = mcp_reason_row("unknown",
-        "The client asked for an item that does not exist or that it may not "
-        "use",
-        "Check the catalog and mcp_allow; if both have the item, the "
-        "client's list is outdated"),
+        "The client requested an item that does not exist or that the caller "
+        "may not use",
+        "Check the catalog and mcp_allow. If the catalog has the item and "
+        "mcp_allow permits it, the client's list is outdated"),
     [MCP_REASON_CANCELLED] = mcp_reason_row("cancelled",
         "The client cancelled the call",
-        "No action, unless it happens often: then the tool is too slow"),
+        "No action. If it happens often, find out why the tool is slow"),
     [MCP_REASON_EXPIRED] = mcp_reason_row("expired",
         "No client resumed the call in time",
         "Raise mcp_max_wait, or find out why clients do not resume"),
     [MCP_REASON_LOST] = mcp_reason_row("lost",
-        "The server process of the call ended",
-        "Look for the cause in the error log; clients may call again"),
+        "The server process that ran the call ended",
+        "Look for the cause in the error log. Clients can repeat the call"),
     [MCP_REASON_REQUEST] = mcp_reason_row("bad_request",
         "The client's request was invalid",
-        "Report it to the client's author; the error log at level info has "
-        "the details"),
-    [MCP_REASON_INTERNAL] = mcp_reason_row("internal", "The server failed",
-        "Look for the cause in the error log, usually a lack of memory; if "
-        "the log has none, report the error"),
+        "Report it to the author of the client. The error log at level info "
+        "has the details"),
+    [MCP_REASON_INTERNAL] = mcp_reason_row("internal", "An internal error "
+                                                       "occurred in the "
+                                                       "server",
+        "Look for the cause in the error log, usually a lack of memory. If "
+        "the log does not show the cause, report a bug"),
     [MCP_REASON_LEFT] = mcp_reason_row("left",
-        "The client of revision 2026-07-28 closed its connection before the "
+        "A client of revision 2026-07-28 closed its connection before the "
         "call ended, which cancels the call",
         "No action if the user cancelled. If connections break, set "
         "mcp_resume_stateless all, or let the client declare "
@@ -92,14 +96,15 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
         "Set Host in the location of the backend to a name that the server "
         "accepts"),
     [MCP_REASON_UPSTREAM_VERSION] = mcp_reason_row("upstream_version",
-        "The MCP server behind this one does not serve the protocol version "
-        "of mcp_upstream",
-        "Set mcp_upstream to another form: modern, stateless or session"),
+        "The MCP server behind this one does not support the protocol version "
+        "that mcp_upstream sets",
+        "Set mcp_upstream to another value: auto, modern, stateless or "
+        "session"),
     [MCP_REASON_UPSTREAM_SESSION] = mcp_reason_row("upstream_session",
-        "The MCP server behind this one did not open a session, or did not "
-        "know the session that it had just opened",
-        "Look into the log of that server. If it has several processes or "
-        "nodes, send all requests of a session to the same one")
+        "The MCP server behind this one did not open a session, or rejected "
+        "the session that it had just opened",
+        "Read the log of that server. If it has several processes or nodes, "
+        "send all requests of a session to the same one")
 };
 
 

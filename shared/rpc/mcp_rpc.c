@@ -189,10 +189,10 @@ mcp_rpc_ambiguous(mcp_rpc_t *msg, mcp_arena_t *arena,
     }
 
     n = alike ? snprintf(text, MCP_RPC_SHOWN_KEY + 100,
-                         "member %.*s must be \"%s\"", (int) len,
+                         "the member %.*s must be spelled \"%s\"", (int) len,
                          error->alike.data, name)
               : snprintf(text, MCP_RPC_SHOWN_KEY + 100,
-                         "member \"%s\" twice", name);
+                         "duplicate member \"%s\"", name);
 
     msg->detail = (mcp_str_t) { text, (size_t) n };
 

@@ -87,9 +87,10 @@ static const answer_case_t  answer_cases[] = {
     { REQUEST("1", "tools/call", "{\"name\":null}"), 200,
       "\\\"name\\\" must be a string" },
     { REQUEST("1", "tools/call", "{\"name\":\"echo\",\"Name\":\"other\"}"),
-      400, "Invalid Request: member \\\"Name\\\" must be \\\"name\\\"" },
+      400, "Invalid Request: the member \\\"Name\\\" must be spelled "
+      "\\\"name\\\"" },
     { REQUEST("1", "tools/call", "{\"name\":\"echo\",\"name\":\"other\"}"),
-      400, "Invalid Request: member \\\"name\\\" twice" },
+      400, "Invalid Request: duplicate member \\\"name\\\"" },
     { "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[]}",
       400, "Invalid Request: params must be an object" },
     { REQUEST("1", "tools/call",
