@@ -112,7 +112,7 @@ mcp_status_prometheus_revisions(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_revision_e  revision;
 
     mcp_status_metric(buf, "mcp_revision_requests_total",
-                      "Requests of each revision", "counter");
+                      "Requests of each protocol revision", "counter");
 
     revision = MCP_REVISION_NONE;
 
@@ -377,7 +377,7 @@ mcp_status_prometheus_upstreams(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_status_upstreams(status, mcp_status_prometheus_up, buf);
 
     mcp_status_metric(buf, "mcp_upstream_sessions",
-                      "Sessions at an MCP server that this server keeps",
+                      "Sessions at an MCP server that the zone stores",
                       "gauge");
     mcp_status_upstreams(status, mcp_status_prometheus_sessions, buf);
 

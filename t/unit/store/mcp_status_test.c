@@ -81,7 +81,7 @@ TEST(status_in_format_summary_has_all_gauges_of_the_store_in_one_line)
     snprintf(expected, sizeof(expected),
              "Backend calls running now: 3, "
              "Event stream connections open now: 0, Size of the zone: %llu, "
-             "Bytes of the zone in use: %llu, Streams kept: 0, "
+             "Bytes of the zone in use: %llu, Streams stored in the zone: 0, "
              "Streams of listening sessions: 0, Stored values, such as ended "
              "sessions and log levels: 0, Subscriptions to resources: 0",
              (unsigned long long) stats.size, (unsigned long long) stats.used);
