@@ -95,11 +95,12 @@ mcp_reject_log_origin(const mcp_exchange_t *x)
         && memcmp(origin.data + i - 3, "://", 3) == 0
         && mcp_str_case_eq((mcp_str_t) { origin.data + i, host.len }, host))
     {
-        return "the Origin is that of the Host header, which is not a name of "
-               "this server";
+        return "the origin has the host of the Host header, which is not a "
+               "name of this server: add the name to server_name "
+               "(ServerAlias), or the origin to mcp_allow_origin";
     }
 
-    return "the Origin is neither the endpoint's own nor listed by "
+    return "the origin is neither the origin of the endpoint nor listed by "
            "mcp_allow_origin";
 }
 
@@ -118,7 +119,7 @@ mcp_reject_log_session(const mcp_exchange_t *x)
                           x->head.principal, &session)
         == MCP_OK)
     {
-        return "the session has been ended";
+        return "the session was ended";
     }
 
     if (session.revision == MCP_REVISION_NONE) {
@@ -157,9 +158,9 @@ mcp_reject_log_reason(const mcp_exchange_t *x, mcp_fault_e fault,
 
     case MCP_FAULT_FORBIDDEN:
         *why = x->publish
-            ? "the request has no token of this publish endpoint, or is not "
-              "from this machine"
-                          : "the principal has control characters";
+            ? "the request has no valid token for this publish endpoint, or "
+              "does not come from this machine"
+                          : "the principal contains control characters";
         return mcp_null_str;
 
     default:
@@ -218,7 +219,7 @@ mcp_reject_log_full(mcp_worker_t *worker)
     zone = worker->env->zone;
 
     mcp_worker_log(worker, MCP_LOG_WARN,
-                 "zone \"%.*s\" is full: %llu requests refused: enlarge the "
+                 "zone \"%.*s\" is full (requests refused: %llu): enlarge the "
                  "zone",
                  (int) zone.len, zone.len ? zone.data : "",
                  (unsigned long long) n);

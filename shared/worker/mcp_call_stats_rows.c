@@ -114,9 +114,10 @@ mcp_call_stats_rows(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
         == MCP_ERR_FULL)
     {
         mcp_worker_log(worker, MCP_LOG_WARN,
-                       "no row of call statistics left for \"%.*s\": its "
-                       "calls are counted in \"other\": enlarge the zone (one "
-                       "row for each 16 KB, 1024 at most)",
+                       "the zone has no row of call statistics left for the "
+                       "endpoint \"%.*s\", whose calls are counted as "
+                       "\"other\": enlarge the zone (one row for each 16 KB, "
+                       "1024 at most)",
                        (int) item.endpoint.len,
                        item.endpoint.len ? item.endpoint.data : "");
     }
@@ -308,9 +309,9 @@ mcp_call_stats_listed(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     {
         p->full = 1;
         mcp_worker_log(worker, MCP_LOG_NOTICE,
-                       "no row of call statistics left for the tool \"%.*s\" "
-                       "of \"%.*s\": the calls of all further tools are "
-                       "counted in \"other\"",
+                       "the zone has no row of call statistics left for the "
+                       "tool \"%.*s\" of the endpoint \"%.*s\": calls of this "
+                       "tool and of further tools are counted as \"other\"",
                        (int) name.len, name.data, (int) item.endpoint.len,
                        item.endpoint.len ? item.endpoint.data : "");
     }

@@ -274,8 +274,9 @@ mcp_consumer_report_gap(mcp_exchange_t *x, uint64_t events)
 
     mcp_stream_id_short(id, x->reader.ref.id);
     mcp_worker_log(x->worker, MCP_LOG_NOTICE,
-                 "stream %s: %llu events that its client may not have received "
-                 "are no longer stored", id, (unsigned long long) events);
+                 "stream %s: %llu events that the client may not have "
+                 "received are no longer stored", id,
+                 (unsigned long long) events);
 
     if (!mcp_notify_log_wanted(x->worker, &x->client, mcp_str("\"error\"")))
     {

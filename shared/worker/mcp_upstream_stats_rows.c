@@ -121,9 +121,10 @@ mcp_upstream_stats_target(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
              == MCP_ERR_FULL)
     {
         mcp_worker_log(worker, MCP_LOG_WARN,
-                       "the status does not show the MCP server \"%.*s\" of "
-                       "\"%.*s\", because the zone has no free row: enlarge "
-                       "the zone (one row for each 64 KB, %d at most)",
+                       "the status page does not show the MCP server \"%.*s\" "
+                       "of the endpoint \"%.*s\", because the zone has no "
+                       "free row: enlarge the zone (one row for each 64 KB, "
+                       "%d at most)",
                        (int) item.name.len, item.name.data,
                        (int) item.endpoint.len,
                        item.endpoint.len ? item.endpoint.data : "",

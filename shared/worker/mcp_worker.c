@@ -440,9 +440,9 @@ mcp_worker_patrol(mcp_worker_t *worker, unsigned n, unsigned max,
         }
 
         mcp_worker_log(worker, MCP_LOG_WARN,
-                       "process %llu ended without cleaning up (a crash, a "
-                       "kill, or a thread that did not stop): its running "
-                       "calls are lost",
+                       "process %llu ended without cleaning up (it crashed, "
+                       "was killed, or had a thread that did not stop): its "
+                       "running calls are lost",
                      (unsigned long long) pid);
 
         mcp_store_reclaim(worker->store, worker->patrol, pid);

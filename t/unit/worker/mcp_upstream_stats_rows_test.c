@@ -102,8 +102,9 @@ TEST(no_statistics_row_is_left_for_an_mcp_server_this_is_logged)
 
     d.endpoint.catalog_key[0] = 1;
     offer(0);
-    has(d.te.last, "the status does not show the MCP server \"@a\" of "
-                   "\"localhost/mcp\", because the zone has no free row: ");
+    has(d.te.last, "the status page does not show the MCP server \"@a\" of "
+                   "the endpoint \"localhost/mcp\", because the zone has no "
+                   "free row: ");
     assert_int_equal(row_of(0, 0), MCP_STORE_UPSTREAM_NONE);
 }
 
