@@ -194,19 +194,19 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 --- cases eval
 [
     [::post_text('{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"ping"}'),
-        undef, 400, ::named('member \"jsonrpc\" twice', 1)],
+        undef, 400, ::named('duplicate member \"jsonrpc\"', 1)],
     [::post_text('{"jsonrpc":"2.0","id":1,"method":"ping","method":"ping"}'),
-        undef, 400, ::named('member \"method\" twice', 1)],
+        undef, 400, ::named('duplicate member \"method\"', 1)],
     [::post_text('{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}'),
-        undef, 400, ::named('member \"id\" twice')],
+        undef, 400, ::named('duplicate member \"id\"')],
     [::post_text('{"jsonrpc":"2.0","id":1,"\u0069d":2,"method":"ping"}'),
-        undef, 400, ::named('member \"id\" twice')],
+        undef, 400, ::named('duplicate member \"id\"')],
     [::post_text('{"jsonrpc":"2.0","id":1,"method":"ping","params":{},'
-        . '"params":{}}'), undef, 400, ::named('member \"params\" twice', 1)],
+        . '"params":{}}'), undef, 400, ::named('duplicate member \"params\"', 1)],
     [::post_text(MCP::message('tools/call', '{"name":"a","name":"b"}')),
-        undef, 400, ::named('member \"name\" twice', 1)],
+        undef, 400, ::named('duplicate member \"name\"', 1)],
     [::post_text('{"JSONRPC":"2.0","METHOD":"ping"}'), undef, 400,
-        ::named('member \"JSONRPC\" must be \"jsonrpc\"')],
+        ::named('the member \"JSONRPC\" must be spelled \"jsonrpc\"')],
     (map { [::post_text(MCP::message('ping', $_)), undef, 400,
         ::named('params must be an object', 1)] } '[]', '"x"'),
     [::post_text(MCP::message('ping', 'null')), undef, 200,
@@ -392,7 +392,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 [
     [::post_text('[' . MCP::message('initialize',
         '{"protocolVersion":"2025-03-26"}') . ']'), $::Old, 200,
-        '[' . MCP::fault(-32600, 'Invalid Request: initialize in a batch', 1)
+        '[' . MCP::fault(-32600, 'Invalid Request: \"initialize\" in a batch', 1)
         . ']'],
     [::post_text('[' . MCP::message('initialize',
         '{"protocolVersion":"2025-03-26"}') . ']'), MCP::first(), 400,

@@ -340,7 +340,7 @@ mcp_join_log(mcp_exchange_t *x, const mcp_stream_info_t *info)
     if (mcp_worker_logs(x->worker, MCP_LOG_INFO)) {
         mcp_stream_id_short(id, info->ref.id);
         mcp_worker_log(x->worker, MCP_LOG_INFO,
-                     "call %s of \"%s\" joined by another request", id,
+                     "call %s of \"%s\" was joined by another request", id,
                      info->name);
     }
 }
@@ -695,8 +695,8 @@ mcp_join(mcp_exchange_t *x, const mcp_routing_t *v)
     case MCP_ERR_SYNTAX:
         return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg->id,
                                 mcp_str("\"idempotencyKey\" must be a string "
-                                        "of 1 to 255 visible ASCII "
-                                        "characters without \\"));
+                                        "of 1 to 255 visible ASCII characters "
+                                        "without backslashes"));
 
     default:
         return MCP_NEXT_ERROR;

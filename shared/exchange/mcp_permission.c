@@ -106,7 +106,7 @@ mcp_permission_hidden(mcp_exchange_t *x, mcp_list_e kind, mcp_str_t name)
                                     : mcp_null_str;
 
     mcp_worker_log(x->worker, MCP_LOG_INFO,
-                   "%s \"%.*s\" is hidden from its caller: %s%.*s%s",
+                   "%s \"%.*s\" is hidden from the caller: %s%.*s%s",
                    nouns[kind],
                    (int) (name.len > MCP_PERMISSION_NAME ? MCP_PERMISSION_NAME
                                                          : name.len),

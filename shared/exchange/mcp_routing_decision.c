@@ -473,7 +473,7 @@ mcp_routing_completion(mcp_exchange_t *x, const mcp_rpc_t *msg,
 
     if (mcp_routing_reference(x, msg, &v->name, &kind) != MCP_OK) {
         return mcp_routing_fault(v, MCP_FAULT_PARAMS,
-                                 mcp_str("\"ref\" names no prompt and no "
+                                 mcp_str("\"ref\" must name a prompt or a "
                                          "resource"));
     }
 
@@ -611,7 +611,7 @@ mcp_routing_decide(mcp_exchange_t *x, const mcp_rpc_t *msg,
     case MCP_METHOD_INITIALIZE:
         /* initialize must not be part of a batch (2025-03-26, lifecycle) */
         return mcp_routing_fault(v, MCP_FAULT_INVALID_REQUEST,
-                                 mcp_str("initialize in a batch"));
+                                 mcp_str("\"initialize\" in a batch"));
 
     default:
         return mcp_routing_fault(v, MCP_FAULT_METHOD_UNKNOWN, msg->method);

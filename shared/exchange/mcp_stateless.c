@@ -223,8 +223,8 @@ mcp_stateless_mismatch(mcp_exchange_t *x, mcp_stateless_error_t *r,
         x->worker->header_missed = 1;
         mcp_worker_log(x->worker, MCP_LOG_NOTICE,
                        "a request of a revision without sessions has no "
-                       "header %.*s: if a proxy removes it, clients fall back "
-                       "to older revisions or fail: let the proxy forward it",
+                       "header %.*s: if a proxy removes it, clients fail or "
+                       "use older revisions; let the proxy forward the header",
                        (int) name.len, name.data);
     }
 

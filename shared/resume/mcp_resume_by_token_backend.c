@@ -501,8 +501,8 @@ mcp_resume_token_backend_result(mcp_request_t *req,
             || next.raw.len > MCP_RESUME_TOKEN_BACKEND_MAX)
         {
             mcp_call_log(call, MCP_LOG_ERROR, "failed in its backend",
-                         "the \"nextResumeToken\" of the result is not a "
-                         "string, or is too long");
+                         "the \"nextResumeToken\" in the result of the "
+                         "backend is too long or not a string");
             return MCP_ERR_SYNTAX;
         }
 

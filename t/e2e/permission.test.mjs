@@ -166,7 +166,7 @@ describe('hidden items', () => {
          async () => {
         const log = await server.log();
 
-        assert.match(log, /tool "admin_drop" is hidden from its caller: the value of mcp_allow "tools\/admin_\*" is empty or 0/);
+        assert.match(log, /tool "admin_drop" is hidden from the caller: the value of mcp_allow "tools\/admin_\*" is empty or 0/);
         assert.doesNotMatch(log, /"admin_none" is hidden/);
     });
 });
