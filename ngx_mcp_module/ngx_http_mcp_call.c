@@ -91,7 +91,7 @@ ngx_http_mcp_call_invoke(mcp_backend_request_t *breq, ngx_http_request_t *r)
 
     if (breq->target >= mcp_setup_targets(mlcf->setup)) {
         mcp_backend_request_end(breq, MCP_FAILURE_TARGET,
-                                "the configuration of the location "
+                                "the configuration of the client's location "
                                 "lacks this backend");
         return;
     }
@@ -101,8 +101,9 @@ ngx_http_mcp_call_invoke(mcp_backend_request_t *breq, ngx_http_request_t *r)
     c = ngx_http_mcp_call_connect(snapshot, breq);
     if (c == NULL) {
         mcp_backend_request_end(breq, MCP_FAILURE_REPLY,
-                                "no free connection (worker_connections) or "
-                                "no memory to start the backend call");
+                                "no free connection (raise "
+                                "worker_connections) or no memory to start "
+                                "the backend call");
         return;
     }
 

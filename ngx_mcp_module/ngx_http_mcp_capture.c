@@ -149,7 +149,7 @@ ngx_http_mcp_capture_bad_gateway(ngx_http_upstream_t *u)
         return "the backend closed the connection without an answer";
     }
 
-    return "the backend sent a malformed head of a response";
+    return "the backend sent a malformed response head";
 }
 
 
@@ -190,8 +190,8 @@ ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
         break;
 
     case NGX_HTTP_SERVICE_UNAVAILABLE:
-        req->detail = "unavailable: a limit of the location, or all servers "
-                      "of its upstream are down";
+        req->detail = "the backend is unavailable: a limit of the location "
+                      "was exceeded, or all servers of its upstream are down";
         break;
 
     default:
@@ -252,7 +252,7 @@ ngx_http_mcp_capture_offer(ngx_http_request_t *r,
     if (!ngx_buf_in_memory(b)) {
         ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
                       "the response of an MCP backend is in a file buffer, "
-                      "which is not supported");
+                      "which is not supported: the call fails");
         return NGX_ERROR;
     }
 

@@ -812,7 +812,8 @@ ngx_http_mcp_cluster_start(ngx_http_mcp_zone_t *zone,
     }
 
     ngx_log_error(NGX_LOG_EMERG, zone->log, 0,
-                  "this process is not in the cluster of zone \"%V\"%s",
+                  "this process cannot take part in the cluster of zone "
+                  "\"%V\"%s",
                   &zone->name,
                   rc == MCP_ERR_LIMIT ? ": its endpoints have too many "
                                         "different keys: set one \"mcp_key\" "

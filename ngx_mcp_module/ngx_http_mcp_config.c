@@ -242,10 +242,10 @@ ngx_http_mcp_config_warn_principal(ngx_conf_t *cf,
 
     if (directive) {
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                      "\"mcp\" in %V:%ui has \"%s\", but no \"mcp_principal\", "
-                      "so anyone who has a session's id can use the session: "
-                      "set \"mcp_principal\", or \"mcp_principal off\" to "
-                      "accept that",
+                      "\"mcp\" in %V:%ui has \"%s\", but no "
+                      "\"mcp_principal\", so anyone who has the id of a "
+                      "session can use the session: set \"mcp_principal\", or "
+                      "\"mcp_principal off\" to accept this",
                       &mlcf->file, mlcf->line, directive);
     }
 }
@@ -349,7 +349,7 @@ ngx_http_mcp_config_set_catalog_key(ngx_conf_t *cf,
         ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                       "\"mcp\" in %V:%ui has the same path \"%V\" as an "
                       "endpoint of another server with the \"server_name\" "
-                      "\"%V\": a reload may mix up the counters of the two "
+                      "\"%V\", so a reload may mix up the counters of the two "
                       "endpoints: name the servers differently",
                       &mlcf->file, mlcf->line, &clcf->name,
                       &cscf->server_name);

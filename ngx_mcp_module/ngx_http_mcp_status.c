@@ -130,8 +130,9 @@ ngx_http_mcp_status_allowed(ngx_http_request_t *r)
     }
 
     ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
-                  "MCP status refused: host \"%V\" is neither loopback nor a "
-                  "\"server_name\" of the server", host);
+                  "a request for the MCP status page is refused, because its "
+                  "host \"%V\" is neither loopback nor a \"server_name\" of "
+                  "the server", host);
 
     return 0;
 }

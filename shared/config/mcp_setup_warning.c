@@ -240,9 +240,9 @@ static const char *const  mcp_setup_mistakes[MCP_SETUP_MISTAKES][2] = {
         "correct the name" },
 
     [MCP_SETUP_LACKS_BACKEND] =
-      { "has a catalog, but neither \"mcp_backend\" nor \"mcp_route\": its "
-        "calls will fail: set one of them",
-        "has a catalog, but neither MCPBackend nor MCPRoute: its calls will "
+      { "has a catalog, but neither \"mcp_backend\" nor \"mcp_route\", so "
+        "its calls will fail: set one of them",
+        "has a catalog, but neither MCPBackend nor MCPRoute, so its calls will "
         "fail: set one of them" },
 
     [MCP_SETUP_ALLOWS_NOTHING] =
@@ -252,16 +252,16 @@ static const char *const  mcp_setup_mistakes[MCP_SETUP_MISTAKES][2] = {
         "the name" },
 
     [MCP_SETUP_LACKS_SCOPES] =
-      { "has a catalog with \"x-mcp-scope\", but no \"mcp_granted_scopes\": "
-        "calls that need a scope will be refused: set \"mcp_granted_scopes\"",
-        "has a catalog with \"x-mcp-scope\", but no MCPGrantedScopes: calls "
-        "that need a scope will be refused: set MCPGrantedScopes" },
+      { "has a catalog with \"x-mcp-scope\", but no \"mcp_granted_scopes\", "
+        "so calls that need a scope will be refused: set \"mcp_granted_scopes\"",
+        "has a catalog with \"x-mcp-scope\", but no MCPGrantedScopes, so "
+        "calls that need a scope will be refused: set MCPGrantedScopes" },
 
     [MCP_SETUP_ENDS_TASKS] =
-      { "has an \"mcp_task_ttl\" below \"mcp_call_timeout\": tasks may expire "
-        "while their backends still run: raise \"mcp_task_ttl\"",
-        "has an MCPTaskTTL below MCPCallTimeout: tasks may expire while their "
-        "backends still run: raise MCPTaskTTL" }
+      { "has an \"mcp_task_ttl\" below \"mcp_call_timeout\", so tasks may "
+        "expire while their backends still run: raise \"mcp_task_ttl\"",
+        "has an MCPTaskTTL below MCPCallTimeout, so tasks may expire while "
+        "their backends still run: raise MCPTaskTTL" }
 };
 
 
