@@ -545,7 +545,7 @@ static mod_mcp_backend_request_t *prepare_request(mcp_backend_request_t *breq,
 
     if (snapshot && breq->target >= mcp_setup_targets(snapshot->dir->setup)) {
         mcp_backend_request_end(breq, MCP_FAILURE_TARGET,
-                                "the configuration of the location "
+                                "the configuration of the client's location "
                                 "lacks this backend");
         return NULL;
     }
@@ -637,14 +637,14 @@ static const char *exceeds_streams(const mcp_backend_request_t *breq)
     }
 
     if (single) {
-        return "a GET stream needs a thread, which this MPM lacks: use the "
-               "event or the worker MPM";
+        return "a GET stream needs its own thread, which this MPM does not "
+               "have: use the event or the worker MPM";
     }
 
     return count_streams(running) + count_streams(queue_head)
            < thread_limit() / 2
-           ? NULL : "GET streams of MCP servers use half of the threads of "
-                    "this process: raise MCPThreads";
+           ? NULL : "GET streams of MCP servers already use half of the "
+                    "threads of this process: raise MCPThreads";
 }
 
 void mod_mcp_backend_threads_prepare(mcp_backend_request_t *breq,
@@ -672,10 +672,10 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
 
     if (exceeds_share(breq)) {
         mcp_backend_request_refuse(breq,
-                                   "the calls of this caller use their share "
-                                   "of the threads, half of those that other "
-                                   "callers leave: raise MCPThreads, or set "
-                                   "MCPQuotaStreams to a number or \"off\"");
+                                   "the calls of this caller already use half "
+                                   "of the threads that other callers leave: "
+                                   "raise MCPThreads, or set MCPQuotaStreams "
+                                   "to a number or \"off\"");
         return;
     }
 

@@ -311,10 +311,10 @@ static int check_endpoint(apr_pool_t *pconf, server_rec *s,
 
     if (!mod_mcp_path_is_pattern(core) && mod_mcp_path_is_backend(core->d)) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "mod_mcp: the endpoint %s equals or lies below a path "
-                     "that MCPBackend or MCPRoute names as a backend, and "
-                     "would reject all clients: give the backend its own "
-                     "path", core->d);
+                     "mod_mcp: the endpoint %s is at or below a path that "
+                     "MCPBackend or MCPRoute names as a backend, so it would "
+                     "reject all clients: give the backend its own path",
+                     core->d);
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 
@@ -344,9 +344,9 @@ static int check_endpoint(apr_pool_t *pconf, server_rec *s,
     if (add && add->shares_catalog_key) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: the endpoint %s has the same path as an "
-                     "endpoint of another server with the ServerName \"%s\": "
-                     "a restart may mix up the counters of the two endpoints; "
-                     "name the servers differently",
+                     "endpoint of another server with the ServerName \"%s\", "
+                     "so a restart may mix up the counters of the two "
+                     "endpoints: name the servers differently",
                      core->d, s->server_hostname ? s->server_hostname : "");
     }
 
@@ -558,7 +558,8 @@ static void check_event(server_rec *s, int threads, int daemons)
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: with AsyncRequestWorkerFactor %g, a process "
                      "with one idle thread accepts only about %d connections, "
-                     "idle MCP streams included: raise it to %d or more",
+                     "idle MCP streams included: raise "
+                     "AsyncRequestWorkerFactor to %d or more",
                      factor, busy, BUSY_MIN);
     }
 
@@ -567,9 +568,9 @@ static void check_event(server_rec *s, int threads, int daemons)
     if (spare > 0 && spare < threads * daemons) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: MaxSpareThreads %d is below MaxRequestWorkers "
-                     "%d: httpd will end processes that have spare threads "
-                     "but hold idle MCP streams, and the clients of these "
-                     "streams must reconnect: raise MaxSpareThreads",
+                     "%d, so httpd will end processes that have spare threads "
+                     "but hold idle MCP streams, whose clients must "
+                     "reconnect: raise MaxSpareThreads",
                      spare, threads * daemons);
     }
 }
@@ -585,8 +586,9 @@ void mod_mcp_check_mpm(server_rec *s)
 
     if (threaded && threads < THREADS_MIN) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
-                     "mod_mcp: ThreadsPerChild %d leaves few threads for other "
-                     "requests while MCP calls run: raise it to %d or more",
+                     "mod_mcp: ThreadsPerChild %d leaves few threads for "
+                     "other requests while MCP calls run: raise "
+                     "ThreadsPerChild to %d or more",
                      threads, THREADS_MIN);
     }
 
@@ -595,8 +597,9 @@ void mod_mcp_check_mpm(server_rec *s)
     }
     else {
         ap_log_error(APLOG_MARK, APLOG_NOTICE, 0, s,
-                     "mod_mcp: with this MPM an idle MCP stream holds a %s for "
-                     "up to MCPHold: use the event MPM, which holds none",
+                     "mod_mcp: with this MPM an idle MCP stream holds a %s "
+                     "for up to MCPHold: use the event MPM, where idle "
+                     "streams need none",
                      threaded ? "thread" : "process");
     }
 }

@@ -656,24 +656,25 @@ static const char *reject_renamed(cmd_parms *cmd, void *config,
 
 const command_rec mod_mcp_directives[] = {
     AP_INIT_TAKE1("MCPStore", set_store, NULL, RSRC_CONF,
-                  "where streams are kept: shm:SIZE"),
+                  "size of the zone that stores streams: shm:SIZE"),
     AP_INIT_TAKE1("MCPThreads", set_threads, NULL, RSRC_CONF,
                   "number of threads that run backend calls in each child"),
     AP_INIT_TAKE1("MCPHold", set_hold, NULL, RSRC_CONF,
-                  "how long an idle stream may hold a thread, or off"),
+                  "time for which an idle stream may hold a thread, or off"),
 
     /* clang-format off */
     MCP_DIRECTIVES(DIRECTIVE, WORDS)
     /* clang-format on */
     AP_INIT_TAKE1("MCPPrincipal", set_principal, NULL, SECTIONS,
-                  "expression for the identity of a caller"),
+                  "expression whose value identifies the caller"),
     AP_INIT_TAKE1("MCPLinkOrigin", set_link_origin, NULL, SECTIONS,
-                  "expression for scheme and host of stream URLs"),
+                  "expression whose value is the scheme and host of stream "
+                  "URLs"),
     AP_INIT_FLAG("MCPPublishOpen", set_publish_open, NULL, SECTIONS,
                  "On: the publish endpoint accepts requests from other "
                  "machines"),
     AP_INIT_TAKE1("MCPMaxBody", set_max_body, NULL, SECTIONS,
-                  "largest body of a request"),
+                  "maximum size of a request body"),
 
 #ifdef MCP_CLUSTER
     AP_INIT_TAKE_ARGV("MCPCluster", mod_mcp_cluster_add, NULL, RSRC_CONF,

@@ -84,8 +84,8 @@ const mod_mcp_event_t *mod_mcp_event_part(conn_rec *c, request_rec *r)
     if (!__atomic_exchange_n(&warned, 1, __ATOMIC_RELAXED)) {
         ap_log_cerror(APLOG_MARK, APLOG_WARNING, 0, c,
                       "mod_mcp: connections are closed one second after the "
-                      "end of a stream, because mod_mcp does not know this "
-                      "release of the event MPM");
+                      "end of a stream, because mod_mcp does not support this "
+                      "version of the event MPM");
     }
 
     return NULL;

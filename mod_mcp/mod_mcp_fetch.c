@@ -104,9 +104,10 @@ void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line)
     req->named = 1;
 
     ap_log_rerror(APLOG_MARK, info->level, 0, req->r,
-                  "mcp: the line above is about call %s of \"%.128s\", at %s%s",
+                  "mcp: the line above concerns call %s of \"%.128s\", at "
+                  "%s%s",
                   req->id, variable_of(req, "MCP_NAME"), req->target,
-                  aborted ? ", which was cancelled before" : "");
+                  aborted ? ", which had been cancelled" : "");
 }
 
 /* --- the request's body --- */
@@ -642,9 +643,9 @@ static mcp_failure_e own_answer(mod_mcp_backend_request_t *req, int rc,
 
     if (rc != HTTP_TOO_MANY_REQUESTS) {
         ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, req->r,
-                      "mcp: the server itself answered at %s with \"%s\", not "
-                      "a backend: check that the path has a handler and that "
-                      "its module is loaded", req->target,
+                      "mcp: the server itself, not a backend, answered at %s "
+                      "with \"%s\": check that the path has a handler and "
+                      "that its module is loaded", req->target,
                       ap_get_status_line(rc));
     }
 
@@ -682,7 +683,7 @@ static mcp_failure_e refused(mod_mcp_backend_request_t *req, int rc,
     switch (rc) {
     case HTTP_BAD_GATEWAY:
         *detail = "the backend closed the connection before its response, or "
-                  "sent a malformed one";
+                  "sent a malformed response";
         return MCP_FAILURE_REPLY;
 
     case HTTP_SERVICE_UNAVAILABLE:

@@ -239,8 +239,8 @@ static int handle_client(request_rec *r, int publish)
 
     if (r->main || mod_mcp_fetch_backend_request(r)) {
         ap_log_rerror(APLOG_MARK, APLOG_ERR, 0, r,
-                      "an MCP endpoint cannot answer a subrequest or be a "
-                      "backend");
+                      "an MCP endpoint cannot answer a subrequest, and cannot "
+                      "be a backend");
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 

@@ -66,8 +66,9 @@ static int allowed(request_rec *r)
     }
 
     ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, r,
-                  "mcp: status refused: host \"%s\" is neither loopback nor a "
-                  "ServerName or ServerAlias of the server", host);
+                  "mcp: a request for the status page is refused, because its "
+                  "host \"%s\" is neither loopback nor a ServerName or "
+                  "ServerAlias of the server", host);
 
     return 0;
 }

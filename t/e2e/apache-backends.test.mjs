@@ -308,7 +308,7 @@ suite('log lines of httpd about a backend', async () => {
         const next = lines[lines.indexOf(httpds[0]) + 1];
 
         assert.ok(next.includes(where));
-        assert.ok(next.includes(`the line above is about call ${id} of "crash"`));
+        assert.ok(next.includes(`the line above concerns call ${id} of "crash"`));
     });
 });
 
@@ -604,7 +604,7 @@ cat > /dev/null
 
     test('event MPM: the log has no warning that the MPM is unknown',
          async () => {
-        assert.doesNotMatch(await server.log(), /does not know this release of the event MPM/);
+        assert.doesNotMatch(await server.log(), /does not support this version of the event MPM/);
     });
 });
 
