@@ -308,7 +308,7 @@ describe('proxies in front', () => {
 
         assert.deepEqual([...faults], []);
         assert.match(checks.find(({ check }) => check === 'stream 2025-11-25')
-            .seen, /^events and comments arrive/);
+            .seen, /^events and comments arrived/);
     });
 
     test('reload while mcp-doctor watches the streams: it reports no fault', async (t) => {
@@ -465,7 +465,7 @@ describe('endpoints', () => {
         const found = await finds('unreachable', 'failure',
             [`http://127.0.0.1:${own}/mcp`]);
 
-        assert.match(found.remedy, /cannot read/);
+        assert.match(found.remedy, /unreadable file of mcp_key/);
     });
 
     test('certificate of an unknown authority: mcp-doctor reports "certificate"',
@@ -478,7 +478,7 @@ describe('endpoints', () => {
         t.after(() => { delete process.env.SSL_CERT_FILE; });
         await finds('certificate', 'warning',
                     [`https://localhost:${secure}/mcp`],
-                    { seen: /ends in [12] days/ });
+                    { seen: /expires in [12] days/ });
     });
 
     test('endpoint lacks items of --catalog: mcp-doctor reports "catalog"',
