@@ -691,7 +691,8 @@ describe('several nodes', () => {
         t.after(() => lonely.stop());
         await finds('redis', 'failure', [lonely.url, '--status',
             `http://127.0.0.1:${lonely.port}/status`, '--call', 'echo'],
-                    { also: ['no-cluster', 'calls-lost', 'failed'] });
+                    { seen: /^the node is "\w+" in its cluster: 127\.0\.0\.1:/,
+                      also: ['no-cluster', 'calls-lost', 'failed'] });
     });
 
     test('nodes have different catalogs: mcp-doctor reports "nodes-differ"',
