@@ -95,8 +95,8 @@ mcp_cluster_reads(mcp_cluster_t *cluster, const mcp_reply_t *number)
     }
 
     snprintf(why, sizeof(why), "the data in Redis has layout %llu, but this "
-             "node reads %u to %u", (unsigned long long) layout, cluster->low,
-             cluster->high);
+             "node reads the layouts %u to %u", (unsigned long long) layout,
+             cluster->low, cluster->high);
     mcp_cluster_refuse(cluster, why);
 
     return 0;

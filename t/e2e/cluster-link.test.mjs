@@ -511,7 +511,7 @@ test('node and cluster member support no common data layout in Redis: the node s
 
     for (const fixture of [older, other]) {
         assert.match(await until(async () => (await clusterOf(fixture)).refused),
-                     /^the data in Redis has layout 8, but this node reads 1 to 1$/);
+                     /^the data in Redis has layout 8, but this node reads the layouts 1 to 1$/);
         await serves(fixture);
     }
 

@@ -79,7 +79,7 @@ TEST(all_nodes_are_upgraded_the_redis_layout_changes_an_old_node_is_rejected)
     assert_int_equal(nodes[2].cluster->state, MCP_CLUSTER_APART);
     assert_string_equal(node_info(2).standalone,
                         "the data in Redis has layout 2, but this "
-                                        "node reads 1 to 1");
+                                        "node reads the layouts 1 to 1");
     assert_non_null(strstr(nodes[2].te.last, "serves alone"));
 
     /* the upgraded nodes end: the node is still rejected */
@@ -112,7 +112,7 @@ TEST(redis_gets_an_unknown_layout_the_member_serves_alone)
     assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_APART);
     assert_string_equal(node_info(0).standalone,
                         "the data in Redis has layout 3, but this "
-                                        "node reads 1 to 1");
+                                        "node reads the layouts 1 to 1");
     (void) command(0, "FLUSHALL");
     tick(0);
     assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
