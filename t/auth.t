@@ -364,7 +364,7 @@ qr{\[emerg\] .*"https://b#c" is not the URI of an issuer: http:// or https://, a
     location = /mcp { mcp mcp; mcp_auth_scopes a "b c"; }
 --- must_die
 --- error_log eval
-qr{\[emerg\] .*"b c" is not a scope, which is printable ASCII without spaces, quotes or backslashes in .*nginx\.conf:\d+}
+qr{\[emerg\] .*"b c" is not a scope: write printable ASCII characters without spaces, quotes or backslashes in .*nginx\.conf:\d+}
 
 
 

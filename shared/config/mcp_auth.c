@@ -335,9 +335,9 @@ int
 mcp_setup_auth_scope(mcp_setup_t *setup, mcp_str_t scope, char *error)
 {
     if (!mcp_setup_is_scope(scope)) {
-        return mcp_setup_fail(error, "\"%.*s\" is not a scope, which is "
-                              "printable ASCII without spaces, quotes or "
-                              "backslashes",
+        return mcp_setup_fail(error, "\"%.*s\" is not a scope: write "
+                                     "printable ASCII characters without "
+                                     "spaces, quotes or backslashes",
                               mcp_setup_quote(scope));
     }
 

@@ -332,7 +332,7 @@ typedef enum {
 /* The texts of the conditions in warnings, for nginx and for Apache. */
 static const char *const  mcp_setup_lacks[][2] = {
     [MCP_SETUP_NO_CATALOG] =
-      { "there is no \"mcp_catalog\"", "there is no MCPCatalog" },
+      { "\"mcp_catalog\" is not set", "MCPCatalog is not set" },
     [MCP_SETUP_NO_JOIN] =
       { "no item of a catalog has \"x-mcp-join\"",
         "no item of a catalog has \"x-mcp-join\"" },
@@ -361,14 +361,14 @@ static const char *const  mcp_setup_lacks[][2] = {
       { "no item of a catalog has \"x-mcp-scope\"",
         "no item of a catalog has \"x-mcp-scope\"" },
     [MCP_SETUP_NO_RESOURCE] =
-      { "there is no \"mcp_auth_resource\"", "there is no MCPAuthResource" },
+      { "\"mcp_auth_resource\" is not set", "MCPAuthResource is not set" },
     [MCP_SETUP_NO_LINK] = { "\"mcp_link\" is off", "MCPLink is off" },
     [MCP_SETUP_NO_RECONNECT] =
       { "\"mcp_resume_stateless\" is not \"all\"",
         "MCPResumeStateless is not \"all\"" },
     [MCP_SETUP_NO_BACKEND] =
-      { "there is neither \"mcp_backend\" nor \"mcp_route\"",
-        "there is neither MCPBackend nor MCPRoute" }
+      { "neither \"mcp_backend\" nor \"mcp_route\" is set",
+        "neither MCPBackend nor MCPRoute is set" }
 };
 
 

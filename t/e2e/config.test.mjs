@@ -316,7 +316,7 @@ test('directives without effect: a warning for each', async (t) => {
         idle('mcp_reconnect_wait', 'is not "all"'),
         ...['mcp_stream_after', 'mcp_task_after', 'mcp_resume_after'].map((d) =>
             idle(d, 'calls end earlier, by ')),
-        idle('mcp_publish_url', 'there is neither'),
+        idle('mcp_publish_url', 'neither .* is set'),
         at(NGINX ? '"mcp" in .*' : '/token', 'mcp_publish_token',
            'only .* use it'),
         ...['mcp_upstream_check', 'mcp_upstream_stale', 'mcp_upstream_session',

@@ -266,8 +266,9 @@ TEST(invalid_or_repeated_scopes_and_more_than_64_are_rejected)
     s = setup_new();
 
     for (i = 0; i < (int) (sizeof(bad) / sizeof(bad[0])); i++) {
-        snprintf(text, sizeof(text), "\"%s\" is not a scope, which is "
-                 "printable ASCII without spaces, quotes or backslashes", bad[i]);
+        snprintf(text, sizeof(text), "\"%s\" is not a scope: write "
+                 "printable ASCII characters without spaces, quotes or "
+                 "backslashes", bad[i]);
         refused(mcp_setup_auth_scope(s, test_str(bad[i]), error), text);
     }
 

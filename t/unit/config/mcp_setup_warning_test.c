@@ -33,9 +33,9 @@ TEST(directive_of_the_section_itself_has_no_effect_it_is_reported)
 
     assert_int_equal(warnings(s, 0, "no effect"), 5);
     assert_int_equal(warnings(s, 0, "has \"mcp_page_size\", which has no "
-                                    "effect: there is no \"mcp_catalog\""), 1);
+                                    "effect: \"mcp_catalog\" is not set"), 1);
     assert_int_equal(warnings(s, 1, "has MCPPageSize, which has no effect: "
-                                    "there is no MCPCatalog"), 1);
+                                    "MCPCatalog is not set"), 1);
     assert_int_equal(warnings(s, 1, "has MCPLinkOrigin"), 1);
 }
 
