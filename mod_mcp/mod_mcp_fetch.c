@@ -737,7 +737,7 @@ static mcp_failure_e judge(mod_mcp_backend_request_t *req, int rc,
             return MCP_FAILURE_TIMEOUT;
         }
 
-        *detail = "the response of the backend broke off";
+        *detail = "the response of the backend was cut off";
         return MCP_FAILURE_REPLY;
     }
 

@@ -100,8 +100,8 @@ static int make_region(server_rec *s, apr_size_t size)
     rv = apr_shm_create(&shm, 64 + head + size, NULL, s->process->pool);
     if (rv != APR_SUCCESS) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, rv, s,
-                     "MCPStore: the system has no %" APR_SIZE_T_FMT " bytes of "
-                     "shared memory: set a smaller size", size);
+                     "MCPStore: the system cannot provide %" APR_SIZE_T_FMT
+                     " bytes of shared memory: set a smaller size", size);
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 

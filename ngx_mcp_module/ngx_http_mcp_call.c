@@ -485,7 +485,7 @@ ngx_http_mcp_call_judge(ngx_http_mcp_backend_request_t *req)
         req->detail = "the worker process is shutting down";
 
     } else {
-        req->detail = req->head ? "the response of the backend broke off"
+        req->detail = req->head ? "the response of the backend was cut off"
                                 : "the backend closed the connection without "
                                   "an answer";
     }
