@@ -271,7 +271,7 @@ describe('a full store', async () => {
             assert.equal(refused.id, answer.id);
             assert.equal(answer.status, 200);
             assert.equal(refused.error.code, -32603);
-            assert.match(refused.error.message, /before its end.* no room/);
+            assert.match(refused.error.message, /ended early: .* no room/);
             assert.equal(answer.headers['retry-after'], undefined);
         }
 

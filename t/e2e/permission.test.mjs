@@ -296,7 +296,7 @@ describe('a request with two names for the tool', () => {
 
         assert.equal(answer.status, 400);
         assert.match((await answer.json()).error.message,
-                     /"PARAMS" must be "params"/);
+                     /"PARAMS" must be spelled "params"/);
     });
 
     test('member "Name" in the arguments of a tool: accepted', async () => {
