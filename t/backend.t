@@ -402,7 +402,7 @@ the Content-Type of the response is not JSON
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Failed
 --- error_log
-of "x" failed in its backend: a redirect (HTTP 3xx), which is not followed
+of "x" failed in its backend: the backend responded with a redirect (HTTP 3xx), which is not followed
 
 
 

@@ -460,7 +460,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
         '{}', '{"uri":7}', '{"uri":""}', '{"name":"x"}',
         '{"uri":"a:\nX-Header: y"}'),
     (map { [MCP::rpc('completion/complete', $_), undef, 200,
-        qr/"code":-32602,"message":"Invalid params: \\"ref\\" names no/] }
+        qr/"code":-32602,"message":"Invalid params: \\"ref\\" must name/] }
         '{}', '{"ref":{}}', '{"ref":{"type":"ref/tool","name":"x"}}',
         '{"ref":{"type":"ref/prompt","uri":"x"}}',
         '{"ref":{"type":"ref/resource","name":"x"}}', '{"ref":[]}'),

@@ -310,7 +310,7 @@ test('directives without effect: a warning for each', async (t) => {
             /hides "write" from all callers, because no .* matches it/],
         ['mcp_min_wait beyond mcp_max_wait',
             /has an .* that exceeds .*, so clients that wait for/],
-        idle('mcp_page_size', 'there is no'),
+        idle('mcp_page_size', 'is not set'),
         idle('mcp_upstream', 'move the directive into the'),
         idle('mcp_resume_stateless', 'has only revisions with sessions'),
         idle('mcp_reconnect_wait', 'is not "all"'),
@@ -357,7 +357,7 @@ test('directives without effect: a warning for each', async (t) => {
             /has "?(?:mcp_route|MCPRoute)"? for "raed", which is not a name/],
         idle('mcp_link_origin', 'is off'),
         ...['mcp_auth_scopes', 'mcp_auth_server'].map((d) =>
-            idle(d, 'there is no')),
+            idle(d, 'is not set')),
         ...NGINX ? [['endpoints with one path in two servers with one name',
             /has the same path "\/same" as an endpoint of another server.*server_name" "a"/],
         ['zone that no location uses', /zone "unused" in .* has no effect/],
