@@ -243,18 +243,25 @@ void
 mcp_json_field_scalar(mcp_json_scan_t *scan, mcp_json_type_e type,
     const char *start, const char *end)
 {
+    int                field;
     mcp_json_value_t  *value;
 
-    if (scan->field == MCP_JSON_NO_FIELD) {
+    field = scan->field;
+
+    if (field == MCP_JSON_NO_FIELD) {
         return;
     }
 
-    value = mcp_json_slot(scan, scan->field);
+    value = mcp_json_slot(scan, field);
     scan->field = MCP_JSON_NO_FIELD;
 
     value->type = type;
     value->raw.data = start;
     value->raw.len = (size_t) (end - start);
+
+    if (type == MCP_JSON_NULL && field != MCP_JSON_ROOT) {
+        scan->error.nulls |= (uint64_t) 1 << field;
+    }
 }
 
 

@@ -71,6 +71,8 @@ typedef struct {
     size_t              line;          /* line of "offset", from 1 */
     int                 field;         /* index of the first duplicate field */
     uint64_t            duplicates;    /* bit k: field k occurs twice */
+    uint64_t            nulls;         /* bit k: the value of field k is null.
+                                          This is not an error of the text */
     mcp_str_t           alike;         /* for mcp_json_scan_client(): the
                                           first key, raw, that is similar to
                                           the name of a field but not equal

@@ -201,20 +201,19 @@ mcp_rpc_ambiguous(mcp_rpc_t *msg, mcp_arena_t *arena,
 
 
 /*
- * Makes a member that is null absent: some clients write null instead of
- * omitting a member.
+ * Makes params, and members of it, absent if they are null: some clients write
+ * null instead of omitting a member. nulls has a bit for each field that is
+ * null.
  */
 static void
-mcp_rpc_drop_null(mcp_rpc_t *msg)
+mcp_rpc_drop_null(mcp_rpc_t *msg, uint64_t nulls)
 {
-    size_t  i;
+    int  i;
 
-    if (msg->params.type == MCP_JSON_NULL) {
-        msg->params.type = MCP_JSON_NONE;
-    }
-
-    for (i = (size_t) mcp_rpc_at(name); i < MCP_RPC_FIELDS; i++) {
-        if (msg->fields[i].type == MCP_JSON_NULL) {
+    for (i = 0; nulls != 0; nulls >>= 1, i++) {
+        if ((nulls & 1)
+            && (i == mcp_rpc_at(params) || i >= mcp_rpc_at(name)))
+        {
             msg->fields[i].type = MCP_JSON_NONE;
         }
     }
@@ -348,7 +347,7 @@ mcp_rpc_parse(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
         return MCP_ERR_MEMORY;
     }
 
-    mcp_rpc_drop_null(msg);
+    mcp_rpc_drop_null(msg, error.nulls);
     mcp_rpc_check(msg, error.duplicates);
 
     if (msg->kind == MCP_RPC_INVALID) {
