@@ -326,7 +326,9 @@ mcp_json_open(mcp_json_scan_t *scan, const char *p)
         mcp_json_field_open(scan, p);
     }
 
-    scan->stack[scan->depth++] = *p == '{' ? '}' : ']';
+    /* in ASCII each closing bracket is the opening one plus 2 */
+
+    scan->stack[scan->depth++] = (char) (*p + 2);
 
     return p + 1;
 }
@@ -398,14 +400,18 @@ mcp_json_next(mcp_json_scan_t *scan, const char *p, int first)
         bracket = scan->stack[scan->depth - 1];
         p = mcp_json_space_end(p, end);
 
-        if (p < end && *p == bracket) {
+        if (p == end) {
+            return mcp_json_refuse(scan, p);
+        }
+
+        if (*p == bracket) {
             p = mcp_json_close(scan, p);
             first = 0;
             continue;
         }
 
         if (!first) {
-            if (p == end || *p != ',') {
+            if (*p != ',') {
                 return mcp_json_refuse(scan, p);
             }
 
@@ -434,7 +440,9 @@ mcp_json_value(mcp_json_scan_t *scan, const char *p)
         return mcp_json_refuse(scan, start);
     }
 
-    first = *start == '{' || *start == '[';
+    /* '{' and '[' differ in the bit 0x20 only */
+
+    first = (*start | 0x20) == '{';
 
     if (first) {
         p = mcp_json_open(scan, start);
