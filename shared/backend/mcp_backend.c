@@ -312,49 +312,46 @@ mcp_backend_fail(mcp_backend_t *b, mcp_fault_e fault, const char *detail)
 
 
 int
+mcp_backend_collects(const mcp_backend_t *b)
+{
+    return b->state == MCP_BACKEND_STATE_BODY && !b->failed;
+}
+
+
+int
 mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
 {
-    int  rc;
-
     if (b->failed) {
         return b->failed;
     }
 
-    /* a body is decoded only when it is complete */
+    switch (b->state) {
 
-    if (b->state == MCP_BACKEND_STATE_BODY) {
+    case MCP_BACKEND_STATE_BODY:
         return MCP_AGAIN;
+
+    case MCP_BACKEND_STATE_DONE:
+        mcp_backend_release(b);
+        return MCP_DONE;
+
+    default:
+        return mcp_backend_stream_waits(b) ? MCP_AGAIN
+                                           : mcp_backend_next(b, msg);
     }
-
-    if (mcp_backend_stream_waits(b)) {
-        return MCP_AGAIN;
-    }
-
-    mcp_arena_reset(&b->scratch);
-    mcp_zero(msg, sizeof(mcp_backend_msg_t));
-
-    rc = mcp_backend_next(b, msg);
-
-    if (rc < 0) {
-        b->failed = rc;
-        return rc;
-    }
-
-    if (rc == MCP_OK && msg->kind != MCP_BACKEND_NOTIFICATION
-        && msg->kind != MCP_BACKEND_REQUEST)
-    {
-        msg->status = b->status >= 400 ? b->status : 0;
-        b->state = MCP_BACKEND_STATE_DONE;
-    }
-
-    return rc;
 }
 
 
-static int
+/*
+ * Reads the next message. A separate function, so that mcp_backend_read() need
+ * not save registers if there is none.
+ */
+__attribute__((noinline)) static int
 mcp_backend_next(mcp_backend_t *b, mcp_backend_msg_t *msg)
 {
     int  rc;
+
+    mcp_arena_reset(&b->scratch);
+    mcp_zero(msg, sizeof(mcp_backend_msg_t));
 
     switch (b->state) {
 
@@ -364,29 +361,38 @@ mcp_backend_next(mcp_backend_t *b, mcp_backend_msg_t *msg)
         break;
 
     case MCP_BACKEND_STATE_COMPLETE:
-        return mcp_backend_body_read(b, msg);
+        rc = mcp_backend_body_read(b, msg);
+        break;
 
     case MCP_BACKEND_STATE_FAULT:
         mcp_backend_fault(msg, b->fault, b->detail);
-        return MCP_OK;
+        rc = MCP_OK;
+        break;
 
     case MCP_BACKEND_STATE_DETACHED:
         msg->kind = MCP_BACKEND_DETACHED;
-        return MCP_OK;
-
-    case MCP_BACKEND_STATE_DONE:
-        mcp_backend_release(b);
-        return MCP_DONE;
+        rc = MCP_OK;
+        break;
 
     default:
         rc = MCP_AGAIN;
     }
 
-    /* frees the temporary memory, because the next bytes of the backend may
-     * not arrive for a long time */
+    if (rc < 0) {
+        b->failed = rc;
 
-    if (rc == MCP_AGAIN) {
+    } else if (rc == MCP_AGAIN) {
+
+        /* frees the temporary memory, because the next bytes of the backend may
+         * not arrive for a long time */
+
         mcp_arena_destroy(&b->scratch);
+
+    } else if (msg->kind != MCP_BACKEND_NOTIFICATION
+               && msg->kind != MCP_BACKEND_REQUEST)
+    {
+        msg->status = b->status >= 400 ? b->status : 0;
+        b->state = MCP_BACKEND_STATE_DONE;
     }
 
     return rc;

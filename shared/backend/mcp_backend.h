@@ -178,6 +178,12 @@ int mcp_backend_write(mcp_backend_t *b, const char *data, size_t len);
 int mcp_backend_end(mcp_backend_t *b, mcp_fault_e fault, const char *detail);
 
 /*
+ * Returns 1 while the decoder collects a body, which is one message:
+ * mcp_backend_read() returns MCP_AGAIN until the response ends.
+ */
+int mcp_backend_collects(const mcp_backend_t *b);
+
+/*
  * Reads the next message. Data after the final message are discarded.
  *
  * Returns MCP_OK, or

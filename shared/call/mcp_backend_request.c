@@ -667,10 +667,12 @@ mcp_backend_request_data(mcp_backend_request_t *breq, const char *data,
         return len;
     }
 
-    mcp_backend_request_process(req);
+    if (!mcp_backend_collects(req->backend)) {
+        mcp_backend_request_process(req);
 
-    if (req->held) {
-        mcp_call_set_timer(req->call);
+        if (req->held) {
+            mcp_call_set_timer(req->call);
+        }
     }
 
     return len;
