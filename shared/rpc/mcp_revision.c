@@ -35,13 +35,8 @@ static const mcp_revision_e  mcp_revision_order[] = {
 const mcp_revision_t *
 mcp_revision(mcp_revision_e revision)
 {
-    if ((unsigned) revision >= MCP_REVISION_LIMIT
-        || mcp_revisions[revision].name.len == 0)
-    {
-        revision = MCP_REVISION_NONE;
-    }
-
-    return &mcp_revisions[revision];
+    return &mcp_revisions[(unsigned) revision < MCP_REVISION_LIMIT
+                          ? revision : MCP_REVISION_NONE];
 }
 
 

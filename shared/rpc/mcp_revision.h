@@ -78,8 +78,8 @@ typedef enum {
 
 
 /*
- * Returns the row of a revision. If the number is unknown, returns the row of
- * MCP_REVISION_NONE, with an empty name and without properties.
+ * Returns the row of a revision. If the number is unknown, returns a row with
+ * an empty name and without properties.
  */
 const mcp_revision_t *mcp_revision(mcp_revision_e revision);
 
