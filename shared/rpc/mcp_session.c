@@ -123,10 +123,9 @@ mcp_session_cache_free(mcp_session_cache_t *cache)
 static mcp_session_seen_t *
 mcp_session_seen(mcp_session_cache_t *cache, mcp_str_t text)
 {
-    size_t    i;
-    uint32_t  hash;
+    uint64_t  last;
 
-    if (text.len < 8 || text.len > MCP_SESSION_TEXT_MAX) {
+    if (text.len < sizeof(last) || text.len > MCP_SESSION_TEXT_MAX) {
         return NULL;
     }
 
@@ -139,13 +138,13 @@ mcp_session_seen(mcp_session_cache_t *cache, mcp_str_t text)
         }
     }
 
-    hash = 0;
+    memcpy(&last, text.data + text.len - sizeof(last), sizeof(last));
 
-    for (i = text.len - 8; i < text.len; i++) {
-        hash = hash * 31 + (unsigned char) text.data[i];
-    }
+    /* the product with an odd number spreads the bytes over the upper bits */
 
-    return &cache->seen[hash & (MCP_SESSION_CACHE - 1)];
+    last *= 0x9e3779b97f4a7c15u;
+
+    return &cache->seen[last >> 48 & (MCP_SESSION_CACHE - 1)];
 }
 
 
