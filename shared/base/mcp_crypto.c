@@ -16,6 +16,7 @@
 #include <openssl/rand.h>
 
 #include "base/mcp_crypto.h"
+#include "base/mcp_word.h"
 
 
 #define MCP_SHA256_BLOCK  64
@@ -41,7 +42,7 @@ int
 mcp_secret_eq(mcp_str_t a, mcp_str_t b)
 {
     size_t    i;
-    uint64_t  x, y, diff;
+    uint64_t  diff;
 
     const uint64_t  none = 0;
 
@@ -51,11 +52,8 @@ mcp_secret_eq(mcp_str_t a, mcp_str_t b)
 
     diff = 0;
 
-    for (i = 0; a.len - i >= sizeof(x); i += sizeof(x)) {
-        memcpy(&x, a.data + i, sizeof(x));
-        memcpy(&y, b.data + i, sizeof(y));
-
-        diff |= x ^ y;
+    for (i = 0; a.len - i >= sizeof(diff); i += sizeof(diff)) {
+        diff |= mcp_word(a.data + i) ^ mcp_word(b.data + i);
     }
 
     for (; i < a.len; i++) {

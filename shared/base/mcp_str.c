@@ -4,7 +4,7 @@
  * conversion of integers from and to decimal and big-endian form. */
 
 
-#include "mcp.h"
+#include "base/mcp_word.h"
 
 
 #define mcp_str_bytes(c)  ((uint64_t) -1 / 255 * (c))
@@ -23,12 +23,9 @@ mcp_zero(void *p, size_t size)
  * differs, the byte must be a letter. No sum overflows into the next byte.
  */
 static inline int
-mcp_str_word_eq(const char *a, const char *b)
+mcp_str_word_eq(uint64_t x, uint64_t y)
 {
-    uint64_t  diff, lower, letters, x, y;
-
-    memcpy(&x, a, sizeof(x));
-    memcpy(&y, b, sizeof(y));
+    uint64_t  diff, lower, letters;
 
     diff = x ^ y;
 
@@ -54,12 +51,18 @@ mcp_case_eq(const char *a, const char *b, size_t len)
 
     if (len >= 8) {
         for (i = 0; i + 8 < len; i += 8) {
-            if (!mcp_str_word_eq(a + i, b + i)) {
+            if (!mcp_str_word_eq(mcp_word(a + i), mcp_word(b + i))) {
                 return 0;
             }
         }
 
-        return mcp_str_word_eq(a + len - 8, b + len - 8);
+        return mcp_str_word_eq(mcp_word(a + len - 8),
+                               mcp_word(b + len - 8));
+    }
+
+    if (len >= 4) {
+        return mcp_str_word_eq(mcp_short_word(a, len),
+                               mcp_short_word(b, len));
     }
 
     for (i = 0; i < len; i++) {

@@ -2,6 +2,8 @@
 
 #include "mcp_variable.h"
 
+#include "base/mcp_word.h"
+
 
 const mcp_str_t  mcp_variable_names[MCP_VARIABLE_COUNT] = {
     mcp_str("mcp_method"),
@@ -65,12 +67,8 @@ const mcp_str_t  mcp_variable_env[MCP_VARIABLE_COUNT] = {
 
 
 static inline int
-mcp_variable_word_has_control(const char *p)
+mcp_variable_word_has_control(uint64_t word)
 {
-    uint64_t  word;
-
-    memcpy(&word, p, sizeof(word));
-
     return (mcp_variable_less(word, 0x20)
             | mcp_variable_less(word ^ mcp_variable_bytes(0x7f), 1)) != 0;
 }
@@ -89,12 +87,16 @@ mcp_variable_has_control(mcp_str_t s)
 
     if (s.len >= 8) {
         for (i = 0; i + 8 < s.len; i += 8) {
-            if (mcp_variable_word_has_control(s.data + i)) {
+            if (mcp_variable_word_has_control(mcp_word(s.data + i))) {
                 return 1;
             }
         }
 
-        return mcp_variable_word_has_control(s.data + s.len - 8);
+        return mcp_variable_word_has_control(mcp_word(s.data + s.len - 8));
+    }
+
+    if (s.len >= 4) {
+        return mcp_variable_word_has_control(mcp_short_word(s.data, s.len));
     }
 
     for (i = 0; i < s.len; i++) {
