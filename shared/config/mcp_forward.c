@@ -19,7 +19,7 @@ const size_t  mcp_forward_n_headers =
     sizeof(mcp_forward_headers) / sizeof(mcp_forward_headers[0]);
 
 
-#define MCP_FORWARD_LENGTH  20
+#define MCP_FORWARD_LENGTH  21
 #define MCP_FORWARD_NAMES   3
 
 typedef const char  *mcp_forward_names_t[MCP_FORWARD_NAMES];
@@ -28,6 +28,9 @@ typedef const char  *mcp_forward_names_t[MCP_FORWARD_NAMES];
 /*
  * The headers that are not forwarded. The index is the length of the name.
  * Among names of the same length, the most frequent header is the first.
+ *
+ * mcp_forward_mimics() would find Mcp-Name, Mcp-Method and MCP-Protocol-Version
+ * as well, but it is slower, and all clients of 2026-07-28 send them.
  */
 static const mcp_forward_names_t  mcp_forward_skipped[MCP_FORWARD_LENGTH] = {
     [2] = { "te" },
@@ -35,15 +38,16 @@ static const mcp_forward_names_t  mcp_forward_skipped[MCP_FORWARD_LENGTH] = {
     [5] = { "range", "proxy" },
     [6] = { "accept", "expect" },
     [7] = { "trailer", "upgrade" },
-    [8] = { "if-match", "if-range" },
-    [10] = { "connection", "keep-alive" },
+    [8] = { "mcp-name", "if-match", "if-range" },
+    [10] = { "connection", "mcp-method", "keep-alive" },
     [12] = { "content-type" },
     [13] = { "if-none-match", "last-event-id" },
     [14] = { "content-length", "mcp-session-id", "http2-settings" },
     [15] = { "accept-encoding" },
     [16] = { "content-encoding", "proxy-connection" },
     [17] = { "if-modified-since", "transfer-encoding" },
-    [19] = { "if-unmodified-since" }
+    [19] = { "if-unmodified-since" },
+    [20] = { "mcp-protocol-version" }
 };
 
 
