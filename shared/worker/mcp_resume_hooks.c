@@ -112,7 +112,7 @@ mcp_hook_lookup(mcp_exchange_t *x, const mcp_head_t *head)
     wanted = mcp_hook_wanted(x);
 
     for (hooks = x->worker->methods; *hooks; hooks++) {
-        if ((*hooks)->lookup == NULL || !((*hooks)->capability & wanted)) {
+        if (!((*hooks)->capability & wanted) || (*hooks)->lookup == NULL) {
             continue;
         }
 
@@ -182,7 +182,7 @@ mcp_hook_request(mcp_exchange_t *x)
          next == MCP_NEXT_CONTINUE && *hooks;
          hooks++)
     {
-        if ((*hooks)->call && ((*hooks)->capability & wanted)) {
+        if (((*hooks)->capability & wanted) && (*hooks)->call) {
             next = (*hooks)->call->request(x);
         }
     }
