@@ -7,7 +7,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_outcome.h"
-#include "call/mcp_upstream_ask.h"
+#include "call/mcp_upstream_question.h"
 #include "call/mcp_upstream_list_from_cache.h"
 #include "call/mcp_upstream_param_header.h"
 #include "call/mcp_upstream_resume.h"

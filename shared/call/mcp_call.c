@@ -11,12 +11,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "call/mcp_upstream_ask.h"
+#include "call/mcp_upstream_question.h"
 #include "call/mcp_call_internal.h"
-#include "call/mcp_upstream_ask_stateless_client.h"
+#include "call/mcp_upstream_question_stateless_client.h"
 #include "call/mcp_call_outcome.h"
 #include "rpc/mcp_fault.h"
-#include "worker/mcp_answer.h"
+#include "worker/mcp_respond.h"
 #include "worker/mcp_resume_hooks.h"
 
 

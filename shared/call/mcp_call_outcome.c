@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "call/mcp_call_outcome.h"
-#include "call/mcp_upstream_ask.h"
 #include "call/mcp_upstream_listen.h"
+#include "call/mcp_upstream_question.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_wait.h"
 #include "store/mcp_store_duration.h"

@@ -9,7 +9,7 @@
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_wait.h"
 #include "call/mcp_call_outcome.h"
-#include "worker/mcp_answer.h"
+#include "worker/mcp_respond.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_resume_hooks.h"

@@ -15,7 +15,7 @@
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_outcome.h"
 #include "call/mcp_input.h"
-#include "call/mcp_upstream_ask.h"
+#include "call/mcp_upstream_question.h"
 #include "http/mcp_sse.h"
 #include "rpc/mcp_request_id.h"
 

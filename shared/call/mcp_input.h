@@ -24,8 +24,8 @@ int mcp_input_names(const mcp_mem_t *mem, mcp_str_t id,
 /*
  * Opens the sealed request state in the message of x. Sets *state to the
  * request state of a backend, a raw JSON string, or to the event id of a
- * question of a running call (call/mcp_upstream_ask_stateless_client.h). name
- * is the name of the tool or prompt, or the resource's URI in normal form.
+ * question of a running call (call/mcp_upstream_question_stateless_client.h).
+ * name is the name of the tool or prompt, or the resource's URI in normal form.
  * target is the index of the backend for the message.
  *
  * Returns MCP_FAULT_NONE, MCP_FAULT_REQUEST_STATE for an invalid state, or

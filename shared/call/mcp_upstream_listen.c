@@ -5,8 +5,8 @@
 #include "call/mcp_upstream_listen.h"
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_upstream_ask.h"
 #include "call/mcp_upstream_detect.h"
+#include "call/mcp_upstream_question.h"
 #include "call/mcp_upstream_wait.h"
 #include "http/mcp_http_accept.h"
 

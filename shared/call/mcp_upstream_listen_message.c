@@ -6,8 +6,8 @@
 #include "call/mcp_upstream_listen.h"
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_upstream_ask.h"
 #include "call/mcp_upstream_list_from_cache.h"
+#include "call/mcp_upstream_question.h"
 #include "worker/mcp_notification.h"
 
 

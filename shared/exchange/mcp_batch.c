@@ -8,9 +8,9 @@
 #include "exchange/mcp_exchange_session.h"
 #include "rpc/mcp_fault.h"
 #include "rpc/mcp_revision.h"
-#include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_exchange_state.h"
+#include "worker/mcp_respond.h"
 #include "worker/mcp_resume_hooks.h"
 
 

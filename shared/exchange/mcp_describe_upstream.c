@@ -4,7 +4,7 @@
 
 #include "exchange/mcp_exchange_internal.h"
 #include "rpc/mcp_upstream_body.h"
-#include "worker/mcp_answer.h"
+#include "worker/mcp_respond.h"
 
 
 /* Time, ms, for which no description is requested from an MCP server after a

@@ -9,7 +9,7 @@
 #include "http/mcp_http_accept.h"
 #include "http/mcp_http_authority.h"
 #include "http/mcp_http_origin.h"
-#include "worker/mcp_answer.h"
+#include "worker/mcp_respond.h"
 
 
 /* Maximum length of Access-Control-Request-Headers, bytes. The names in a

@@ -11,7 +11,7 @@
 #include "exchange/mcp_stateless.h"
 #include "http/mcp_http_accept.h"
 #include "http/mcp_http_authority.h"
-#include "worker/mcp_answer.h"
+#include "worker/mcp_respond.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_resume_hooks.h"

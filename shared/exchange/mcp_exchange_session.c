@@ -10,8 +10,8 @@
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_exchange_session.h"
 #include "rpc/mcp_revision.h"
-#include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
+#include "worker/mcp_respond.h"
 
 
 /* --- the end of a session at MCP servers --- */

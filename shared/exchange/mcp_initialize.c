@@ -8,7 +8,7 @@
 #include "exchange/mcp_exchange_session.h"
 #include "rpc/mcp_result.h"
 #include "rpc/mcp_revision.h"
-#include "worker/mcp_answer.h"
+#include "worker/mcp_respond.h"
 
 
 /* Sets x->client to a new session. The session gets the revision "wanted" if

@@ -18,10 +18,10 @@
 #include "exchange/mcp_join_calls.h"
 #include "exchange/mcp_task.h"
 #include "rpc/mcp_digest.h"
-#include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
+#include "worker/mcp_respond.h"
 #include "worker/mcp_resume_hooks.h"
 
 

@@ -15,7 +15,7 @@
 #include "exchange/mcp_permission.h"
 #include "rpc/mcp_result.h"
 #include "rpc/mcp_subscription.h"
-#include "worker/mcp_answer.h"
+#include "worker/mcp_respond.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_resume_hooks.h"
 #include "worker/mcp_notification.h"

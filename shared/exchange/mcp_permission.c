@@ -4,7 +4,7 @@
 #include "config/mcp_auth_internal.h"
 #include "config/mcp_catalog.h"
 #include "config/mcp_item_access.h"
-#include "worker/mcp_answer.h"
+#include "worker/mcp_respond.h"
 
 
 #define MCP_PERMISSION_NAME  128       /* maximum length of a name in the log */

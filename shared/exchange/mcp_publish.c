@@ -8,7 +8,7 @@
 #include "exchange/mcp_exchange_internal.h"
 #include "http/mcp_sse.h"
 #include "http/mcp_http_accept.h"
-#include "worker/mcp_answer.h"
+#include "worker/mcp_respond.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_notification.h"
 

@@ -3,11 +3,11 @@
 #include "exchange/mcp_retry_with_answers.h"
 
 #include "call/mcp_input.h"
-#include "call/mcp_upstream_ask_stateless_client.h"
+#include "call/mcp_upstream_question_stateless_client.h"
 #include "rpc/mcp_fault.h"
-#include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
+#include "worker/mcp_respond.h"
 #include "worker/mcp_resume_hooks.h"
 
 

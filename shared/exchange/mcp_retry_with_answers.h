@@ -5,7 +5,7 @@
  * ended with a question (2026-07-28, basic/patterns/mrtr). The second request
  * contains the answers. These functions handle it if the call of the first
  * request is still running, because an MCP server with sessions has asked the
- * question, see call/mcp_upstream_ask_stateless_client.h.
+ * question, see call/mcp_upstream_question_stateless_client.h.
  */
 
 

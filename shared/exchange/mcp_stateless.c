@@ -4,7 +4,7 @@
 #include "exchange/mcp_exchange_session.h"
 #include "exchange/mcp_stateless.h"
 #include "http/mcp_header_value.h"
-#include "worker/mcp_answer.h"
+#include "worker/mcp_respond.h"
 
 
 /* The capabilities, apart from tasks, that a client of a revision without

@@ -12,10 +12,10 @@
 #include "call/mcp_input.h"
 #include "exchange/mcp_exchange_session.h"
 #include "resume/mcp_resume_list.h"
-#include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
+#include "worker/mcp_respond.h"
 
 
 /* --- parameters and answers --- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "worker/mcp_answer.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"
+#include "worker/mcp_respond.h"
 
 
 /* Delay until an entry function runs again after MCP_ERR_AHEAD, ms. This result

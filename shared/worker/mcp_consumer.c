@@ -6,7 +6,7 @@
  * Redelivery". mcp_consumer_pull.c writes their bytes.
  */
 
-#include "worker/mcp_answer.h"
+#include "worker/mcp_respond.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_exchange_state.h"

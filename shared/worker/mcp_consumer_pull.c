@@ -331,7 +331,7 @@ mcp_consumer_idle(mcp_exchange_t *x, char *p)
 
 /* Returns 1 and sets the outcome if the last event that x has written was an
  * InputRequiredResult, and the call waits for the answers. Such a result ends
- * the request of the client (call/mcp_upstream_ask_stateless_client.h). */
+ * the request of the client (call/mcp_upstream_question_stateless_client.h). */
 static int
 mcp_consumer_is_asked(mcp_exchange_t *x)
 {

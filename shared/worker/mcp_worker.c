@@ -6,7 +6,7 @@
 #include "base/mcp_base64.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_notification.h"
-#include "worker/mcp_answer.h"
+#include "worker/mcp_respond.h"
 #include "worker/mcp_call_stats_rows.h"
 #include "worker/mcp_upstream_list_cache.h"
 #include "worker/mcp_upstream_stats_rows.h"

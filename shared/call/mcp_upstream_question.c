@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "call/mcp_upstream_ask.h"
+#include "call/mcp_upstream_question.h"
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_listen.h"
 #include "call/mcp_upstream_respond.h"
-#include "call/mcp_upstream_ask_stateless_client.h"
+#include "call/mcp_upstream_question_stateless_client.h"
 #include "rpc/mcp_request_id.h"
 
 

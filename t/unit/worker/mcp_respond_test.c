@@ -4,7 +4,7 @@
 
 #include "core_cases.h"
 
-#include "worker/mcp_answer.h"
+#include "worker/mcp_respond.h"
 
 
 static mcp_exchange_t *

@@ -8,8 +8,8 @@
  * A client with a session that has declared the capability gets the question on
  * the stream of its call. The client's response is POSTed to the MCP server,
  * while the call continues there. A client without a session gets the question
- * as the response to its request, see mcp_upstream_ask_stateless_client.h. If
- * the call is a task, the task shows its questions, one at a time.
+ * as the response to its request, see mcp_upstream_question_stateless_client.h.
+ * If the call is a task, the task shows its questions, one at a time.
  *
  * The MCP server gets an error at once for a question that the client cannot
  * answer. A client has mcp_input_timeout to answer. A client without a session

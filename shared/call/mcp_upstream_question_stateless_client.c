@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "call/mcp_upstream_ask_stateless_client.h"
+#include "call/mcp_upstream_question_stateless_client.h"
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_detect.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "worker/mcp_answer.h"
+#include "worker/mcp_respond.h"
 #include "store/mcp_store_node.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_call_stats_rows.h"
