@@ -203,7 +203,7 @@ const before = performance.now();
 
 await redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
 await until(async () => await scripts() >= calls, { limit: 60000 });
-print(`${round(calls)} calls of two nodes told again on new links`,
+print(`${round(calls)} calls of two nodes sent again on new links`,
       `${((performance.now() - before) / 1000).toFixed(2)} s`, '<= 1 s');
 await held.stop();
 

@@ -173,7 +173,7 @@ async function compare(nodes, base) {
 
 
 const redis = await Redis.start();
-const [twin, alone] = [await node(), await node()];
+const [remote, alone] = [await node(), await node()];
 const [here, there] = [await node(redis, 'on'), await node(redis, 'on')];
 const off = await node(redis, 'off');
 
@@ -181,7 +181,7 @@ console.log(`cluster, ${here.kind}`);
 
 const [commands, since] = [await info(redis, 'total_commands_processed'),
                            performance.now()];
-const [calls, noise] = await compare([here, twin], alone);
+const [calls, noise] = await compare([here, remote], alone);
 const more = await info(redis, 'total_commands_processed') - commands;
 
 const ratio = (what) => `${calls[what].toFixed(2)} (${noise[what].toFixed(2)})`;
@@ -250,6 +250,6 @@ print('memory of Redis: a stream, bytes',
 print('  an event, beyond its own bytes',
       Math.round((await used() - empty - bytes) / KEPT), '<= 40');
 
-await Promise.all([twin, alone, here, there, off].map((fixture) => fixture.stop()));
+await Promise.all([remote, alone, here, there, off].map((fixture) => fixture.stop()));
 await redis.stop();
 await done();

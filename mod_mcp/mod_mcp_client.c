@@ -53,7 +53,7 @@ typedef struct {
 static void free_exchange(mod_mcp_client_t *client)
 {
     mod_mcp_backend_threads_release(&client->remains);
-    mod_mcp_snapshot_part(client);
+    mod_mcp_snapshot_detach(client);
 
     if (client->exchange) {
         if (client->output == MOD_MCP_RESPONDED && !client->c->aborted) {
@@ -65,7 +65,7 @@ static void free_exchange(mod_mcp_client_t *client)
     }
 }
 
-void mod_mcp_client_part(mod_mcp_client_t *client)
+void mod_mcp_client_detach(mod_mcp_client_t *client)
 {
     if (client->exchange) {
         mcp_exchange_last(client->exchange);
@@ -132,7 +132,7 @@ static void leave_request(mod_mcp_client_t *client)
     mod_mcp_lock();
 
     mod_mcp_backend_threads_release(&client->remains);
-    mod_mcp_snapshot_part(client);
+    mod_mcp_snapshot_detach(client);
 
     if (client->exchange) {
         left = apr_palloc(p, sizeof(*left));

@@ -133,7 +133,7 @@ struct mod_mcp_client_t {
                                            if buf is NULL, bytes */
     apr_time_t suspended;               /* time of suspension, mod_mcp_now();
                                            0 while the client has a thread */
-    const mod_mcp_event_t *part;        /* the MPM's data of the connection at
+    const mod_mcp_event_t *mpm;         /* the MPM's data of the connection at
                                            the time of suspension */
     apr_time_t held;                    /* mod_mcp_now() when the client's
                                            thread began to wait for work; 0
@@ -146,7 +146,7 @@ struct mod_mcp_client_t {
                                            client's own thread has ended its
                                            backend request */
     unsigned blocked:1;                 /* 1 if the socket's buffer is full */
-    unsigned direct:1;                  /* 1 while a stream bypasses httpd's
+    unsigned bypass:1;                  /* 1 while a stream bypasses httpd's
                                            core output filter */
 };
 
@@ -221,6 +221,6 @@ void mod_mcp_client_take(mod_mcp_client_t *client);
  * Frees the exchange of a client that does not read any more, so that another
  * consumer can get the stream.
  */
-void mod_mcp_client_part(mod_mcp_client_t *client);
+void mod_mcp_client_detach(mod_mcp_client_t *client);
 
 #endif /* MOD_MCP_CLIENT_H */

@@ -124,7 +124,7 @@ void mod_mcp_connection_suspended(conn_rec *c, request_rec *r)
     mod_mcp_lock();
 
     client->suspended = mod_mcp_now();
-    client->part = mod_mcp_event_part(c, r);
+    client->mpm = mod_mcp_event_data(c, r);
     mod_mcp_client_set_state(client, MOD_MCP_SUSPENDED);
 
     if (client->todo) {

@@ -167,11 +167,11 @@ static void add(request_rec *r)
         }
     }
 
-    if (endpoint == NULL || mod_mcp_request(first)->guarded) {
+    if (endpoint == NULL || mod_mcp_request(first)->error_headers) {
         return;
     }
 
-    mod_mcp_request(first)->guarded = 1;
+    mod_mcp_request(first)->error_headers = 1;
 
     auth = mcp_endpoint_auth(endpoint);
 

@@ -66,19 +66,19 @@ void mod_mcp_event_pretend(conn_rec *c)
     }
 }
 
-const mod_mcp_event_t *mod_mcp_event_part(conn_rec *c, request_rec *r)
+const mod_mcp_event_t *mod_mcp_event_data(conn_rec *c, request_rec *r)
 {
     static int warned;
 
-    const mod_mcp_event_t *part = NULL;
+    const mod_mcp_event_t *data = NULL;
 
     if (mpm) {
-        part = ap_get_module_config(c->conn_config, mpm);
+        data = ap_get_module_config(c->conn_config, mpm);
     }
 
-    if (part && part->c == c && part->r == r && c->sbh && part->sbh == c->sbh
-        && part->suspended == 0) {
-        return part;
+    if (data && data->c == c && data->r == r && c->sbh && data->sbh == c->sbh
+        && data->suspended == 0) {
+        return data;
     }
 
     if (!__atomic_exchange_n(&warned, 1, __ATOMIC_RELAXED)) {
@@ -91,13 +91,13 @@ const mod_mcp_event_t *mod_mcp_event_part(conn_rec *c, request_rec *r)
     return NULL;
 }
 
-int mod_mcp_event_has_left(const conn_rec *c, const mod_mcp_event_t *part,
+int mod_mcp_event_has_left(const conn_rec *c, const mod_mcp_event_t *data,
                            apr_time_t since)
 {
     if (__atomic_load_n(&c->sbh, __ATOMIC_ACQUIRE) != NULL) {
         return 0;
     }
 
-    return part ? __atomic_load_n(&part->suspended, __ATOMIC_ACQUIRE) == 1
+    return data ? __atomic_load_n(&data->suspended, __ATOMIC_ACQUIRE) == 1
                 : mod_mcp_now() - since >= SETTLE;
 }

@@ -171,7 +171,7 @@ static void set_timer(mod_mcp_client_t *client, apr_interval_time_t after)
  */
 static int destroy(mod_mcp_client_t *client)
 {
-    if (!mod_mcp_event_has_left(client->c, client->part, client->suspended)) {
+    if (!mod_mcp_event_has_left(client->c, client->mpm, client->suspended)) {
         set_timer(client, SETTLE);
         return 0;
     }
@@ -362,7 +362,7 @@ static void broken(mod_mcp_client_t *client)
     }
 
     mod_mcp_lock();
-    mod_mcp_client_part(client);
+    mod_mcp_client_detach(client);
     mod_mcp_unlock();
 }
 

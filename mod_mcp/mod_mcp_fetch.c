@@ -632,7 +632,7 @@ static mcp_failure_e feed_own(mod_mcp_backend_request_t *req, int rc)
  * Handles an error of the server itself.  A status of 4xx is the response of
  * the call; other errors are failures of the backend.
  */
-static mcp_failure_e own_answer(mod_mcp_backend_request_t *req, int rc,
+static mcp_failure_e server_error(mod_mcp_backend_request_t *req, int rc,
     const char **detail)
 {
     if (rc < HTTP_BAD_REQUEST || rc >= HTTP_INTERNAL_SERVER_ERROR) {
@@ -695,7 +695,7 @@ static mcp_failure_e refused(mod_mcp_backend_request_t *req, int rc,
         return MCP_FAILURE_REPLY;
 
     default:
-        return own_answer(req, rc, detail);
+        return server_error(req, rc, detail);
     }
 }
 

@@ -27,7 +27,7 @@ static const char *const prompt_names[] = {
     "BYTERANGE", "CONTENT_LENGTH", "HTTP_HEADER", "HTTP_OUTERROR", "CHUNK",
     "OLD_WRITE", "FIXUP_HEADERS_OUT", "FIXUP_HEADERS_ERR", "MOD_EXPIRES",
     "DEFLATE", "BROTLI_COMPRESS", "LOGIO_TTFB_OUT", "REQTIMEOUT", "DUMPIO_OUT",
-    "SSL/TLS Coalescing Filter", "SSL/TLS Filter", MOD_MCP_DIRECT, "CORE"
+    "SSL/TLS Coalescing Filter", "SSL/TLS Filter", MOD_MCP_STREAM_FILTER, "CORE"
 };
 
 #define PROMPT  (sizeof(prompt_names) / sizeof(prompt_names[0]))

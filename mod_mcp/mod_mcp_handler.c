@@ -129,7 +129,7 @@ static void make_head(request_rec *r, mod_mcp_dir_t *dir, mcp_head_t *head)
     head->evaluate = stored_rule;
 }
 
-static int answer(mod_mcp_client_t *client, mcp_next_e next)
+static int respond(mod_mcp_client_t *client, mcp_next_e next)
 {
     switch (next) {
     case MCP_NEXT_RESPOND:
@@ -209,7 +209,7 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
     mod_mcp_unlock();
 
     if (next != MCP_NEXT_BODY) {
-        return answer(client, next);
+        return respond(client, next);
     }
 
     rc = mod_mcp_body_read(client, dir, &length);
@@ -230,7 +230,7 @@ static int exchange(mod_mcp_client_t *client, mod_mcp_dir_t *dir, int publish)
 
     mod_mcp_unlock();
 
-    return answer(client, next);
+    return respond(client, next);
 }
 
 static int handle_client(request_rec *r, int publish)

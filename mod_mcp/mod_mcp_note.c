@@ -131,24 +131,24 @@ int mod_mcp_note_early(request_rec *r)
     const char *handler = mod_mcp_request_handler(r);
     mcp_mem_t mem = { request_alloc, NULL, r->pool };
     mcp_str_t variable, value;
-    mcp_early_header_t sent;
+    mcp_early_header_t early;
     size_t at = 0;
 
     if (r->main || handler == NULL || strcmp(handler, MOD_MCP_HANDLER) != 0) {
         return DECLINED;
     }
 
-    sent.mem = &mem;
-    sent.endpoint = mod_mcp_config_endpoint(mod_mcp_config_dir(r),
-                                            mod_mcp_zone_keys());
-    sent.headers = mod_mcp_request_headers(r, MCP_EARLY_HEADER_INITIAL,
-                                           &sent.n_headers);
+    early.mem = &mem;
+    early.endpoint = mod_mcp_config_endpoint(mod_mcp_config_dir(r),
+                                             mod_mcp_zone_keys());
+    early.headers = mod_mcp_request_headers(r, MCP_EARLY_HEADER_INITIAL,
+                                            &early.n_headers);
 
-    if (sent.endpoint == NULL) {
+    if (early.endpoint == NULL) {
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    while (mcp_early_header_next(&sent, &at, &variable, &value) == MCP_OK) {
+    while (mcp_early_header_next(&early, &at, &variable, &value) == MCP_OK) {
         note(r, variable, value);
     }
 

@@ -269,7 +269,7 @@ void mod_mcp_poller_check(mod_mcp_client_t *client)
         return;
     }
 
-    mod_mcp_client_part(client);
+    mod_mcp_client_detach(client);
 
     client->todo |= MOD_MCP_GONE;
 
@@ -312,7 +312,7 @@ static void interrupt(mod_mcp_client_t *client)
      * would count as sent */
 
     if (client->todo & MOD_MCP_GONE) {
-        mod_mcp_client_part(client);
+        mod_mcp_client_detach(client);
         return;
     }
 

@@ -20,7 +20,7 @@ typedef struct {
     const mcp_auth_t *document;         /* resource whose metadata document
                                          * the request fetches, or NULL */
     unsigned secure:1;                  /* 1 if received over TLS */
-    unsigned guarded:1;                 /* 1 after mod_mcp_error_headers.c has
+    unsigned error_headers:1;           /* 1 after mod_mcp_error_headers.c has
                                            added its headers */
     unsigned verified:1;                /* 1 if the client has a verified
                                            certificate */

@@ -193,7 +193,7 @@ mod_mcp_snapshot_t *mod_mcp_snapshot_create(mod_mcp_client_t *client)
     return snapshot;
 }
 
-void mod_mcp_snapshot_part(mod_mcp_client_t *client)
+void mod_mcp_snapshot_detach(mod_mcp_client_t *client)
 {
     mod_mcp_snapshot_t *snapshot = client->snapshot;
 
@@ -222,7 +222,7 @@ void mod_mcp_snapshot_release(mod_mcp_snapshot_t *snapshot)
     }
 
     if (snapshot->client) {
-        mod_mcp_snapshot_part(snapshot->client);
+        mod_mcp_snapshot_detach(snapshot->client);
     }
 
     p = snapshot->pool;

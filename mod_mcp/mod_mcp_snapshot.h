@@ -46,7 +46,7 @@ void mod_mcp_snapshot_retain(mod_mcp_snapshot_t *snapshot);
 void mod_mcp_snapshot_release(mod_mcp_snapshot_t *snapshot);
 
 /* Detaches the client from its snapshot, if it has one. */
-void mod_mcp_snapshot_part(mod_mcp_client_t *client);
+void mod_mcp_snapshot_detach(mod_mcp_client_t *client);
 
 /* --- pools that calls reuse --- */
 

@@ -49,7 +49,7 @@ void mod_mcp_stream_bye(mod_mcp_client_t *client);
 
 /* --- mod_mcp_stream_filter.c --- */
 
-#define MOD_MCP_DIRECT  "MCP_DIRECT"
+#define MOD_MCP_STREAM_FILTER  "MCP_STREAM"
 
 void mod_mcp_stream_filter_register(void);
 
@@ -57,8 +57,8 @@ void mod_mcp_stream_filter_register(void);
  * bytes. */
 void mod_mcp_stream_filter_init(void);
 
-/* Adds the filter MOD_MCP_DIRECT to a client's connection, unless it is there
- * already. */
+/* Adds the filter MOD_MCP_STREAM_FILTER to a client's connection, unless it is
+ * there already. */
 void mod_mcp_stream_filter_add(mod_mcp_client_t *client);
 
 /*

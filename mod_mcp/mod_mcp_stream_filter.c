@@ -157,14 +157,14 @@ static void write_brigade(conn_rec *c, apr_bucket_brigade *bb)
     drop(bb, written);
 }
 
-static apr_status_t direct_filter(ap_filter_t *f, apr_bucket_brigade *bb)
+static apr_status_t stream_filter(ap_filter_t *f, apr_bucket_brigade *bb)
 {
     mod_mcp_client_t *client = f->ctx;
     conn_rec *c = f->c;
 
     /* data that httpd's core output filter still holds must be sent first */
 
-    if (!client->direct || c->aborted || c->data_in_output_filters) {
+    if (!client->bypass || c->aborted || c->data_in_output_filters) {
         APR_BRIGADE_PREPEND(bb, client->head);
         return ap_pass_brigade(f->next, bb);
     }
@@ -184,8 +184,8 @@ void mod_mcp_stream_filter_register(void)
 {
     /* after the TLS filter, directly before httpd's core output filter */
 
-    handle = ap_register_output_filter(MOD_MCP_DIRECT, direct_filter, NULL,
-                                       AP_FTYPE_NETWORK - 1);
+    handle = ap_register_output_filter(MOD_MCP_STREAM_FILTER, stream_filter,
+                                       NULL, AP_FTYPE_NETWORK - 1);
 }
 
 void mod_mcp_stream_filter_init(void)
@@ -211,21 +211,21 @@ apr_status_t mod_mcp_stream_filter_pass(mod_mcp_client_t *client,
 {
     apr_status_t rv;
 
-    client->direct = (client->head != NULL);
+    client->bypass = (client->head != NULL);
     rv = ap_pass_brigade(client->r->output_filters, bb);
     apr_brigade_cleanup(bb);
 
     /* data without a flush or nudge looks like a head and was held back: send
      * it */
 
-    if (rv == APR_SUCCESS && client->direct
+    if (rv == APR_SUCCESS && client->bypass
         && !APR_BRIGADE_EMPTY(client->head)) {
         APR_BRIGADE_INSERT_TAIL(bb, mod_mcp_stream_nudge(bb->bucket_alloc));
         rv = ap_pass_brigade(client->c->output_filters, bb);
         apr_brigade_cleanup(bb);
     }
 
-    client->direct = 0;
+    client->bypass = 0;
 
     return rv;
 }

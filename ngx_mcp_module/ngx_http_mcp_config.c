@@ -110,7 +110,7 @@ ngx_http_mcp_config_create_loc(ngx_conf_t *cf)
      *     mlcf->documents = NULL;
      *     mlcf->status_details = 0;
      *     mlcf->is_backend = 0;
-     *     mlcf->guarded = 0;
+     *     mlcf->error_headers = 0;
      *     mlcf->endpoint = NULL;
      *     mlcf->host_names = NULL;
      *     mlcf->n_host_names = 0;
@@ -464,7 +464,7 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
         return NGX_CONF_OK;
     }
 
-    mlcf->guarded = ngx_http_mcp_error_headers_needed(mlcf);
+    mlcf->error_headers = ngx_http_mcp_error_headers_needed(mlcf);
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 

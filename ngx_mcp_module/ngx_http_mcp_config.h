@@ -79,9 +79,10 @@ typedef struct {
                                                   location as a backend */
     unsigned              has_inner:1; /* 1 if a location inside has a content
                                           handler of this module */
-    unsigned              guarded:1;   /* 1 if error responses that do not
-                                          come from the core get CORS headers
-                                          or authentication challenges */
+    unsigned              error_headers:1; /* 1 if error responses that do not
+                                              come from the core get CORS
+                                              headers or authentication
+                                              challenges */
 
     ngx_http_core_srv_conf_t  *cscf;   /* server of the endpoint */
     ngx_str_t             name;        /* name of the location if it is in

@@ -116,7 +116,8 @@ ngx_http_mcp_error_headers_handler(ngx_http_request_t *r)
 
     mlcf = ngx_http_get_module_loc_conf(r, ngx_http_mcp_module);
 
-    if (!mlcf->guarded || r != r->main || ngx_http_mcp_call_backend_request(r))
+    if (!mlcf->error_headers || r != r->main
+        || ngx_http_mcp_call_backend_request(r))
     {
         return NGX_DECLINED;
     }
@@ -322,7 +323,7 @@ ngx_http_mcp_error_headers_subrequest(ngx_http_request_t *r)
 
     mlcf = ngx_http_get_module_loc_conf(r->main, ngx_http_mcp_module);
 
-    if (mlcf->guarded && mcp_endpoint_auth(mlcf->endpoint)
+    if (mlcf->error_headers && mcp_endpoint_auth(mlcf->endpoint)
         && r->headers_out.status == NGX_HTTP_FORBIDDEN)
     {
         headers = ngx_http_mcp_error_headers_find(r->main);
@@ -386,7 +387,7 @@ ngx_http_mcp_error_headers_header_filter(ngx_http_request_t *r)
         ngx_http_mcp_error_headers_too_large(r);
     }
 
-    if (!mlcf->guarded && !r->internal) {
+    if (!mlcf->error_headers && !r->internal) {
         return ngx_http_next_header_filter(r);
     }
 
@@ -398,7 +399,7 @@ ngx_http_mcp_error_headers_header_filter(ngx_http_request_t *r)
 
     /* the core's own responses have all headers */
 
-    if (!mlcf->guarded || (ctx && ctx->answered)) {
+    if (!mlcf->error_headers || (ctx && ctx->answered)) {
         return ngx_http_next_header_filter(r);
     }
 

@@ -21,7 +21,7 @@
  * free memory that must remain in a block of the request's pool after an
  * exchange was put there, bytes: nginx needs about 800 to send a response
  */
-#define NGX_HTTP_MCP_ANSWER_ROOM  1024
+#define NGX_HTTP_MCP_RESPONSE_SPACE  1024
 
 
 static ngx_int_t ngx_http_mcp_start(ngx_http_request_t *r,
@@ -196,7 +196,7 @@ ngx_http_mcp_exchange_room(ngx_pool_t *pool)
     ngx_pool_t  *p;
 
     size = mcp_exchange_size();
-    wanted = size + NGX_HTTP_MCP_ANSWER_ROOM;
+    wanted = size + NGX_HTTP_MCP_RESPONSE_SPACE;
 
     for (p = pool->current; p; p = p->d.next) {
         if ((size_t) (p->d.end - p->d.last) >= wanted) {

@@ -140,7 +140,7 @@ ngx_http_mcp_variable_header(ngx_http_request_t *r,
     mcp_mem_t                 mem;
     mcp_str_t                 value;
     mcp_head_t                head;
-    mcp_early_header_t        sent;
+    mcp_early_header_t        early;
     ngx_str_t                *name;
     ngx_http_mcp_loc_conf_t  *mlcf;
 
@@ -159,14 +159,14 @@ ngx_http_mcp_variable_header(ngx_http_request_t *r,
     mem.free = NULL;
     mem.ctx = r->pool;
 
-    sent.mem = &mem;
-    sent.endpoint = mlcf->endpoint;
-    sent.headers = head.headers;
-    sent.n_headers = head.n_headers;
+    early.mem = &mem;
+    early.endpoint = mlcf->endpoint;
+    early.headers = head.headers;
+    early.n_headers = head.n_headers;
 
     name = (ngx_str_t *) data;
 
-    if (mcp_early_header(&sent, ngx_http_mcp_str(name), &value) != MCP_OK) {
+    if (mcp_early_header(&early, ngx_http_mcp_str(name), &value) != MCP_OK) {
         return NGX_ERROR;
     }
 

@@ -566,7 +566,7 @@ ngx_http_mcp_worker_patrol_handler(ngx_event_t *ev)
 
 /* Carries out an action for a client's request. */
 static void
-ngx_http_mcp_worker_answer(ngx_http_mcp_ctx_t *ctx, mcp_action_e type)
+ngx_http_mcp_worker_client(ngx_http_mcp_ctx_t *ctx, mcp_action_e type)
 {
     ngx_connection_t    *c;
     ngx_http_request_t  *r;
@@ -636,7 +636,7 @@ ngx_http_mcp_worker_act(ngx_http_mcp_zone_t *zone, mcp_action_t *action)
 
     default:
         if (ctx && !ctx->ended) {
-            ngx_http_mcp_worker_answer(ctx, action->type);
+            ngx_http_mcp_worker_client(ctx, action->type);
         }
 
         break;

@@ -28,21 +28,21 @@ sub routed { return MCP::answer(MCP::text(shift)) }
 
 # a location that answers with a header line of its request
 
-sub fact {
+sub variable {
     my ($variable, $more) = @_;
 
     return <<"END";
     location = /mcp {
         mcp mcp;
-        mcp_backend \@fact;
+        mcp_backend \@variable;
         mcp_principal \$http_x_user;
         mcp_publish_url http://127.0.0.1/publish;
     }
-    location \@fact {
-        proxy_set_header X-Fact "\$$variable";
-        proxy_pass http://127.0.0.1:\$TEST_NGINX_SERVER_PORT/fact?\$mcp_call;
+    location \@variable {
+        proxy_set_header X-Variable "\$$variable";
+        proxy_pass http://127.0.0.1:\$TEST_NGINX_SERVER_PORT/variable?\$mcp_call;
     }
-    location = /fact { return 200 "<\$http_x_fact>"; }
+    location = /variable { return 200 "<\$http_x_variable>"; }
 END
 }
 
@@ -234,7 +234,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 === TEST 11: $mcp_method: the JSON-RPC method
---- config eval: ::fact('mcp_method')
+--- config eval: ::variable('mcp_method')
 --- cases eval
 [
     [MCP::call('x'), undef, 200, ::routed('<tools/call>')],
@@ -247,7 +247,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 === TEST 12: $mcp_name: the decoded name or URI
---- config eval: ::fact('mcp_name')
+--- config eval: ::variable('mcp_name')
 --- cases eval
 [
     [MCP::call('x'), undef, 200, ::routed('<x>')],
@@ -260,7 +260,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 === TEST 13: $mcp_request_id: the id, byte for byte
---- config eval: ::fact('mcp_request_id')
+--- config eval: ::variable('mcp_request_id')
 --- cases eval
 [
     [MCP::call('x', '', 7), undef, 200, MCP::answer(MCP::text('<7>'), 7)],
@@ -274,7 +274,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 === TEST 14: $mcp_session_id: the id of the session
---- config eval: ::fact('mcp_session_id')
+--- config eval: ::variable('mcp_session_id')
 --- cases eval
 [
     [MCP::call('x'), undef, 200, ::routed('<' . MCP::session_name() . '>')],
@@ -287,7 +287,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 === TEST 15: $mcp_principal: the principal, or empty
---- config eval: ::fact('mcp_principal')
+--- config eval: ::variable('mcp_principal')
 --- cases eval
 [
     [MCP::call('x'), undef, 200, ::routed('<>')],
@@ -298,7 +298,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 === TEST 16: $mcp_protocol_version: the session's revision, not that of the header
---- config eval: ::fact('mcp_protocol_version')
+--- config eval: ::variable('mcp_protocol_version')
 --- cases eval
 [
     (map { [MCP::call('x'), MCP::post(revision => $_), 200,
@@ -310,7 +310,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 === TEST 17: $mcp_client_capabilities: the session's capabilities
---- config eval: ::fact('mcp_client_capabilities')
+--- config eval: ::variable('mcp_client_capabilities')
 --- cases eval
 [map { [MCP::call('x'), MCP::post(capabilities => $_->[0]), 200,
     ::routed('<' . ($_->[1] =~ s/"/\\"/gr) . '>')] }
@@ -328,7 +328,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 === TEST 18: $mcp_client_capabilities: the capabilities that initialize declared
---- config eval: ::fact('mcp_client_capabilities')
+--- config eval: ::variable('mcp_client_capabilities')
 --- init
 my ($token) = MCP::ask(MCP::initialize('2025-11-25',
     '{"roots":{"listChanged":true},"sampling":{"context":{}},'
@@ -342,7 +342,7 @@ MCP::then_request(MCP::call('x'), MCP::post(session => $token));
 
 
 === TEST 19: $mcp_progress_token: the token, byte for byte, or empty
---- config eval: ::fact('mcp_progress_token')
+--- config eval: ::variable('mcp_progress_token')
 --- cases eval
 [
     [MCP::call('x'), undef, 200, ::routed('<>')],
@@ -355,7 +355,7 @@ MCP::then_request(MCP::call('x'), MCP::post(session => $token));
 
 
 === TEST 20: $mcp_call: an id of eight characters
---- config eval: ::fact('mcp_call')
+--- config eval: ::variable('mcp_call')
 --- request eval: MCP::call('x')
 --- more_headers eval: MCP::post()
 --- response_body_like: "<[A-Za-z0-9_-]{8}>"
@@ -363,7 +363,7 @@ MCP::then_request(MCP::call('x'), MCP::post(session => $token));
 
 
 === TEST 21: $mcp_publish_url: mcp_publish_url with a token
---- config eval: ::fact('mcp_publish_url')
+--- config eval: ::variable('mcp_publish_url')
 --- request eval: MCP::call('x')
 --- more_headers eval: MCP::post()
 --- response_body_like chomp
@@ -373,7 +373,7 @@ MCP::then_request(MCP::call('x'), MCP::post(session => $token));
 
 === TEST 22: $mcp_publish_url without mcp_publish_url: empty
 --- config eval
-::fact('mcp_publish_url') =~ s/mcp_publish_url .*//r
+::variable('mcp_publish_url') =~ s/mcp_publish_url .*//r
 --- request eval: MCP::call('x')
 --- more_headers eval: MCP::post()
 --- response_body eval: ::routed('<>')
@@ -452,10 +452,10 @@ $client->rest =~ /"text":"ok"/ or die $client->in;
 --- config
     location = /mcp { mcp mcp; mcp_backend @own; }
     location @own {
-        proxy_set_header X-Fact "$request_method|$uri|$args|$host|$remote_addr|$http_x_a|$content_type|$scheme|$server_name|$server_port";
-        proxy_pass http://127.0.0.1:$TEST_NGINX_SERVER_PORT/fact?$mcp_call;
+        proxy_set_header X-Variable "$request_method|$uri|$args|$host|$remote_addr|$http_x_a|$content_type|$scheme|$server_name|$server_port";
+        proxy_pass http://127.0.0.1:$TEST_NGINX_SERVER_PORT/variable?$mcp_call;
     }
-    location = /fact { return 200 $http_x_fact; }
+    location = /variable { return 200 $http_x_variable; }
 --- request eval
 "POST /mcp?q=1\n" . MCP::message('tools/call', '{"name":"x"}')
 --- more_headers eval: MCP::post(more => "X-A: b\nHost: localhost")

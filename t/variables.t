@@ -35,13 +35,13 @@ our $Own = MCP::own('mcp_principal $http_x_user;', 'access_log off;');
 # a line of the access log, with the fields of its format
 
 sub line {
-    my ($status, %fact) = @_;
+    my ($status, %variable) = @_;
 
-    $fact{session_id} //= MCP::session_name() if !exists $fact{session_id};
-    $fact{session} = substr $fact{session_id}, 0, 8 if $fact{session_id};
-    $fact{version} //= '2025-11-25' if $fact{session_id};
+    $variable{session_id} //= MCP::session_name() if !exists $variable{session_id};
+    $variable{session} = substr $variable{session_id}, 0, 8 if $variable{session_id};
+    $variable{version} //= '2025-11-25' if $variable{session_id};
 
-    return CORE::join ' ', "LOG $status", map { '[' . ($fact{$_} // '-')
+    return CORE::join ' ', "LOG $status", map { '[' . ($variable{$_} // '-')
         . ']' } qw( method name id session session_id principal version
         outcome result resumed events resume_method );
 }

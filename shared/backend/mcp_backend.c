@@ -65,9 +65,9 @@ mcp_backend_set_server(mcp_backend_t *b)
 
 
 void
-mcp_backend_set_asks(mcp_backend_t *b)
+mcp_backend_allow_questions(mcp_backend_t *b)
 {
-    b->asks = 1;
+    b->questions = 1;
 }
 
 

@@ -61,9 +61,9 @@ typedef struct {
                                           invalid byte */
     mcp_str_t           near;          /* invalid JSON: the text around that
                                           byte */
-    const char         *doubt;         /* static text: the reason why the
+    const char         *warning;       /* static text: the reason why the
                                           accepted message is probably a
-                                          mistake; NULL: there is no doubt */
+                                          mistake; NULL: no warning */
     unsigned            is_error:1;    /* 1: a tool's result with isError */
     unsigned            any_output:1;  /* 1: a tool's result whose
                                           structuredContent is not an object */
@@ -76,7 +76,7 @@ typedef struct {
                                           concerns no request of this decoder:
                                           another request's response, or a
                                           "ping" without
-                                          mcp_backend_set_asks() */
+                                          mcp_backend_allow_questions() */
     unsigned            resumable:1;   /* 1: a fault, because a stream has ended
                                           without a response; the stream can be
                                           resumed, because the id of the last
@@ -121,7 +121,7 @@ void mcp_backend_set_server(mcp_backend_t *b);
 
 /* Accepts requests from an MCP server. Without this call, every request except
  * ping is a fault. To be called after mcp_backend_set_server(). */
-void mcp_backend_set_asks(mcp_backend_t *b);
+void mcp_backend_allow_questions(mcp_backend_t *b);
 
 /*
  * Makes the decoder remember the id of the last event, so that a stream that

@@ -177,17 +177,17 @@ mcp_backend_wrapped_body(mcp_backend_t *b, mcp_backend_class_e class,
     if (mcp_str_eq(type, mcp_str("text/html")) && text.len == 0
         && b->want == MCP_WANT_TOOL)
     {
-        msg->doubt = "an empty text/html body, so the client gets a result "
-                     "without content";
+        msg->warning = "an empty text/html body, so the client gets a result "
+                       "without content";
     }
 
     if (mcp_str_eq(type, mcp_str("text/html"))
         && text.len >= 2 && text.data[0] == '{'
         && text.data[text.len - 1] == '}')
     {
-        msg->doubt = "JSON with the Content-Type text/html, so the client "
-                     "gets it as text: set the Content-Type application/json "
-                     "in the backend";
+        msg->warning = "JSON with the Content-Type text/html, so the client "
+                       "gets it as text: set the Content-Type application/json "
+                       "in the backend";
     }
 
     return rc;

@@ -102,7 +102,8 @@ struct mcp_backend_s {
     const char           *detail;
 
     unsigned              is_server:1; /* 1: see mcp_backend_set_server() */
-    unsigned              asks:1;      /* 1: see mcp_backend_set_asks() */
+    unsigned              questions:1; /* 1: see
+                                          mcp_backend_allow_questions() */
     unsigned              latin1:1;
     unsigned              truncated:1; /* 1: an error page was truncated */
     unsigned              ended:1;

@@ -306,7 +306,8 @@ mcp_backend_notification(mcp_backend_t *b, mcp_json_value_t root,
 {
     const char  *problem;
 
-    if (b->is_server && !b->asks && v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE
+    if (b->is_server && !b->questions
+        && v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE
         && mcp_json_str_eq(v[MCP_BACKEND_F_METHOD].raw, mcp_str("ping")))
     {
         msg->kind = MCP_BACKEND_NOTIFICATION;
@@ -363,7 +364,7 @@ static const char *
 mcp_backend_notification_problem(const mcp_backend_t *b,
     const mcp_json_value_t *v)
 {
-    if (b->asks && v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE
+    if (b->questions && v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE
         && v[MCP_BACKEND_F_ID].type != MCP_JSON_STRING
         && v[MCP_BACKEND_F_ID].type != MCP_JSON_NUMBER)
     {
@@ -371,7 +372,7 @@ mcp_backend_notification_problem(const mcp_backend_t *b,
                "a number";
     }
 
-    if (v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE && !b->asks) {
+    if (v[MCP_BACKEND_F_ID].type != MCP_JSON_NONE && !b->questions) {
         return b->is_server
                ? "the message is a request to the client, which is allowed "
                  "only to an MCP server with sessions"
@@ -602,10 +603,10 @@ mcp_backend_result(mcp_backend_t *b, const mcp_json_value_t *result,
     if (b->want == MCP_WANT_TOOL
         && r[MCP_BACKEND_R_CONTENT].type != MCP_JSON_ARRAY)
     {
-        msg->doubt = r[MCP_BACKEND_R_CONTENT].type == MCP_JSON_NONE
-                     ? "a result without \"content\", which clients reject"
-                     : "a result whose \"content\" is not an array, which "
-                       "clients reject";
+        msg->warning = r[MCP_BACKEND_R_CONTENT].type == MCP_JSON_NONE
+                       ? "a result without \"content\", which clients reject"
+                       : "a result whose \"content\" is not an array, which "
+                         "clients reject";
     }
 
     return MCP_OK;

@@ -155,7 +155,7 @@ mcp_backend_request_time(const mcp_request_t *req)
     }
 
     return (req->call->respond || !mcp_upstream_session_is_call(req)
-            || mcp_upstream_param_asks(req) || req->may_be_stale)
+            || mcp_upstream_param_needs_list(req) || req->may_be_stale)
            && time > MCP_BACKEND_REQUEST_DESCRIBE
            ? MCP_BACKEND_REQUEST_DESCRIBE : time;
 }
@@ -261,7 +261,7 @@ mcp_backend_request_start(mcp_request_t *req)
         return rc;
     }
 
-    mcp_request_set_state(req, MCP_REQUEST_RUN);
+    mcp_request_set_state(req, MCP_REQUEST_ACTIVE);
 
     if (rc == MCP_AGAIN) {
         mcp_backend_request_wait(req);
@@ -321,7 +321,7 @@ mcp_backend_request_write(mcp_backend_request_t *breq, mcp_str_t text)
 /* Answers a request that needs no backend: with the result from the cache, or
  * with an empty result. */
 static void
-mcp_backend_request_answer(mcp_backend_request_t *breq)
+mcp_backend_request_respond(mcp_backend_request_t *breq)
 {
     mcp_str_t    cached;
     mcp_call_t  *call;
@@ -381,7 +381,7 @@ mcp_backend_request_taken(mcp_queued_action_t *queued, mcp_action_t *action)
     switch (action->type) {
 
     case MCP_ACT_NONE:
-        mcp_backend_request_answer(breq);
+        mcp_backend_request_respond(breq);
         break;
 
     case MCP_ACT_PREPARE:
@@ -398,7 +398,7 @@ mcp_backend_request_taken(mcp_queued_action_t *queued, mcp_action_t *action)
 
         breq->started = 1;
         action->exchange = call->x;
-        call->n_invoked++;
+        call->n_started++;
         mcp_backend_request_join(call);
         mcp_call_trace(call, "request %u: calls its backend",
                        breq->request);
@@ -469,7 +469,7 @@ static void
 mcp_backend_request_mark_logged(mcp_backend_msg_t *msg)
 {
     msg->detail = NULL;
-    msg->doubt = NULL;
+    msg->warning = NULL;
     msg->status = 0;
 }
 
@@ -582,7 +582,7 @@ mcp_backend_request_invoke_again(mcp_request_t *req)
     /* does nothing if a published message has answered the request, or has
      * asked a new question */
 
-    if (req->call->phase == MCP_CALL_OVER || req->state != MCP_REQUEST_RUN) {
+    if (req->call->phase == MCP_CALL_OVER || req->state != MCP_REQUEST_ACTIVE) {
         return;
     }
 
@@ -712,7 +712,7 @@ mcp_backend_request_end_with(mcp_backend_request_t *breq, mcp_fault_e fault,
         mcp_backend_request_invoke_again(req);
 
     } else if (call->phase != MCP_CALL_OVER && !breq->aborted
-               && req->state == MCP_REQUEST_RUN)
+               && req->state == MCP_REQUEST_ACTIVE)
     {
         req->ended = 1;
         req->end_fault = fault;
@@ -778,7 +778,7 @@ mcp_backend_request_is_first(const mcp_backend_request_t *breq)
 {
     return breq->kind == MCP_BACKEND_REQUEST_CALL
            && breq->call->phase == MCP_CALL_TRANSIENT
-           && breq->call->n_invoked == 1;
+           && breq->call->n_started == 1;
 }
 
 
@@ -879,7 +879,7 @@ mcp_backend_request_deadline(mcp_request_t *req)
         return;
     }
 
-    if (mcp_upstream_wait_timeout(req) || mcp_upstream_ask_timeout(req)) {
+    if (mcp_upstream_wait_timeout(req) || mcp_upstream_question_timeout(req)) {
         return;
     }
 

@@ -125,7 +125,7 @@ mcp_backend_request_notification(mcp_request_t *req,
     } else if (mcp_upstream_session_is_used(req)
                && mcp_str_eq(msg->method, mcp_str("notifications/cancelled")))
     {
-        return mcp_upstream_ask_cancelled(req, msg);
+        return mcp_upstream_question_cancelled(req, msg);
 
     } else if (mcp_input_url_is_settled(req, msg)) {
         return mcp_input_url_settle(req);
@@ -401,7 +401,8 @@ mcp_backend_request_is_mismatch(const mcp_request_t *req,
 /* Logs why a backend's message is a failure, or which defects its result has,
  * and stores a failure for the status page. */
 static void
-mcp_backend_request_log_answer(mcp_request_t *req, const mcp_backend_msg_t *msg)
+mcp_backend_request_log_message(mcp_request_t *req,
+    const mcp_backend_msg_t *msg)
 {
     char  text[MCP_BACKEND_REQUEST_REASON];
 
@@ -418,9 +419,9 @@ mcp_backend_request_log_answer(mcp_request_t *req, const mcp_backend_msg_t *msg)
         mcp_request_why(req, mcp_backend_request_reason(msg, text));
     }
 
-    if (msg->doubt) {
+    if (msg->warning) {
         mcp_request_log(req, MCP_LOG_WARN, "got from its backend", " ",
-                        msg->doubt);
+                        msg->warning);
     }
 
     if (msg->kind == MCP_BACKEND_RESULT
@@ -603,7 +604,7 @@ mcp_backend_request_take(mcp_request_t *req, const mcp_backend_msg_t *msg)
                             : mcp_backend_request_notification(req, msg);
 
     case MCP_BACKEND_REQUEST:
-        return mcp_upstream_ask(req, msg, 0);
+        return mcp_upstream_question_receive(req, msg, 0);
 
     case MCP_BACKEND_RESULT:
         return mcp_backend_request_result(req, msg);
@@ -660,7 +661,7 @@ mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
     }
 
     if (msg->kind != MCP_BACKEND_NOTIFICATION) {
-        mcp_backend_request_log_answer(req, msg);
+        mcp_backend_request_log_message(req, msg);
     }
 
     if (msg->status && !mcp_fault_is_upstream(msg->fault)) {
@@ -681,7 +682,7 @@ mcp_backend_request_late(mcp_request_t *req)
     mcp_backend_msg_t  msg;
 
     if (mcp_upstream_param_timeout(req, &msg)) {
-        mcp_backend_request_log_answer(req, &msg);
+        mcp_backend_request_log_message(req, &msg);
         return mcp_backend_request_fault(req, &msg);
     }
 

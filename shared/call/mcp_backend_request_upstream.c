@@ -159,8 +159,8 @@ mcp_backend_request_to_form(mcp_request_t *req, mcp_upstream_e upstream,
     mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_VERSION,
                      version);
 
-    if (mcp_upstream_param_asks(req)) {
-        return mcp_upstream_param_ask(req);
+    if (mcp_upstream_param_needs_list(req)) {
+        return mcp_upstream_param_request_list(req);
     }
 
     rc = mcp_backend_request_replace_body(req, upstream);

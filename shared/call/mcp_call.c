@@ -170,7 +170,7 @@ mcp_call_destroy(mcp_call_t *call)
             mcp_backend_free(req->backend);
         }
 
-        mcp_upstream_ask_clear(req);
+        mcp_upstream_question_clear(req);
         mcp_buf_free(&req->body);
         mcp_buf_free(&req->urls);
         mcp_arena_destroy(&req->round);
@@ -417,7 +417,7 @@ mcp_call_start(mcp_call_t *call)
         return;
     }
 
-    if (call->part_first && mcp_call_promote_first(call) != MCP_OK) {
+    if (call->interim_first && mcp_call_promote_first(call) != MCP_OK) {
         return;
     }
 
@@ -545,38 +545,38 @@ mcp_call_respond(mcp_call_t *call)
     }
 
     if (call->batch) {
-        x->answer.outcome = "ok";
-        x->answer.out.len = 0;
+        x->output.outcome = "ok";
+        x->output.out.len = 0;
 
         for (i = 0; i < call->n; i++) {
             if (call->requests[i].backend
-                && call->requests[i].outcome > x->answer.call_outcome)
+                && call->requests[i].outcome > x->output.call_outcome)
             {
-                x->answer.call_outcome = call->requests[i].outcome;
+                x->output.call_outcome = call->requests[i].outcome;
             }
 
             if (call->requests[i].response.len == 0) {
                 continue;
             }
 
-            if (x->answer.out.len) {
-                mcp_buf_lit(&x->answer.out, ",");
+            if (x->output.out.len) {
+                mcp_buf_lit(&x->output.out, ",");
 
             } else {
-                mcp_buf_lit(&x->answer.out, "[");
+                mcp_buf_lit(&x->output.out, "[");
             }
 
-            mcp_buf_str(&x->answer.out, call->requests[i].response);
+            mcp_buf_str(&x->output.out, call->requests[i].response);
         }
 
-        mcp_buf_lit(&x->answer.out, "]");
+        mcp_buf_lit(&x->output.out, "]");
     }
 
-    if (mcp_answer_json(x) != MCP_NEXT_RESPOND) {
-        mcp_answer_status(x, 500);
+    if (mcp_respond_json(x) != MCP_NEXT_RESPOND) {
+        mcp_respond_status(x, 500);
 
     } else if (call->status) {
-        x->answer.response.status = call->status;
+        x->output.response.status = call->status;
     }
 
     if (call->join) {
@@ -642,11 +642,11 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
 
         id = call->batch ? mcp_null_str : call->requests[0].id;
 
-        if (mcp_answer_fault(x, fault, id, mcp_null_str) != MCP_NEXT_RESPOND) {
-            mcp_answer_status(x, 500);
+        if (mcp_respond_fault(x, fault, id, mcp_null_str) != MCP_NEXT_RESPOND) {
+            mcp_respond_status(x, 500);
         }
 
-        x->answer.call_outcome = MCP_OUTCOME_FAULT;
+        x->output.call_outcome = MCP_OUTCOME_FAULT;
         x->queued.action.type = MCP_ACT_RESPOND;
         mcp_worker_queue(x->worker, &x->queued);
     }

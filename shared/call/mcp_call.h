@@ -47,7 +47,7 @@ typedef enum {
 
 
 typedef enum {
-    MCP_REQUEST_RUN = 0,       /* a backend works on the request */
+    MCP_REQUEST_ACTIVE = 0,    /* a backend works on the request */
     MCP_REQUEST_INPUT,         /* the request waits for the client's answers */
     MCP_REQUEST_PAUSE,         /* the backend requested input without asking a
                                   question, and is called again after a pause */
@@ -101,7 +101,7 @@ struct mcp_request_s {
                                            MCP_NO_TARGET */
     uint32_t               stats;       /* the request's row in the call
                                            statistics */
-    uint32_t               running;     /* handle of the active request's
+    uint32_t               record;      /* handle of the active request's
                                            record, from
                                            mcp_store_active_begin(); 0: none */
     mcp_error_type_e       error;       /* class of the error response; NONE:
@@ -140,7 +140,7 @@ struct mcp_request_s {
                                            message and their answers */
     mcp_question_t        *questions;
     size_t                 n_questions;
-    size_t                 n_asked;     /* number of questions that were sent to
+    size_t                 n_sent;      /* number of questions that were sent to
                                            the client */
     size_t                 n_answered;
     mcp_str_t              request_state;      /* the backend's request state, a
@@ -271,7 +271,7 @@ struct mcp_call_s {
                                                ended, for the next POSTs */
     mcp_upstream_listen_t      *listens;    /* GET streams of MCP servers that
                                                this call has opened */
-    unsigned                    n_invoked;  /* number of backend requests that
+    unsigned                    n_started;  /* number of backend requests that
                                                the glue has started */
 
     mcp_stream_ref_t            ref;        /* the stream, if the call has
@@ -287,9 +287,9 @@ struct mcp_call_s {
     uint64_t                    stream_at;  /* when the call becomes durable
                                                even if the backend has sent
                                                nothing, ms; UINT64_MAX: never */
-    uint64_t                    part_at;    /* when the client gets an interim
+    uint64_t                    interim_at; /* when the client gets an interim
                                                response, ms; 0: never */
-    const mcp_resume_method_t  *part_by;    /* resumption method that writes
+    const mcp_resume_method_t  *interim_by; /* resumption method that writes
                                                the interim response */
     uint64_t                    unattended; /* since when the stream has no
                                                consumer, ms; 0: it has one */
@@ -334,9 +334,9 @@ struct mcp_call_s {
                                                rest */
     unsigned                    may_be_task:1; /* 1: the client accepts a task,
                                                   and the policy allows it */
-    unsigned                    part_first:1;  /* 1: the client gets a task as
-                                                  the interim response before a
-                                                  backend is called */
+    unsigned                    interim_first:1; /* 1: the client gets a task as
+                                                    the interim response before
+                                                    a backend is called */
     unsigned                    task:1;     /* 1: the call is a task */
     unsigned                    to_notify:1; /* 1: the listeners of the task
                                                 have to be notified of its new
@@ -441,12 +441,12 @@ void mcp_call_leave(mcp_call_t *call);
  * event counts as sent. Does nothing if the policy does not allow resumption,
  * if other requests may join the call, or if the store has no room.
  */
-void mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_outcome_e how);
+void mcp_call_keep(mcp_call_t *call, mcp_str_t response, mcp_outcome_e how);
 
 /* Schedules an interim response by a resumption method at the time "when", ms;
  * 0: does nothing. The earliest time of all methods counts. */
-void mcp_call_part_at(mcp_call_t *call, const mcp_resume_method_t *resumption,
-    uint64_t when);
+void mcp_call_interim_at(mcp_call_t *call,
+    const mcp_resume_method_t *resumption, uint64_t when);
 
 /* Sets *number to the number of the next event of the call's stream. Returns
  * the values of mcp_store_info(). */

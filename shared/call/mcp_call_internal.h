@@ -19,7 +19,7 @@
  *   mcp_upstream_session_zone.c      the sessions in the zone
  *   mcp_upstream_session_cluster.c   the sessions in a cluster
  *   mcp_upstream_wait.c              requests that wait for a session
- *   mcp_upstream_ask*.c              questions of an MCP server
+ *   mcp_upstream_question*.c         questions of an MCP server
  *   mcp_upstream_respond.c           responses to questions of an MCP server
  *   mcp_upstream_resume.c            resuming a stream of an MCP server
  *   mcp_upstream_listen.c            the GET stream of a session
@@ -117,7 +117,7 @@ uint64_t mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait);
 /* Appends the response of the call's only request to the stream, from which the
  * joined requests read it. The call's own client gets plain JSON. Frees the
  * stream if the response cannot be appended. */
-void mcp_call_join_answer(mcp_request_t *req, mcp_outcome_e how);
+void mcp_call_join_append(mcp_request_t *req, mcp_outcome_e how);
 
 /* Sends the response of a joinable call to the client of x, as soon as the
  * other nodes of the cluster have the response, see
@@ -407,7 +407,7 @@ mcp_fault_e mcp_input_read_round(mcp_request_t *req,
 /* Writes a question as a JSON-RPC request, which has to become the next event
  * of the stream, and sets its number. Returns MCP_OK or an error of
  * mcp_store_info() or of the buffer. */
-int  mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf);
+int  mcp_input_write(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf);
 
 /* Processes the client's answers to questions that mcp_input_deliver() has put
  * into the inbox: text is one response or an array. */

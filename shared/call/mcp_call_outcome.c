@@ -13,7 +13,7 @@ void
 mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
 {
     static const char *const  names[] = {
-        [MCP_REQUEST_RUN] = "the backend request runs",
+        [MCP_REQUEST_ACTIVE] = "the backend request runs",
         [MCP_REQUEST_INPUT] = "waits for input from the client",
         [MCP_REQUEST_PAUSE] = "pauses before the next backend request",
         [MCP_REQUEST_DETACHED] = "waits for messages to its publish endpoint",
@@ -30,7 +30,7 @@ mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
     if (state == MCP_REQUEST_OVER && req->session) {
         mcp_upstream_wait_leave(req->session);
         mcp_upstream_listen_leave(req->session);
-        mcp_upstream_ask_clear(req);
+        mcp_upstream_question_clear(req);
         mcp_upstream_resume_leave(req);
 
         /* needed if no backend request runs; if one runs, this does nothing,
@@ -44,7 +44,7 @@ mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
 /* Records in the zone that a backend works on the request, and finds its row
  * in the call statistics. */
 static void
-mcp_request_run(mcp_request_t *req)
+mcp_request_record_active(mcp_request_t *req)
 {
     mcp_active_t  active;
     mcp_call_t   *call;
@@ -61,7 +61,7 @@ mcp_request_run(mcp_request_t *req)
     mcp_call_stats_copy(active.principal,
                         call->variables.value[MCP_VARIABLE_PRINCIPAL]);
 
-    req->running = mcp_store_active_begin(call->worker->store, &active);
+    req->record = mcp_store_active_begin(call->worker->store, &active);
 }
 
 
@@ -168,8 +168,8 @@ mcp_request_count(mcp_request_t *req, mcp_outcome_e how)
     call = req->call;
     now = mcp_call_now(call);
 
-    mcp_store_active_end(call->worker->store, req->running);
-    req->running = 0;
+    mcp_store_active_end(call->worker->store, req->record);
+    req->record = 0;
 
     mcp_store_call_stats_count(call->worker->store, req->stats, how,
                                now - call->began);
@@ -199,7 +199,7 @@ mcp_request_begins( mcp_request_t *req)
     mcp_call_t  *call;
 
     call = req->call;
-    mcp_request_run(req);
+    mcp_request_record_active(req);
 
     if (!mcp_worker_logs(call->worker, MCP_LOG_INFO)) {
         return;
@@ -254,7 +254,7 @@ mcp_request_ends(mcp_request_t *req, mcp_outcome_e how)
     /* For a batch, mcp_call_respond() sets the outcome. */
 
     if (call->x && !call->batch) {
-        call->x->answer.call_outcome = how;
+        call->x->output.call_outcome = how;
     }
 
     if (mcp_worker_logs(call->worker, MCP_LOG_INFO)) {

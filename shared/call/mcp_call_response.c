@@ -103,12 +103,12 @@ mcp_call_response_kept(mcp_request_t *req, mcp_buf_t *buf)
         /* not a batch: the text becomes the body of the HTTP response, without
          * a copy */
 
-        mcp_buf_free(&call->x->answer.out);
-        call->x->answer.out = *buf;
+        mcp_buf_free(&call->x->output.out);
+        call->x->output.out = *buf;
         mcp_buf_init(buf, &call->worker->env->mem, SIZE_MAX / 2);
 
-        req->response.data = call->x->answer.out.data;
-        req->response.len = call->x->answer.out.len;
+        req->response.data = call->x->output.out.data;
+        req->response.len = call->x->output.out.len;
 
         return MCP_OK;
     }
@@ -123,7 +123,7 @@ mcp_call_response_kept(mcp_request_t *req, mcp_buf_t *buf)
 /* Passes the outcome of a request to the counters of the zone, the resumption
  * methods, and the exchange that waits. */
 static void
-mcp_call_note_answer(mcp_request_t *req, mcp_outcome_e how)
+mcp_call_note_outcome(mcp_request_t *req, mcp_outcome_e how)
 {
     int          error;
     mcp_call_t  *call;
@@ -140,7 +140,7 @@ mcp_call_note_answer(mcp_request_t *req, mcp_outcome_e how)
     }
 
     if (call->x) {
-        call->x->answer.outcome = error ? "error" : "ok";
+        call->x->output.outcome = error ? "error" : "ok";
     }
 }
 
@@ -185,10 +185,10 @@ mcp_call_response(mcp_request_t *req, mcp_buf_t *buf, mcp_outcome_e how)
     }
 
     if (call->phase == MCP_CALL_TRANSIENT && call->join) {
-        mcp_call_join_answer(req, how);
+        mcp_call_join_append(req, how);
     }
 
-    mcp_call_note_answer(req, how);
+    mcp_call_note_outcome(req, how);
 
     mcp_request_ends(req, how);
     mcp_request_set_state(req, MCP_REQUEST_OVER);

@@ -306,7 +306,7 @@ mcp_call_make_stream(mcp_call_t *call)
 
 
 void
-mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_outcome_e how)
+mcp_call_keep(mcp_call_t *call, mcp_str_t response, mcp_outcome_e how)
 {
     int            rc, taken;
     uint64_t       seq;
@@ -326,7 +326,7 @@ mcp_call_keep(mcp_call_t *call, mcp_str_t answer, mcp_outcome_e how)
         rc = mcp_store_set_generation(store, &call->ref, 0, MCP_CALL_KEPT);
 
         if (rc == MCP_OK) {
-            rc = mcp_store_append(store, &call->ref, answer,
+            rc = mcp_store_append(store, &call->ref, response,
                                   mcp_call_responses(&call->requests[0], how),
                                   MCP_STATE_COMPLETED, mcp_call_now(call),
                                   &seq);
@@ -404,7 +404,7 @@ mcp_call_stream_to_client(mcp_call_t *call)
                                  + call->policy.close_after);
     }
 
-    mcp_consumer_close_at(x, call->part_at);
+    mcp_consumer_close_at(x, call->interim_at);
     mcp_consumer_begin(x);
 }
 
@@ -658,7 +658,7 @@ mcp_call_join_respond(mcp_call_t *call, mcp_exchange_t *x)
 
 
 void
-mcp_call_join_answer(mcp_request_t *req, mcp_outcome_e how)
+mcp_call_join_append(mcp_request_t *req, mcp_outcome_e how)
 {
     int          rc;
     mcp_call_t  *call;

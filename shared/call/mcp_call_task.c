@@ -318,7 +318,7 @@ mcp_input_task_send(mcp_request_t *req)
         return mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
     }
 
-    req->n_asked = req->n_questions;
+    req->n_sent = req->n_questions;
     mcp_store_count(call->worker->store, MCP_COUNT_INPUTS,
                     (int64_t) req->n_questions);
 
@@ -340,7 +340,7 @@ mcp_input_task_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     /* the message was held, and its questions were read when it was first
      * processed */
 
-    if (req->n_questions && req->n_asked < req->n_questions) {
+    if (req->n_questions && req->n_sent < req->n_questions) {
         return mcp_input_task_send(req);
     }
 

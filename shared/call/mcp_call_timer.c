@@ -68,8 +68,8 @@ mcp_call_phase_due(const mcp_call_t *call)
         when = mcp_call_unattended_until(call);
     }
 
-    if (call->x && call->part_at) {
-        mcp_call_earlier(&when, call->part_at);
+    if (call->x && call->interim_at) {
+        mcp_call_earlier(&when, call->interim_at);
     }
 
     return when;
@@ -201,18 +201,18 @@ mcp_call_send_interim(mcp_call_t *call)
     }
 
     mcp_consumer_detach(x);
-    x->answer.out.len = 0;
-    x->answer.outcome = "interim";
+    x->output.out.len = 0;
+    x->output.outcome = "interim";
 
     if (call->phase == MCP_CALL_OVER && !call->task) {
-        (void) mcp_answer_fault(x, MCP_FAULT_RESUME_TOKEN,
-                                call->requests[0].id, mcp_null_str);
+        (void) mcp_respond_fault(x, MCP_FAULT_RESUME_TOKEN,
+                                 call->requests[0].id, mcp_null_str);
 
     } else {
-        call->part_by->call->interim(x);
+        call->interim_by->call->interim(x);
 
-        if (mcp_answer_json(x) != MCP_NEXT_RESPOND) {
-            mcp_answer_status(x, 500);
+        if (mcp_respond_json(x) != MCP_NEXT_RESPOND) {
+            mcp_respond_status(x, 500);
         }
     }
 
@@ -221,12 +221,12 @@ mcp_call_send_interim(mcp_call_t *call)
 
 
 void
-mcp_call_part_at(mcp_call_t *call, const mcp_resume_method_t *resumption,
+mcp_call_interim_at(mcp_call_t *call, const mcp_resume_method_t *resumption,
     uint64_t when)
 {
-    if (when && (call->part_at == 0 || when < call->part_at)) {
-        call->part_at = when;
-        call->part_by = resumption;
+    if (when && (call->interim_at == 0 || when < call->interim_at)) {
+        call->interim_at = when;
+        call->interim_by = resumption;
     }
 }
 
@@ -251,7 +251,7 @@ mcp_call_due(mcp_call_t *call, uint64_t now)
         return;
     }
 
-    if (call->x && call->part_at && now >= call->part_at) {
+    if (call->x && call->interim_at && now >= call->interim_at) {
         mcp_call_send_interim(call);
         return;
     }
@@ -266,7 +266,7 @@ static void
 mcp_call_phase_timer(mcp_call_t *call, uint64_t now)
 {
     if ((call->phase == MCP_CALL_TRANSIENT && now >= call->stream_at)
-        || (call->x && call->part_at && now >= call->part_at))
+        || (call->x && call->interim_at && now >= call->interim_at))
     {
         mcp_call_due(call, now);
     }

@@ -118,7 +118,8 @@ mcp_inbox_publish(mcp_call_t *call, uint64_t tag, mcp_str_t text)
     if (msg.kind != MCP_BACKEND_NOTIFICATION
         && (req->state == MCP_REQUEST_INPUT
             || !mcp_upstream_session_is_call(req)
-            || (req->relist && (req->relist->asks || req->relist->continues))))
+            || (req->relist
+                && (req->relist->needs_list || req->relist->continues))))
     {
         return;
     }
@@ -130,7 +131,7 @@ mcp_inbox_publish(mcp_call_t *call, uint64_t tag, mcp_str_t text)
 
 
 static void
-mcp_inbox_posted(mcp_call_t *call, mcp_inbox_item_e type, uint64_t tag,
+mcp_inbox_process(mcp_call_t *call, mcp_inbox_item_e type, uint64_t tag,
     mcp_str_t text)
 {
     switch (type) {
@@ -176,7 +177,7 @@ mcp_inbox_read(mcp_call_t *call)
 
         if (!held && (kept = mcp_inbox_unkeep(call)) != NULL) {
             text = (mcp_str_t) { (char *) (kept + 1), kept->len };
-            mcp_inbox_posted(call, kept->type, kept->tag, text);
+            mcp_inbox_process(call, kept->type, kept->tag, text);
             mcp_mem_free(mem, kept);
             continue;
         }
@@ -211,7 +212,7 @@ mcp_inbox_read(mcp_call_t *call)
             continue;
         }
 
-        mcp_inbox_posted(call, type, tag, text);
+        mcp_inbox_process(call, type, tag, text);
     }
 
     mcp_buf_free(&data);

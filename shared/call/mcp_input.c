@@ -81,7 +81,7 @@ mcp_input_url_params(const mcp_call_t *call, mcp_question_t *q,
 /* Records that a question was sent, if it sends the user to a URL and this
  * server has added its elicitationId. */
 static void
-mcp_input_url_asked(mcp_request_t *req, const mcp_question_t *q)
+mcp_input_url_sent(mcp_request_t *req, const mcp_question_t *q)
 {
     /* when out of memory, the client gets no notification of the completion,
      * which is optional */
@@ -297,7 +297,7 @@ mcp_input_body(mcp_request_t *req)
 int
 mcp_input_retry(mcp_request_t *req)
 {
-    mcp_request_set_state(req, MCP_REQUEST_RUN);
+    mcp_request_set_state(req, MCP_REQUEST_ACTIVE);
 
     if (req->active || req->held) {
 
@@ -467,7 +467,7 @@ mcp_input_unsupported(mcp_request_t *req, mcp_str_t method)
 
 
 int
-mcp_input_ask(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf)
+mcp_input_write(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf)
 {
     int    rc;
     char  *end, id[MCP_EVENT_ID_MAX];
@@ -511,7 +511,7 @@ mcp_input_send(mcp_request_t *req)
     /* the backend asks new questions only after the user has completed the URLs
      * of earlier ones: notifies the client of their completion first */
 
-    if (req->n_asked == 0 && mcp_input_url_settle(req) == MCP_AGAIN) {
+    if (req->n_sent == 0 && mcp_input_url_settle(req) == MCP_AGAIN) {
         return MCP_AGAIN;
     }
 
@@ -519,9 +519,9 @@ mcp_input_send(mcp_request_t *req)
 
     mcp_buf_init(&buf, &call->worker->env->mem, SIZE_MAX / 2);
 
-    while (req->n_asked < req->n_questions) {
+    while (req->n_sent < req->n_questions) {
 
-        rc = mcp_input_ask(call, &req->questions[req->n_asked], &buf);
+        rc = mcp_input_write(call, &req->questions[req->n_sent], &buf);
 
         if (rc == MCP_OK) {
 
@@ -529,7 +529,7 @@ mcp_input_send(mcp_request_t *req)
              * reads INPUT_REQUIRED has all questions */
 
             rc = mcp_call_append(req, (mcp_str_t) { buf.data, buf.len },
-                                 req->n_asked + 1 == req->n_questions
+                                 req->n_sent + 1 == req->n_questions
                                  ? MCP_STATE_INPUT_REQUIRED
                                  : mcp_call_state(call));
         }
@@ -538,8 +538,8 @@ mcp_input_send(mcp_request_t *req)
             break;
         }
 
-        mcp_input_url_asked(req, &req->questions[req->n_asked]);
-        req->n_asked++;
+        mcp_input_url_sent(req, &req->questions[req->n_sent]);
+        req->n_sent++;
         mcp_store_count(call->worker->store, MCP_COUNT_INPUTS, 1);
     }
 
@@ -568,7 +568,7 @@ mcp_input_read_round(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     mcp_arena_reset(&req->round);
 
-    req->n_asked = 0;
+    req->n_sent = 0;
     req->n_answered = 0;
     req->request_state = mcp_null_str;
 
@@ -622,7 +622,7 @@ mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     /* the message was held, and its questions were read when it was first
      * processed */
 
-    if (req->n_questions && req->n_asked < req->n_questions) {
+    if (req->n_questions && req->n_sent < req->n_questions) {
         return mcp_input_send(req);
     }
 
@@ -695,7 +695,7 @@ mcp_input_keep(mcp_request_t *req, mcp_question_t *q, mcp_str_t result)
     mcp_input_url_answered(req, q);
 
     if (++req->n_answered == req->n_questions) {
-        mcp_request_set_state(req, MCP_REQUEST_RUN);
+        mcp_request_set_state(req, MCP_REQUEST_ACTIVE);
         mcp_call_set_stream_state(req->call, mcp_call_state(req->call));
 
         if (mcp_input_retry(req) == MCP_AGAIN) {
@@ -726,7 +726,7 @@ mcp_input_take(mcp_call_t *call, mcp_str_t message)
         return;
     }
 
-    if (mcp_upstream_ask_answer(call, number, &value)) {
+    if (mcp_upstream_question_answer(call, number, &value)) {
         return;
     }
 

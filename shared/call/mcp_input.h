@@ -66,7 +66,7 @@ int mcp_input_deliver_to(mcp_exchange_t *x,
  * error the client may repeat the POST, because only the first answer to a
  * question counts.
  */
-int mcp_input_posted(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n);
+int mcp_input_receive(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n);
 
 
 #endif /* MCP_INPUT_H_INCLUDED */

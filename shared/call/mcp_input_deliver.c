@@ -133,7 +133,7 @@ mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
 {
     int  rc;
 
-    if (info->mirror || (info->shared && x->asking)) {
+    if (info->mirror || (info->shared && x->operations)) {
         rc = mcp_input_deliver_by_cluster(x, info->ref.id, text, generation);
 
         if (info->mirror
@@ -256,7 +256,7 @@ mcp_input_gather(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
 
 
 int
-mcp_input_posted(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n)
+mcp_input_receive(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n)
 {
     int            rc;
     size_t         i;

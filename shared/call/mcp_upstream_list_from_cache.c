@@ -189,12 +189,12 @@ mcp_upstream_list_begin(mcp_request_t *req)
     }
 
     if (now - page->failed < MCP_UPSTREAM_LIST_RETRY
-        || now - page->asked < MCP_UPSTREAM_LIST_PENDING)
+        || now - page->requested < MCP_UPSTREAM_LIST_PENDING)
     {
         return mcp_upstream_list_take(req, page, 0);
     }
 
-    page->asked = now;
+    page->requested = now;
     req->may_be_stale = 1;
 
     return 0;
@@ -363,7 +363,7 @@ mcp_upstream_list_stale(mcp_request_t *req, mcp_fault_e fault,
         return 0;
     }
 
-    page->asked = 0;
+    page->requested = 0;
 
     if (!mcp_upstream_list_is_down(fault)) {
         return 0;

@@ -200,7 +200,7 @@ mcp_upstream_listen_decoder(mcp_upstream_listen_t *listen)
     }
 
     mcp_backend_set_server(backend);
-    mcp_backend_set_asks(backend);
+    mcp_backend_allow_questions(backend);
 
     if (mcp_backend_set_resumes(backend,
                                 (mcp_str_t) { listen->last, listen->last_len },
@@ -244,7 +244,7 @@ mcp_upstream_listen_start(mcp_upstream_listen_t *listen)
     listen->held = 0;
     listen->ended = 0;
     listen->starved = 0;
-    listen->asked = NULL;
+    listen->chosen = NULL;
     listen->hold = 0;
     listen->at = mcp_call_now(call);
 
@@ -521,8 +521,8 @@ mcp_upstream_listen_leave(mcp_upstream_session_t *session)
         return;
     }
 
-    if (listen->asked == session->req) {
-        listen->asked = NULL;
+    if (listen->chosen == session->req) {
+        listen->chosen = NULL;
     }
 
     if (mcp_upstream_listen_user(listen, NULL) == NULL) {
@@ -764,8 +764,8 @@ mcp_upstream_listen_due(const mcp_call_t *call)
             when = listen->at;
         }
 
-        if (listen->questions && listen->ask_at < when) {
-            when = listen->ask_at;
+        if (listen->questions && listen->questions_at < when) {
+            when = listen->questions_at;
         }
     }
 
@@ -843,8 +843,8 @@ mcp_upstream_listen_timer(mcp_call_t *call, uint64_t now)
     for (listen = call->listens; listen; listen = next) {
         next = listen->sibling;
 
-        if (listen->questions && now >= listen->ask_at) {
-            mcp_upstream_listen_ask_again(listen);
+        if (listen->questions && now >= listen->questions_at) {
+            mcp_upstream_listen_question_again(listen);
         }
 
         if (listen->at && now >= listen->at) {

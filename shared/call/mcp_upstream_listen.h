@@ -70,7 +70,7 @@
 
 /* Time after which a question is sent again if the client's stream had no room
  * for it, ms. */
-#define MCP_UPSTREAM_LISTEN_ASK     50u
+#define MCP_UPSTREAM_LISTEN_QUESTION  50u
 
 
 typedef enum {
@@ -95,12 +95,12 @@ struct mcp_upstream_listen_s {
     mcp_upstream_listen_e   state;
     mcp_backend_t          *backend;   /* decoder; NULL: none */
     mcp_backend_msg_t       msg;       /* the held message, if "held" is set */
-    mcp_request_t          *asked;     /* request on whose stream the held
+    mcp_request_t          *chosen;    /* request on whose stream the held
                                           question will be sent; NULL: none is
                                           chosen */
     mcp_upstream_question_t *questions;        /* questions that will be sent
                                                   again, oldest first */
-    uint64_t                ask_at;    /* when "questions" are sent, ms */
+    uint64_t                questions_at; /* when "questions" are sent, ms */
     uint64_t                at;        /* time of the next step, ms; 0: none.
                                           OPENING: the waiting requests are sent
                                           without the stream; OPEN: the held
@@ -147,7 +147,7 @@ void mcp_upstream_listen_leave(mcp_upstream_session_t *session);
 
 /* Returns the latest deadline of the open questions on the stream that a
  * request uses, ms; 0: there is none. */
-uint64_t mcp_upstream_listen_asks_until(const mcp_request_t *req);
+uint64_t mcp_upstream_listen_questions_until(const mcp_request_t *req);
 
 /* Called when the last open question on the stream that a request uses was
  * answered or has ended otherwise. mcp_call_timeout begins again for requests
@@ -204,7 +204,7 @@ void mcp_upstream_listen_take_questions(mcp_upstream_listen_t *listen,
 
 /* Sends the questions in listen->questions again, on streams of requests that
  * use the GET stream. Frees the questions if there is no such request. */
-void mcp_upstream_listen_ask_again(mcp_upstream_listen_t *listen);
+void mcp_upstream_listen_question_again(mcp_upstream_listen_t *listen);
 
 /* Frees the questions in listen->questions. */
 void mcp_upstream_listen_drop_questions(mcp_upstream_listen_t *listen);

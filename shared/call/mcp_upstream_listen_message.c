@@ -54,12 +54,12 @@ mcp_upstream_listen_take_questions(mcp_upstream_listen_t *listen,
         /* finds the end of the list */
     }
 
-    *last = mcp_upstream_ask_take(req);
+    *last = mcp_upstream_question_take(req);
 
     /* the timer sends the questions again, not this function, because a call is
      * ending at this moment */
 
-    listen->ask_at = mcp_call_now(listen->breq.call);
+    listen->questions_at = mcp_call_now(listen->breq.call);
     mcp_call_set_timer(listen->breq.call);
 }
 
@@ -71,13 +71,13 @@ mcp_upstream_listen_drop_questions(mcp_upstream_listen_t *listen)
 
     while ((question = listen->questions) != NULL) {
         listen->questions = question->next;
-        mcp_upstream_ask_free(listen->breq.call->worker, question);
+        mcp_upstream_question_free(listen->breq.call->worker, question);
     }
 }
 
 
 void
-mcp_upstream_listen_ask_again(mcp_upstream_listen_t *listen)
+mcp_upstream_listen_question_again(mcp_upstream_listen_t *listen)
 {
     mcp_request_t            *req;
     mcp_upstream_question_t  *question;
@@ -93,12 +93,12 @@ mcp_upstream_listen_ask_again(mcp_upstream_listen_t *listen)
         listen->questions = question->next;
 
         if (!mcp_call_is_started(req->call)
-            || mcp_upstream_ask_again(req, question) == MCP_AGAIN)
+            || mcp_upstream_question_again(req, question) == MCP_AGAIN)
         {
             question->next = listen->questions;
             listen->questions = question;
-            listen->ask_at = mcp_call_now(listen->breq.call)
-                             + MCP_UPSTREAM_LISTEN_ASK;
+            listen->questions_at = mcp_call_now(listen->breq.call)
+                                   + MCP_UPSTREAM_LISTEN_QUESTION;
             return;
         }
     }
@@ -106,7 +106,7 @@ mcp_upstream_listen_ask_again(mcp_upstream_listen_t *listen)
 
 
 uint64_t
-mcp_upstream_listen_asks_until(const mcp_request_t *req)
+mcp_upstream_listen_questions_until(const mcp_request_t *req)
 {
     uint64_t                        until;
     mcp_request_t                  *other;
@@ -190,7 +190,7 @@ mcp_upstream_listen_notification(mcp_upstream_listen_t *listen,
         for (req = mcp_upstream_listen_user(listen, NULL); req && rc == MCP_OK;
              req = mcp_upstream_listen_user(listen, req->session))
         {
-            rc = mcp_upstream_ask_cancelled(req, msg);
+            rc = mcp_upstream_question_cancelled(req, msg);
         }
 
         return rc;
@@ -219,19 +219,19 @@ mcp_upstream_listen_request(mcp_upstream_listen_t *listen,
 {
     mcp_request_t  *req;
 
-    req = listen->asked ? listen->asked : mcp_upstream_listen_choose(listen);
+    req = listen->chosen ? listen->chosen : mcp_upstream_listen_choose(listen);
 
     if (req == NULL) {
         return MCP_OK;
     }
 
-    listen->asked = req;
+    listen->chosen = req;
 
     /* a question makes the call durable: not allowed before the call is
      * started */
 
-    return mcp_call_is_started(req->call) ? mcp_upstream_ask(req, msg, 1)
-                                          : MCP_AGAIN;
+    return mcp_call_is_started(req->call)
+           ? mcp_upstream_question_receive(req, msg, 1) : MCP_AGAIN;
 }
 
 
@@ -304,7 +304,7 @@ mcp_upstream_listen_process(mcp_upstream_listen_t *listen)
             return;
         }
 
-        listen->asked = NULL;
+        listen->chosen = NULL;
         listen->hold = 0;
         listen->tries = 0;
 

@@ -126,9 +126,9 @@ mcp_upstream_param_learn(mcp_request_t *req, mcp_str_t result)
 /* --- asking for the list of tools --- */
 
 int
-mcp_upstream_param_asks(const mcp_request_t *req)
+mcp_upstream_param_needs_list(const mcp_request_t *req)
 {
-    return req->relist && req->relist->asks;
+    return req->relist && req->relist->needs_list;
 }
 
 
@@ -147,7 +147,7 @@ mcp_upstream_param_deadline(mcp_request_t *req, uint64_t deadline)
      * call only: a later backend request, with the client's answers, has its
      * own deadline */
 
-    if (!req->relist->asks && mcp_upstream_session_is_call(req)) {
+    if (!req->relist->needs_list && mcp_upstream_session_is_call(req)) {
         req->relist->until = UINT64_MAX;
     }
 
@@ -160,13 +160,13 @@ mcp_upstream_param_begin(mcp_request_t *req, int modern)
 {
     if (req->relist) {
         req->relist->continues = 0;
-        req->relist->asks &= modern != 0;
+        req->relist->needs_list &= modern != 0;
     }
 }
 
 
 int
-mcp_upstream_param_ask(mcp_request_t *req)
+mcp_upstream_param_request_list(mcp_request_t *req)
 {
     mcp_str_t              body;
     mcp_buf_t              list, out;
@@ -236,7 +236,7 @@ mcp_upstream_param_listed(mcp_request_t *req, mcp_str_t result)
     mcp_json_value_t  value;
 
     mcp_upstream_param_learn(req, result);
-    req->relist->asks = 0;
+    req->relist->needs_list = 0;
 
     if (mcp_upstream_param_headers(req, &n)
         || req->relist->pages == MCP_UPSTREAM_PARAM_PAGES)
@@ -248,7 +248,7 @@ mcp_upstream_param_listed(mcp_request_t *req, mcp_str_t result)
 
     if (value.type == MCP_JSON_STRING) {
         req->relist->cursor = mcp_arena_dup(&req->call->arena, value.raw);
-        req->relist->asks = req->relist->cursor.data != NULL;
+        req->relist->needs_list = req->relist->cursor.data != NULL;
     }
 }
 
@@ -259,7 +259,7 @@ static void
 mcp_upstream_param_fail(mcp_request_t *req, const char *why,
     mcp_backend_msg_t *msg)
 {
-    *msg = req->relist->refusal;
+    *msg = req->relist->rejection;
 
     /* logs only once, although a held message is processed again */
 
@@ -304,7 +304,7 @@ mcp_upstream_param_response(mcp_request_t *req, mcp_backend_msg_t *msg)
 int
 mcp_upstream_param_timeout(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
-    if (!mcp_upstream_param_asks(req)) {
+    if (!mcp_upstream_param_needs_list(req)) {
         return 0;
     }
 
@@ -318,7 +318,7 @@ mcp_upstream_param_timeout(mcp_request_t *req, mcp_backend_msg_t *msg)
 int
 mcp_upstream_param_message(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
-    if (mcp_upstream_param_asks(req)) {
+    if (mcp_upstream_param_needs_list(req)) {
         return mcp_upstream_param_response(req, msg);
     }
 
@@ -341,10 +341,10 @@ mcp_upstream_param_message(mcp_request_t *req, mcp_backend_msg_t *msg)
                    "request %u: the MCP server has refused a header: requests "
                    "the list of tools from it", req->breq.request);
 
-    req->relist->asks = 1;
+    req->relist->needs_list = 1;
     req->relist->until = req->deadline;
-    req->relist->refusal = *msg;
-    req->relist->refusal.body = mcp_null_str;
+    req->relist->rejection = *msg;
+    req->relist->rejection.body = mcp_null_str;
 
     return mcp_upstream_param_next(req);
 }

@@ -31,7 +31,7 @@
 /* State of the requests for the list of tools, which are sent before a refused
  * call is sent again. */
 struct mcp_upstream_relist_s {
-    unsigned           asks:1;         /* 1: the next or running backend request
+    unsigned           needs_list:1;   /* 1: the next or running backend request
                                           is tools/list; 0: the call */
     unsigned           continues:1;    /* 1: the next backend request follows
                                           when the running one has ended */
@@ -42,7 +42,7 @@ struct mcp_upstream_relist_s {
                                           the first page */
     uint64_t           until;          /* deadline of the call, ms; UINT64_MAX
                                           after it was sent again */
-    mcp_backend_msg_t  refusal;        /* the server's response to the call,
+    mcp_backend_msg_t  rejection;      /* the server's response to the call,
                                           without its body */
 };
 
@@ -76,7 +76,7 @@ int mcp_upstream_param_message(mcp_request_t *req, mcp_backend_msg_t *msg);
 int mcp_upstream_param_timeout(mcp_request_t *req, mcp_backend_msg_t *msg);
 
 /* Returns 1 if the next or running backend request is tools/list. */
-int mcp_upstream_param_asks(const mcp_request_t *req);
+int mcp_upstream_param_needs_list(const mcp_request_t *req);
 
 /* Returns the deadline of the next backend request, ms. This is "deadline", or
  * the deadline of the refused call if that is earlier and the next backend
@@ -89,7 +89,7 @@ void mcp_upstream_param_begin(mcp_request_t *req, int modern);
 
 /* Sets the body and the method of the next backend request to tools/list.
  * Returns MCP_OK or MCP_ERR_MEMORY. */
-int mcp_upstream_param_ask(mcp_request_t *req);
+int mcp_upstream_param_request_list(mcp_request_t *req);
 
 
 #endif /* MCP_UPSTREAM_PARAM_HEADER_H_INCLUDED */

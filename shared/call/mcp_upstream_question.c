@@ -12,12 +12,13 @@
 /* JSON-RPC error codes in responses to an MCP server. UNKNOWN: the client does
  * not support such questions (2025-11-25, client/roots, "Error Handling").
  * FAILED: the client cannot get this question now, or has not answered it. */
-#define MCP_UPSTREAM_ASK_UNKNOWN  (-32601)
-#define MCP_UPSTREAM_ASK_FAILED   (-32000)
+#define MCP_UPSTREAM_QUESTION_UNKNOWN  (-32601)
+#define MCP_UPSTREAM_QUESTION_FAILED   (-32000)
 
 
 void
-mcp_upstream_ask_free(mcp_worker_t *worker, mcp_upstream_question_t *question)
+mcp_upstream_question_free(mcp_worker_t *worker,
+    mcp_upstream_question_t *question)
 {
     mcp_arena_destroy(&question->arena);
     mcp_mem_free(&worker->env->mem, question);
@@ -27,7 +28,7 @@ mcp_upstream_ask_free(mcp_worker_t *worker, mcp_upstream_question_t *question)
 /* Creates a question from msg, a request of the MCP server. Returns NULL when
  * out of memory. */
 static mcp_upstream_question_t *
-mcp_upstream_ask_copy(mcp_request_t *req, const mcp_backend_msg_t *msg)
+mcp_upstream_question_create(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
     const mcp_mem_t          *mem;
     mcp_question_t           *q;
@@ -50,7 +51,7 @@ mcp_upstream_ask_copy(mcp_request_t *req, const mcp_backend_msg_t *msg)
     if (q->method.data == NULL || q->params.data == NULL
         || question->id.data == NULL)
     {
-        mcp_upstream_ask_free(req->call->worker, question);
+        mcp_upstream_question_free(req->call->worker, question);
         return NULL;
     }
 
@@ -62,7 +63,7 @@ mcp_upstream_ask_copy(mcp_request_t *req, const mcp_backend_msg_t *msg)
  * questions. If the request has no open question, mcp_call_timeout begins
  * again now. */
 static void
-mcp_upstream_ask_set_deadline(mcp_request_t *req)
+mcp_upstream_question_set_deadline(mcp_request_t *req)
 {
     mcp_upstream_question_t  *question;
 
@@ -87,8 +88,8 @@ mcp_upstream_ask_set_deadline(mcp_request_t *req)
  * timed out. "until" becomes call->answered_until, ms: the call does not end
  * before this time, even if no consumer attaches from now on. */
 static void
-mcp_upstream_ask_remove(mcp_request_t *req, mcp_upstream_question_t *question,
-    uint64_t until)
+mcp_upstream_question_remove(mcp_request_t *req,
+    mcp_upstream_question_t *question, uint64_t until)
 {
     int                        listened;
     mcp_upstream_question_t  **link;
@@ -101,14 +102,14 @@ mcp_upstream_ask_remove(mcp_request_t *req, mcp_upstream_question_t *question,
 
     *link = question->next;
     listened = question->listened;
-    mcp_upstream_ask_free(req->call->worker, question);
+    mcp_upstream_question_free(req->call->worker, question);
 
     req->call->answered = mcp_call_now(req->call);
     req->call->answered_until = until;
     mcp_call_set_stream_state(req->call, mcp_call_state(req->call));
-    mcp_upstream_ask_set_deadline(req);
+    mcp_upstream_question_set_deadline(req);
 
-    if (listened && mcp_upstream_listen_asks_until(req) == 0) {
+    if (listened && mcp_upstream_listen_questions_until(req) == 0) {
         mcp_upstream_listen_answered(req);
     }
 }
@@ -117,7 +118,7 @@ mcp_upstream_ask_remove(mcp_request_t *req, mcp_upstream_question_t *question,
 /* Appends a question to the stream of a task, unless the task shows another
  * question: questions have to be the last event of a task. The time for the
  * answer begins when the task shows the question. Returns the values of
- * mcp_upstream_ask_append(). */
+ * mcp_upstream_question_append(). */
 static int
 mcp_upstream_task_append(mcp_request_t *req, mcp_upstream_question_t *question)
 {
@@ -147,7 +148,8 @@ mcp_upstream_task_append(mcp_request_t *req, mcp_upstream_question_t *question)
 /* Appends a question to the stream. Returns MCP_OK, or an error of the
  * store. */
 static int
-mcp_upstream_ask_append(mcp_request_t *req, mcp_upstream_question_t *question)
+mcp_upstream_question_append(mcp_request_t *req,
+    mcp_upstream_question_t *question)
 {
     int        rc;
     mcp_buf_t  buf;
@@ -160,7 +162,7 @@ mcp_upstream_ask_append(mcp_request_t *req, mcp_upstream_question_t *question)
 
     rc = req->call->rounds
          ? mcp_upstream_round_write(req, &question->question, &buf)
-         : mcp_input_ask(req->call, &question->question, &buf);
+         : mcp_input_write(req->call, &question->question, &buf);
 
     if (rc == MCP_OK) {
         rc = mcp_call_append(req, mcp_buf_text(&buf), MCP_STATE_INPUT_REQUIRED);
@@ -174,26 +176,28 @@ mcp_upstream_ask_append(mcp_request_t *req, mcp_upstream_question_t *question)
 
 /* Records that a question was sent to the client of a request. */
 static void
-mcp_upstream_ask_sent(mcp_request_t *req, mcp_upstream_question_t *question)
+mcp_upstream_question_sent(mcp_request_t *req,
+    mcp_upstream_question_t *question)
 {
     memcpy(question->stream, req->call->id, MCP_STREAM_ID_LEN);
     question->withdrawn = 0;
     question->next = req->server_questions;
     req->server_questions = question;
     mcp_store_count(req->call->worker->store, MCP_COUNT_INPUTS, 1);
-    mcp_upstream_ask_set_deadline(req);
+    mcp_upstream_question_set_deadline(req);
 }
 
 
-/* Sends a question to the client. Returns the values of mcp_upstream_ask(). */
+/* Sends a question to the client. Returns the values of
+ * mcp_upstream_question_receive(). */
 static int
-mcp_upstream_ask_send(mcp_request_t *req, const mcp_backend_msg_t *msg,
+mcp_upstream_question_send(mcp_request_t *req, const mcp_backend_msg_t *msg,
     unsigned listened)
 {
     int                       rc;
     mcp_upstream_question_t  *question;
 
-    question = mcp_upstream_ask_copy(req, msg);
+    question = mcp_upstream_question_create(req, msg);
 
     if (question) {
         question->deadline = mcp_call_now(req->call)
@@ -202,17 +206,18 @@ mcp_upstream_ask_send(mcp_request_t *req, const mcp_backend_msg_t *msg,
                                 : req->call->endpoint->input_timeout);
     }
 
-    rc = question ? mcp_upstream_ask_append(req, question) : MCP_ERR_MEMORY;
+    rc = question ? mcp_upstream_question_append(req, question)
+                  : MCP_ERR_MEMORY;
 
     if (rc == MCP_OK) {
         question->listened = listened & 1u;
-        mcp_upstream_ask_sent(req, question);
+        mcp_upstream_question_sent(req, question);
 
         return MCP_OK;
     }
 
     if (question) {
-        mcp_upstream_ask_free(req->call->worker, question);
+        mcp_upstream_question_free(req->call->worker, question);
     }
 
     if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
@@ -224,7 +229,7 @@ mcp_upstream_ask_send(mcp_request_t *req, const mcp_backend_msg_t *msg,
 
 
 static unsigned
-mcp_upstream_ask_count(const mcp_request_t *req)
+mcp_upstream_question_count(const mcp_request_t *req)
 {
     unsigned                        n;
     const mcp_upstream_question_t  *question;
@@ -241,9 +246,10 @@ mcp_upstream_ask_count(const mcp_request_t *req)
 
 
 /* Makes the call durable, so that its client can answer through any process,
- * and sends the question. Returns the values of mcp_upstream_ask(). */
+ * and sends the question. Returns the values of
+ * mcp_upstream_question_receive(). */
 static int
-mcp_upstream_ask_begin(mcp_request_t *req, const mcp_backend_msg_t *msg,
+mcp_upstream_question_begin(mcp_request_t *req, const mcp_backend_msg_t *msg,
     unsigned listened)
 {
     int  rounds;
@@ -254,7 +260,7 @@ mcp_upstream_ask_begin(mcp_request_t *req, const mcp_backend_msg_t *msg,
 
     if (rounds) {
         req->call->may_be_task = 0;
-        req->call->part_at = 0;
+        req->call->interim_at = 0;
     }
 
     if (mcp_call_durable(req->call) != MCP_OK
@@ -267,12 +273,12 @@ mcp_upstream_ask_begin(mcp_request_t *req, const mcp_backend_msg_t *msg,
         mcp_upstream_round_track(req->call);
     }
 
-    return mcp_upstream_ask_send(req, msg, listened);
+    return mcp_upstream_question_send(req, msg, listened);
 }
 
 
 int
-mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg,
+mcp_upstream_question_receive(mcp_request_t *req, const mcp_backend_msg_t *msg,
     unsigned listened)
 {
     int             can, code;
@@ -290,7 +296,7 @@ mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg,
     q.params = msg->params.raw;
     can = mcp_input_capability(&req->call->client, &q);
 
-    code = MCP_UPSTREAM_ASK_UNKNOWN;
+    code = MCP_UPSTREAM_QUESTION_UNKNOWN;
     text = mcp_null_str;
 
     if (can < 0) {
@@ -301,15 +307,15 @@ mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg,
     {
         text = mcp_str("The client does not support this request");
 
-    } else if (mcp_upstream_ask_count(req) == MCP_UPSTREAM_QUESTIONS) {
-        code = MCP_UPSTREAM_ASK_FAILED;
+    } else if (mcp_upstream_question_count(req) == MCP_UPSTREAM_QUESTIONS) {
+        code = MCP_UPSTREAM_QUESTION_FAILED;
         text = mcp_str("Too many requests to this client wait for a response");
 
     } else if (req->call->rounds && !req->call->task
                && req->server_questions == NULL
                && !mcp_upstream_round_admit(req->call))
     {
-        code = MCP_UPSTREAM_ASK_FAILED;
+        code = MCP_UPSTREAM_QUESTION_FAILED;
         text = mcp_str("Too many calls of this client wait for a response");
     }
 
@@ -318,7 +324,7 @@ mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg,
         return MCP_OK;
     }
 
-    return mcp_upstream_ask_begin(req, msg, listened);
+    return mcp_upstream_question_begin(req, msg, listened);
 }
 
 
@@ -345,7 +351,7 @@ mcp_upstream_task_next(mcp_request_t *req)
     }
 
     if (mcp_upstream_task_append(req, question) == MCP_OK) {
-        mcp_upstream_ask_set_deadline(req);
+        mcp_upstream_question_set_deadline(req);
 
         /* the append has not notified the listeners of the task, because the
          * state of the stream was INPUT_REQUIRED before */
@@ -380,7 +386,7 @@ mcp_upstream_task_answer(mcp_request_t *req, uint64_t number, mcp_str_t text)
 
     if (answer.type != MCP_JSON_NONE) {
         mcp_upstream_post(req, question->id, mcp_str("\"result\""), answer.raw);
-        mcp_upstream_ask_remove(req, question, 0);
+        mcp_upstream_question_remove(req, question, 0);
         mcp_upstream_task_next(req);
     }
 
@@ -390,7 +396,7 @@ mcp_upstream_task_answer(mcp_request_t *req, uint64_t number, mcp_str_t text)
 
 /* Returns the question with this id at the server, or NULL. */
 static mcp_upstream_question_t *
-mcp_upstream_ask_find(mcp_request_t *req, mcp_str_t id)
+mcp_upstream_question_find(mcp_request_t *req, mcp_str_t id)
 {
     mcp_upstream_question_t  *question;
 
@@ -408,7 +414,7 @@ mcp_upstream_ask_find(mcp_request_t *req, mcp_str_t id)
 /* Cancels a question at a client with a session, by an event on the stream of a
  * request. Returns MCP_OK, or MCP_AGAIN if the stream has no room. */
 static int
-mcp_upstream_ask_withdraw(mcp_request_t *req,
+mcp_upstream_question_withdraw(mcp_request_t *req,
     const mcp_upstream_question_t *question)
 {
     int        rc;
@@ -434,14 +440,15 @@ mcp_upstream_ask_withdraw(mcp_request_t *req,
 
 
 int
-mcp_upstream_ask_cancelled(mcp_request_t *req, const mcp_backend_msg_t *msg)
+mcp_upstream_question_cancelled(mcp_request_t *req,
+    const mcp_backend_msg_t *msg)
 {
     mcp_json_value_t          params;
     mcp_upstream_question_t  *question;
 
     params = mcp_json_get_from(msg->body, mcp_str("params"));
-    question = mcp_upstream_ask_find(req, mcp_json_get(&params,
-                                              mcp_str("requestId")).raw);
+    question = mcp_upstream_question_find(req,
+                   mcp_json_get(&params, mcp_str("requestId")).raw);
 
     if (question == NULL) {
         return MCP_OK;
@@ -451,23 +458,23 @@ mcp_upstream_ask_cancelled(mcp_request_t *req, const mcp_backend_msg_t *msg)
      * a JSON-RPC request: there is nothing to cancel at the client */
 
     if (req->call->rounds || req->call->task) {
-        mcp_upstream_ask_remove(req, question, question->deadline);
+        mcp_upstream_question_remove(req, question, question->deadline);
         mcp_upstream_task_next(req);
         return MCP_OK;
     }
 
-    if (mcp_upstream_ask_withdraw(req, question) == MCP_AGAIN) {
+    if (mcp_upstream_question_withdraw(req, question) == MCP_AGAIN) {
         return MCP_AGAIN;
     }
 
-    mcp_upstream_ask_remove(req, question, 0);
+    mcp_upstream_question_remove(req, question, 0);
 
     return MCP_OK;
 }
 
 
 mcp_upstream_question_t *
-mcp_upstream_ask_take(mcp_request_t *req)
+mcp_upstream_question_take(mcp_request_t *req)
 {
     mcp_upstream_question_t  *question, *taken, **link;
 
@@ -490,15 +497,16 @@ mcp_upstream_ask_take(mcp_request_t *req)
 
 
 int
-mcp_upstream_ask_again(mcp_request_t *req, mcp_upstream_question_t *question)
+mcp_upstream_question_again(mcp_request_t *req,
+    mcp_upstream_question_t *question)
 {
     if (req->call->task
-        || mcp_upstream_ask_count(req) == MCP_UPSTREAM_QUESTIONS)
+        || mcp_upstream_question_count(req) == MCP_UPSTREAM_QUESTIONS)
     {
-        mcp_upstream_post_error(req, question->id, MCP_UPSTREAM_ASK_FAILED,
+        mcp_upstream_post_error(req, question->id, MCP_UPSTREAM_QUESTION_FAILED,
                                 mcp_str("No call of this client can forward "
                                         "the request"));
-        mcp_upstream_ask_free(req->call->worker, question);
+        mcp_upstream_question_free(req->call->worker, question);
         return MCP_OK;
     }
 
@@ -508,17 +516,17 @@ mcp_upstream_ask_again(mcp_request_t *req, mcp_upstream_question_t *question)
     }
 
     if (!question->withdrawn) {
-        if (mcp_upstream_ask_withdraw(req, question) == MCP_AGAIN) {
+        if (mcp_upstream_question_withdraw(req, question) == MCP_AGAIN) {
             return MCP_AGAIN;
         }
 
         question->withdrawn = 1;
     }
 
-    switch (mcp_upstream_ask_append(req, question)) {
+    switch (mcp_upstream_question_append(req, question)) {
 
     case MCP_OK:
-        mcp_upstream_ask_sent(req, question);
+        mcp_upstream_question_sent(req, question);
         return MCP_OK;
 
     case MCP_ERR_LIMIT:
@@ -533,7 +541,7 @@ mcp_upstream_ask_again(mcp_request_t *req, mcp_upstream_question_t *question)
 
 
 int
-mcp_upstream_ask_answer(mcp_call_t *call, uint64_t number,
+mcp_upstream_question_answer(mcp_call_t *call, uint64_t number,
     const mcp_json_value_t *message)
 {
     size_t                    i;
@@ -562,8 +570,9 @@ mcp_upstream_ask_answer(mcp_call_t *call, uint64_t number,
                                   error.raw);
             }
 
-            mcp_upstream_ask_remove(req, question, mcp_call_now(call)
-                                                   + MCP_UPSTREAM_ROUND_WAIT);
+            mcp_upstream_question_remove(req, question,
+                                         mcp_call_now(call)
+                                         + MCP_UPSTREAM_ROUND_WAIT);
 
             return 1;
         }
@@ -577,11 +586,11 @@ mcp_upstream_ask_answer(mcp_call_t *call, uint64_t number,
  * an open question from the GET stream, because the question may belong to
  * either of the two requests. Returns 1, or 0 if there is no such question. */
 static int
-mcp_upstream_ask_postpone(mcp_request_t *req, uint64_t now)
+mcp_upstream_question_postpone(mcp_request_t *req, uint64_t now)
 {
     uint64_t  until;
 
-    until = mcp_upstream_listen_asks_until(req);
+    until = mcp_upstream_listen_questions_until(req);
 
     if (until <= now) {
         return 0;
@@ -596,7 +605,7 @@ mcp_upstream_ask_postpone(mcp_request_t *req, uint64_t now)
 
 
 int
-mcp_upstream_ask_timeout(mcp_request_t *req)
+mcp_upstream_question_timeout(mcp_request_t *req)
 {
     uint64_t                  now;
     mcp_upstream_question_t  *question, *next;
@@ -604,7 +613,7 @@ mcp_upstream_ask_timeout(mcp_request_t *req)
     now = mcp_call_now(req->call);
 
     if (req->server_questions == NULL) {
-        return mcp_upstream_ask_postpone(req, now);
+        return mcp_upstream_question_postpone(req, now);
     }
 
     for (question = req->server_questions; question; question = next) {
@@ -620,15 +629,16 @@ mcp_upstream_ask_timeout(mcp_request_t *req)
             mcp_upstream_post(req, question->id, mcp_str("\"result\""),
                               mcp_str("{\"action\":\"cancel\"}"));
         } else {
-            mcp_upstream_post_error(req, question->id, MCP_UPSTREAM_ASK_FAILED,
+            mcp_upstream_post_error(req, question->id,
+                                    MCP_UPSTREAM_QUESTION_FAILED,
                                     mcp_str("The client did not respond in "
                                             "time"));
         }
 
-        mcp_upstream_ask_remove(req, question, 0);
+        mcp_upstream_question_remove(req, question, 0);
     }
 
-    mcp_upstream_ask_set_deadline(req);
+    mcp_upstream_question_set_deadline(req);
     mcp_upstream_task_next(req);
 
     return 1;
@@ -636,12 +646,12 @@ mcp_upstream_ask_timeout(mcp_request_t *req)
 
 
 void
-mcp_upstream_ask_clear(mcp_request_t *req)
+mcp_upstream_question_clear(mcp_request_t *req)
 {
     mcp_upstream_question_t  *question;
 
     while ((question = req->server_questions) != NULL) {
         req->server_questions = question->next;
-        mcp_upstream_ask_free(req->call->worker, question);
+        mcp_upstream_question_free(req->call->worker, question);
     }
 }

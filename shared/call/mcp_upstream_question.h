@@ -19,8 +19,8 @@
  */
 
 
-#ifndef MCP_UPSTREAM_ASK_H_INCLUDED
-#define MCP_UPSTREAM_ASK_H_INCLUDED
+#ifndef MCP_UPSTREAM_QUESTION_H_INCLUDED
+#define MCP_UPSTREAM_QUESTION_H_INCLUDED
 
 
 #include "call/mcp_call.h"
@@ -56,13 +56,13 @@ struct mcp_upstream_question_s {
  * stream of the session (mcp_upstream_listen.h), otherwise 0. Returns MCP_OK,
  * or MCP_AGAIN: the message has to be held, because the stream has no room. May
  * end the call. */
-int mcp_upstream_ask(mcp_request_t *req, const mcp_backend_msg_t *msg,
-    unsigned listened);
+int mcp_upstream_question_receive(mcp_request_t *req,
+    const mcp_backend_msg_t *msg, unsigned listened);
 
 /* Called for a request that has ended. Removes its questions that arrived on
  * the GET stream, and returns these as a list, oldest first. The caller has to
  * free the questions. */
-mcp_upstream_question_t *mcp_upstream_ask_take(mcp_request_t *req);
+mcp_upstream_question_t *mcp_upstream_question_take(mcp_request_t *req);
 
 /*
  * Withdraws a question at the client, and sends it again on the stream of
@@ -72,39 +72,39 @@ mcp_upstream_question_t *mcp_upstream_ask_take(mcp_request_t *req);
  * both cases the question no longer belongs to the caller. Returns MCP_AGAIN if
  * the stream has no room, or the request has just ended. May end the call.
  */
-int mcp_upstream_ask_again(mcp_request_t *req,
+int mcp_upstream_question_again(mcp_request_t *req,
     mcp_upstream_question_t *question);
 
-void mcp_upstream_ask_free(mcp_worker_t *worker,
+void mcp_upstream_question_free(mcp_worker_t *worker,
     mcp_upstream_question_t *question);
 
 /*
  * Processes notifications/cancelled of the server: removes the question, and
  * cancels it at a client with a session. Returns the values of
- * mcp_upstream_ask().
+ * mcp_upstream_question_receive().
  */
-int mcp_upstream_ask_cancelled(mcp_request_t *req,
+int mcp_upstream_question_cancelled(mcp_request_t *req,
     const mcp_backend_msg_t *msg);
 
 /* POSTs a client's response to the server if "number" is the number of the
  * event of an open question; message is the response. Returns 1, or 0 if there
  * is no such question. */
-int mcp_upstream_ask_answer(mcp_call_t *call, uint64_t number,
+int mcp_upstream_question_answer(mcp_call_t *call, uint64_t number,
     const mcp_json_value_t *message);
 
-/* Like mcp_upstream_ask_answer(), for the request of a task: text is an object
- * with the client's responses, whose keys are the indexes of the questions of
- * the event. */
+/* Like mcp_upstream_question_answer(), for the request of a task: text is an
+ * object with the client's responses, whose keys are the indexes of the
+ * questions of the event. */
 int mcp_upstream_task_answer(mcp_request_t *req, uint64_t number,
     mcp_str_t text);
 
 /* Called when the deadline of the request has passed. Responds to the MCP
  * server for each question that has timed out. Returns 1, or 0 if neither the
  * request nor the GET stream of its session has an open question. */
-int mcp_upstream_ask_timeout(mcp_request_t *req);
+int mcp_upstream_question_timeout(mcp_request_t *req);
 
 /* Frees the questions of a request that is over. */
-void mcp_upstream_ask_clear(mcp_request_t *req);
+void mcp_upstream_question_clear(mcp_request_t *req);
 
 
-#endif /* MCP_UPSTREAM_ASK_H_INCLUDED */
+#endif /* MCP_UPSTREAM_QUESTION_H_INCLUDED */

@@ -16,8 +16,8 @@
  */
 
 
-#ifndef MCP_UPSTREAM_ASK_STATELESS_CLIENT_H_INCLUDED
-#define MCP_UPSTREAM_ASK_STATELESS_CLIENT_H_INCLUDED
+#ifndef MCP_UPSTREAM_QUESTION_STATELESS_CLIENT_H_INCLUDED
+#define MCP_UPSTREAM_QUESTION_STATELESS_CLIENT_H_INCLUDED
 
 
 #include "call/mcp_call.h"
@@ -76,4 +76,4 @@ int mcp_upstream_round_answers(const mcp_json_value_t *responses,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_buf_t *out);
 
 
-#endif /* MCP_UPSTREAM_ASK_STATELESS_CLIENT_H_INCLUDED */
+#endif /* MCP_UPSTREAM_QUESTION_STATELESS_CLIENT_H_INCLUDED */

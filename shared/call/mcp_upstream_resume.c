@@ -255,7 +255,7 @@ mcp_upstream_resume_prepare(mcp_request_t *req, mcp_str_t *version)
     number = req->id;
 
     if (version->len) {
-        mcp_backend_set_asks(req->backend);
+        mcp_backend_allow_questions(req->backend);
         number = mcp_upstream_session_id(req, resume->number);
 
     } else {

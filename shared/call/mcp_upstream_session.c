@@ -213,7 +213,7 @@ mcp_upstream_session_call(mcp_request_t *req)
     char       id[24];
     mcp_buf_t  older, out;
 
-    mcp_backend_set_asks(req->backend);
+    mcp_backend_allow_questions(req->backend);
     (void) mcp_backend_set_resumes(req->backend, mcp_null_str, mcp_null_str);
 
     mcp_buf_init(&older, &req->call->worker->env->mem, SIZE_MAX / 2);

@@ -21,7 +21,7 @@ static void mcp_cluster_down(mcp_cluster_t *cluster);
 static void mcp_cluster_reloaded(mcp_cluster_t *cluster);
 static void mcp_cluster_tick(void *data);
 static void mcp_cluster_check_leader(void *data);
-static void mcp_cluster_doubted(void *data, const mcp_reply_t *reply);
+static void mcp_cluster_self_checked(void *data, const mcp_reply_t *reply);
 
 
 /* The functions by which a worker uses its cluster. */
@@ -72,7 +72,7 @@ mcp_cluster_create(mcp_worker_t *worker, const mcp_cluster_conf_t *conf)
     cluster->unreachable = mcp_worker_now(worker);
     cluster->heartbeat.handler = mcp_cluster_tick;
     cluster->heartbeat.data = cluster;
-    cluster->doubted = mcp_cluster_doubted;
+    cluster->self_checked = mcp_cluster_self_checked;
 
     mcp_store_node_link(worker->store, MCP_NODE_LINK_LOST, 0);
     mcp_lag_init(cluster);
@@ -122,8 +122,8 @@ mcp_cluster_destroy(mcp_cluster_t *cluster)
  *   MCP_ERR_INTERNAL  OpenSSL failed
  */
 static int
-mcp_cluster_prints_add(mcp_cluster_fingerprints_t *fingerprints, mcp_str_t kind,
-    mcp_str_t value)
+mcp_cluster_fingerprints_add(mcp_cluster_fingerprints_t *fingerprints,
+    mcp_str_t kind, mcp_str_t value)
 {
     int            rc;
     char           fingerprint[MCP_CLUSTER_FINGERPRINT_LEN + 2];
@@ -163,7 +163,7 @@ mcp_cluster_prints_add(mcp_cluster_fingerprints_t *fingerprints, mcp_str_t kind,
 /* Returns the fingerprints of the set as one argument of a script, separated by
  * commas. */
 static mcp_str_t
-mcp_cluster_prints_text(const mcp_cluster_fingerprints_t *fingerprints)
+mcp_cluster_fingerprints_text(const mcp_cluster_fingerprints_t *fingerprints)
 {
     return (mcp_str_t) { fingerprints->text,
         fingerprints->len ? fingerprints->len - 1 : 0 };
@@ -180,8 +180,8 @@ mcp_cluster_keys(mcp_cluster_t *cluster, const mcp_keys_t *keys)
     for (i = 0; i < keys->n; i++) {
         key.data = (const char *) keys->key[i];
         key.len = sizeof(keys->key[i]);
-        rc = mcp_cluster_prints_add(&cluster->keys,
-                                    mcp_str("fingerprint of a key"), key);
+        rc = mcp_cluster_fingerprints_add(&cluster->keys,
+                                          mcp_str("fingerprint of a key"), key);
 
         if (rc != MCP_OK) {
             return rc;
@@ -197,8 +197,9 @@ mcp_cluster_endpoint(mcp_cluster_t *cluster, mcp_str_t identity)
 {
     int  rc;
 
-    rc = mcp_cluster_prints_add(&cluster->endpoints,
-                                mcp_str("identity of an endpoint"), identity);
+    rc = mcp_cluster_fingerprints_add(&cluster->endpoints,
+                                      mcp_str("identity of an endpoint"),
+                                      identity);
 
     return rc == MCP_ERR_LIMIT ? MCP_OK : rc;
 }
@@ -428,7 +429,7 @@ mcp_cluster_register(mcp_cluster_t *cluster)
     mcp_args_number(&args, cluster->high);
     mcp_args_text(&args, (mcp_str_t) { mcp_version, strlen(mcp_version) });
     mcp_args_text(&args, cluster->conf->label);
-    mcp_args_text(&args, mcp_cluster_prints_text(&cluster->keys));
+    mcp_args_text(&args, mcp_cluster_fingerprints_text(&cluster->keys));
     mcp_args_text(&args, cluster->reports_loss ? mcp_str("2")
                          : cluster->member == cluster->node ? mcp_str("1")
                          : mcp_str(""));
@@ -445,7 +446,7 @@ mcp_cluster_register(mcp_cluster_t *cluster)
         mcp_args_number(&args, cluster->registered);
     }
 
-    mcp_args_text(&args, mcp_cluster_prints_text(&cluster->endpoints));
+    mcp_args_text(&args, mcp_cluster_fingerprints_text(&cluster->endpoints));
 
     if (mcp_cluster_run(cluster, MCP_SCRIPT_REGISTER, args.args, args.n,
                         mcp_cluster_registered, cluster)
@@ -459,7 +460,7 @@ mcp_cluster_register(mcp_cluster_t *cluster)
 /* --- heartbeats --- */
 
 static void
-mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
+mcp_cluster_heartbeat_done(void *data, const mcp_reply_t *reply)
 {
     mcp_cluster_t      *cluster;
     const mcp_reply_t  *kind;
@@ -477,8 +478,8 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
         && mcp_reply_item(reply, 3)->type == MCP_REPLY_ARRAY)
     {
         if (mcp_cluster_reads(cluster, mcp_reply_item(reply, 2))) {
-            mcp_store_node_spoke(cluster->worker->store,
-                                 mcp_worker_now(cluster->worker));
+            mcp_store_node_leader_reply(cluster->worker->store,
+                                        mcp_worker_now(cluster->worker));
             mcp_cluster_store_members(cluster, reply);
             mcp_takeover_check_members(cluster, mcp_reply_item(reply, 3));
 
@@ -510,12 +511,12 @@ mcp_cluster_beaten(void *data, const mcp_reply_t *reply)
 
 
 static void
-mcp_cluster_doubted(void *data, const mcp_reply_t *reply)
+mcp_cluster_self_checked(void *data, const mcp_reply_t *reply)
 {
     mcp_cluster_t  *cluster;
 
     cluster = data;
-    cluster->doubts = 0;
+    cluster->self_check = 0;
 
     if (reply && mcp_reply_is(mcp_reply_item(reply, 0), "DEAD")
         && cluster->state == MCP_CLUSTER_MEMBER)
@@ -549,7 +550,7 @@ mcp_cluster_heartbeat(mcp_cluster_t *cluster)
         cluster->registered = mcp_worker_now(cluster->worker);
         cluster->heartbeat_pending =
             mcp_cluster_run(cluster, MCP_SCRIPT_HEARTBEAT, NULL, 0,
-                mcp_cluster_beaten, cluster)
+                mcp_cluster_heartbeat_done, cluster)
             == MCP_OK;
     }
 

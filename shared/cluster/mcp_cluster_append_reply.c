@@ -376,7 +376,7 @@ mcp_replicator_over(mcp_replication_t *repl, int rc)
     }
 
     mcp_replication_check(repl);
-    mcp_replication_answer(ops, MCP_OK);
+    mcp_replication_complete(ops, MCP_OK);
 }
 
 

@@ -208,8 +208,8 @@ mcp_broadcast_key(const mcp_cluster_t *cluster, mcp_node_position_e which,
     char  id[MCP_CLUSTER_ID_LEN + 1];
 
     static const mcp_key_e  kinds[] = {
-        [MCP_NODE_SENT] = MCP_KEY_TOLD,
-        [MCP_NODE_RECEIVED] = MCP_KEY_HEARD,
+        [MCP_NODE_LASTING_BROADCASTS] = MCP_KEY_LASTING_BROADCASTS,
+        [MCP_NODE_BROADCASTS] = MCP_KEY_BROADCASTS,
         [MCP_NODE_QUEUE] = MCP_KEY_QUEUE
     };
 

@@ -48,13 +48,13 @@ static const char *const  mcp_key_kinds[MCP_KEYS] = {
     [MCP_KEY_SINCE] = "since",
     [MCP_KEY_RUN] = "run",
     [MCP_KEY_LAYOUT] = "layout",
-    [MCP_KEY_TOLD] = "told",
-    [MCP_KEY_HEARD] = "heard",
+    [MCP_KEY_LASTING_BROADCASTS] = "told",
+    [MCP_KEY_BROADCASTS] = "heard",
     [MCP_KEY_NODE] = "n:",
     [MCP_KEY_MARK] = "x:",
     [MCP_KEY_QUEUE] = "m:",
     [MCP_KEY_OWNED] = "o:",
-    [MCP_KEY_GIVEN] = "g:",
+    [MCP_KEY_ASSIGNED] = "g:",
     [MCP_KEY_HEAD] = "h:",
     [MCP_KEY_LOG] = "e:",
     [MCP_KEY_SPEC] = "c:",
@@ -98,11 +98,13 @@ static const mcp_script_key_t  mcp_script_keys[MCP_SCRIPTS][MCP_KEY_ROW] = {
     [MCP_SCRIPT_REGISTER] = { MCP_KEY_REGISTRATION, MCP_KEY_END },
     [MCP_SCRIPT_HEARTBEAT] = { MCP_KEY_REGISTRATION, MCP_KEY_END },
     [MCP_SCRIPT_BROADCAST] = {
-        MCP_KEY_MEMBERS, { MCP_KEY_TOLD, MCP_KEY_ONLY },
-        { MCP_KEY_HEARD, MCP_KEY_ONLY }, { MCP_KEY_PROCESS, 6 }, MCP_KEY_END },
+        MCP_KEY_MEMBERS, { MCP_KEY_LASTING_BROADCASTS, MCP_KEY_ONLY },
+        { MCP_KEY_BROADCASTS, MCP_KEY_ONLY }, { MCP_KEY_PROCESS, 6 },
+        MCP_KEY_END },
     [MCP_SCRIPT_APPEND] = {
         MCP_KEY_STREAM, { MCP_KEY_OWNED, MCP_KEY_SELF },
-        { MCP_KEY_GIVEN, MCP_KEY_SELF }, { MCP_KEY_HEARD, MCP_KEY_ONLY },
+        { MCP_KEY_ASSIGNED, MCP_KEY_SELF },
+        { MCP_KEY_BROADCASTS, MCP_KEY_ONLY },
         { MCP_KEY_STREAMS, 11 }, { MCP_KEY_CALLS, 11 }, { MCP_KEY_CROWDED, 11 },
         { MCP_KEY_CLAIM, 16 }, MCP_KEY_END },
     [MCP_SCRIPT_EVENT] = {
@@ -117,16 +119,16 @@ static const mcp_script_key_t  mcp_script_keys[MCP_SCRIPTS][MCP_KEY_ROW] = {
         MCP_KEY_STREAM, { MCP_KEY_OWNED, MCP_KEY_SELF }, MCP_KEY_END },
     [MCP_SCRIPT_CLIENT_INPUT] = { MCP_KEY_STREAM, MCP_KEY_END },
     [MCP_SCRIPT_TOPIC] = {
-        MCP_KEY_STREAM, { MCP_KEY_HEARD, MCP_KEY_ONLY }, MCP_KEY_END },
+        MCP_KEY_STREAM, { MCP_KEY_BROADCASTS, MCP_KEY_ONLY }, MCP_KEY_END },
     [MCP_SCRIPT_QUOTA] = {
         MCP_KEY_MEMBERS, { MCP_KEY_CALLS, 0 }, MCP_KEY_END },
     [MCP_SCRIPT_TOKEN] = {
         MCP_KEY_MEMBERS, { MCP_KEY_TOKEN, 0 }, MCP_KEY_END },
     [MCP_SCRIPT_TAKEOVER] = {
         MCP_KEY_MEMBERS, { MCP_KEY_OWNED, MCP_KEY_SELF },
-        { MCP_KEY_GIVEN, MCP_KEY_SELF }, { MCP_KEY_MARK, 0 },
+        { MCP_KEY_ASSIGNED, MCP_KEY_SELF }, { MCP_KEY_MARK, 0 },
         { MCP_KEY_OWNED, 0 }, { MCP_KEY_NODE, 0 }, { MCP_KEY_QUEUE, 0 },
-        { MCP_KEY_GIVEN, 0 }, MCP_KEY_END },
+        { MCP_KEY_ASSIGNED, 0 }, MCP_KEY_END },
     [MCP_SCRIPT_JOIN] = { MCP_KEY_STREAM, MCP_KEY_END },
     [MCP_SCRIPT_KEEP] = {
         MCP_KEY_MEMBERS, { MCP_KEY_OWNED, MCP_KEY_SELF }, MCP_KEY_END },
@@ -306,7 +308,7 @@ mcp_link_command(mcp_link_t *link, const mcp_str_t *argv, size_t n,
      * the command itself may have any length */
 
     if (link->n_pending == MCP_LINK_WINDOW
-        || before - link->copied >= MCP_LINK_BYTES
+        || before - link->replicated >= MCP_LINK_BYTES
         || before >= MCP_LINK_BYTES_MAX)
     {
         return MCP_AGAIN;
@@ -360,9 +362,9 @@ mcp_link_bytes(const mcp_link_t *link)
 
 
 void
-mcp_link_copied(mcp_link_t *link, size_t before)
+mcp_link_replicated(mcp_link_t *link, size_t before)
 {
-    link->copied += mcp_link_bytes(link) - before;
+    link->replicated += mcp_link_bytes(link) - before;
 }
 
 
@@ -678,10 +680,11 @@ mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
 void
 mcp_cluster_self_check(mcp_cluster_t *cluster)
 {
-    if (cluster->state == MCP_CLUSTER_MEMBER && !cluster->doubts) {
-        cluster->doubts = mcp_cluster_run(cluster, MCP_SCRIPT_HEARTBEAT, NULL,
-                                          0, cluster->doubted, cluster)
-                          == MCP_OK;
+    if (cluster->state == MCP_CLUSTER_MEMBER && !cluster->self_check) {
+        cluster->self_check = mcp_cluster_run(cluster, MCP_SCRIPT_HEARTBEAT,
+                                              NULL, 0, cluster->self_checked,
+                                              cluster)
+                              == MCP_OK;
     }
 }
 
@@ -709,7 +712,7 @@ mcp_link_output(mcp_link_t *link)
         }
 
         link->writing = !link->writing;
-        link->copied = 0;
+        link->replicated = 0;
     }
 
     out = &link->out[link->writing];

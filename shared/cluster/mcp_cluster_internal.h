@@ -195,7 +195,7 @@ struct mcp_link_s {
                                           written */
     size_t               written;      /* number of bytes of out[writing] that
                                           were written */
-    size_t               copied;       /* number of bytes in the buffer for new
+    size_t               replicated;   /* number of bytes in the buffer for new
                                           commands that belong to commands of
                                           replications */
 
@@ -317,9 +317,9 @@ struct mcp_cluster_s {
                                                      or after an error because
                                                      the slot of the keys was
                                                      being moved */
-    unsigned                      doubts:1;       /* 1 while the reply to a
+    unsigned                      self_check:1;   /* 1 while the reply to a
                                                      self-check is pending */
-    mcp_link_reply_cb             doubted;        /* handler of the reply to a
+    mcp_link_reply_cb             self_checked;   /* handler of the reply to a
                                                      self-check */
     unsigned                      far:1;  /* 1 if "offset" exceeded
                                              MCP_CLUSTER_OFFSET_MAX when it was
@@ -571,7 +571,7 @@ size_t mcp_link_bytes(const mcp_link_t *link);
 /* Counts a command that was just appended to the output buffer as one of a
  * replication. "before" is the value of mcp_link_bytes() before the command was
  * appended. */
-void mcp_link_copied(mcp_link_t *link, size_t before);
+void mcp_link_replicated(mcp_link_t *link, size_t before);
 
 /* Returns 1 if the connection is established, even during the login. */
 int mcp_link_is_open(const mcp_link_t *link);
@@ -652,13 +652,13 @@ typedef enum {
     MCP_KEY_SINCE,
     MCP_KEY_RUN,
     MCP_KEY_LAYOUT,
-    MCP_KEY_TOLD,
-    MCP_KEY_HEARD,
+    MCP_KEY_LASTING_BROADCASTS,
+    MCP_KEY_BROADCASTS,
     MCP_KEY_NODE,              /* keys of a node */
     MCP_KEY_MARK,
     MCP_KEY_QUEUE,
     MCP_KEY_OWNED,
-    MCP_KEY_GIVEN,
+    MCP_KEY_ASSIGNED,
     MCP_KEY_HEAD,              /* keys of a stream */
     MCP_KEY_LOG,
     MCP_KEY_SPEC,

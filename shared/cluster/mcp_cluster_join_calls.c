@@ -228,8 +228,8 @@ mcp_cluster_join_gives_way(mcp_replication_t *repl,
     }
 
     mcp_replication_within(repl, MCP_OPERATION_TIME);
-    mcp_replication_answer(mcp_replication_acknowledged(repl, UINT64_MAX),
-                           MCP_ERR_EXISTS);
+    mcp_replication_complete(mcp_replication_acknowledged(repl, UINT64_MAX),
+                             MCP_ERR_EXISTS);
 
     return 1;
 }
@@ -250,8 +250,8 @@ mcp_cluster_join_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
         != MCP_OK)
     {
         mcp_cluster_unexpected_reply(cluster, "append", reply);
-        mcp_replication_answer(mcp_replication_acknowledged(repl, UINT64_MAX),
-                               MCP_ERR_UNREACHABLE);
+        mcp_replication_complete(mcp_replication_acknowledged(repl, UINT64_MAX),
+                                 MCP_ERR_UNREACHABLE);
         return;
     }
 
@@ -268,7 +268,7 @@ mcp_cluster_join_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
         rc = cluster->worker->cluster_hooks->start(cluster, &spec, op);
 
         if (rc != MCP_AGAIN) {
-            mcp_operation_answer(op, rc);
+            mcp_operation_complete(op, rc);
         }
     }
 }
@@ -397,7 +397,7 @@ mcp_cluster_join_check(mcp_replication_t *repl,
 
     if (!repl->coalesced || now >= repl->time + refresh
         || (repl_state->known.seq > repl_state->own.seq
-            && repl->mirror == MCP_MIRROR_FOLLOW)
+            && repl->mirror == MCP_MIRROR_FETCH)
         || repl_state->sent_seq >= repl->sent + MCP_REPLICATION_SEND_EVENTS
         || (repl_state->sent_seq > repl->sent
             && now >= repl->time + MCP_REPLICATION_SEND_TIME))

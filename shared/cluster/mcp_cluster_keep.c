@@ -34,7 +34,7 @@ typedef struct {
 } mcp_keep_argv_t;
 
 
-static void mcp_keep_go_on(mcp_cluster_t *cluster);
+static void mcp_keep_continue(mcp_cluster_t *cluster);
 
 
 static void
@@ -63,7 +63,7 @@ mcp_keep_done(void *data, const mcp_reply_t *reply)
     mcp_mem_free(&cluster->worker->env->mem, keep);
 
     if (is_good) {
-        mcp_keep_go_on(cluster);
+        mcp_keep_continue(cluster);
     }
 }
 
@@ -209,7 +209,7 @@ mcp_keep_send(mcp_keep_t *keep, const mcp_keep_argv_t *argv)
  * client's command on the same connection waits for one redis/keep.lua at
  * most. */
 static void
-mcp_keep_go_on(mcp_cluster_t *cluster)
+mcp_keep_continue(mcp_cluster_t *cluster)
 {
     mcp_keep_t       *keep;
     mcp_keep_argv_t  *argv;
@@ -243,5 +243,5 @@ void
 mcp_keep_all(mcp_cluster_t *cluster)
 {
     cluster->kept = 0;
-    mcp_keep_go_on(cluster);
+    mcp_keep_continue(cluster);
 }

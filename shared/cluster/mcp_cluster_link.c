@@ -161,7 +161,7 @@ mcp_link_rest(mcp_link_t *link)
     mcp_buf_free(&link->out[1]);
     link->writing = 0;
     link->written = 0;
-    link->copied = 0;
+    link->replicated = 0;
     link->skips = 0;
     link->reloads = 0;
 

@@ -317,7 +317,7 @@ mcp_probe_role(void *data, const mcp_reply_t *reply)
 
 
 static void
-mcp_probe_answered(void *data, const mcp_reply_t *reply)
+mcp_probe_received(void *data, const mcp_reply_t *reply)
 {
     mcp_link_t   *link;
     mcp_store_t  *store;
@@ -358,7 +358,7 @@ mcp_probe_query(mcp_link_t *link)
     argv[0] = mcp_str("GET");
     argv[1] = mcp_cluster_key(link->cluster, MCP_KEY_RUN, mcp_null_str, key);
 
-    return mcp_link_login(link, argv, 2, mcp_probe_answered);
+    return mcp_link_login(link, argv, 2, mcp_probe_received);
 }
 
 

@@ -37,7 +37,7 @@ mcp_mirror_set_state(mcp_replication_t *repl, mcp_mirror_state_e state)
 {
     static const char *const  names[] = {
         [MCP_MIRROR_NONE] = "none",
-        [MCP_MIRROR_FOLLOW] = "follow",
+        [MCP_MIRROR_FETCH] = "fetch",
         [MCP_MIRROR_PAUSED] = "paused",
         [MCP_MIRROR_TAKE_OVER] = "take-over",
         [MCP_MIRROR_NO_ROOM] = "no room",
@@ -65,7 +65,7 @@ mcp_mirror_note_fetch(mcp_replication_t *repl, int rc, int has_none)
 
     if (repl->mirror < MCP_MIRROR_TAKE_OVER) {
         mcp_mirror_set_state(repl, paused ? MCP_MIRROR_PAUSED
-                                          : MCP_MIRROR_FOLLOW);
+                                          : MCP_MIRROR_FETCH);
 
     } else {
         mcp_mirror_set_state(repl, !has_room ? MCP_MIRROR_NO_ROOM
@@ -79,7 +79,7 @@ void
 mcp_mirror_continue(mcp_replication_t *repl)
 {
     if (repl->mirror == MCP_MIRROR_PAUSED) {
-        mcp_mirror_set_state(repl, MCP_MIRROR_FOLLOW);
+        mcp_mirror_set_state(repl, MCP_MIRROR_FETCH);
 
     } else if (repl->mirror == MCP_MIRROR_NO_ROOM
                || repl->mirror == MCP_MIRROR_NO_EVENTS)
@@ -239,10 +239,10 @@ mcp_bulk_fetch_more(mcp_replication_t *repl)
 {
     uint64_t  last;
 
-    while (repl->batch && repl->ranges < MCP_BULK_FETCH_AHEAD
+    while (repl->batch && repl->pending < MCP_BULK_FETCH_AHEAD
            && repl->requested < repl->upto
-           && (repl->ranges ? mcp_link_has_room(&repl->cluster->link)
-                            : mcp_replication_may_send(repl)))
+           && (repl->pending ? mcp_link_has_room(&repl->cluster->link)
+                             : mcp_replication_may_send(repl)))
     {
         last = repl->requested + repl->batch;
 
@@ -256,7 +256,7 @@ mcp_bulk_fetch_more(mcp_replication_t *repl)
 
         repl->requested = last;
 
-        if (repl->ranges++ == 0) {
+        if (repl->pending++ == 0) {
             mcp_replication_set_phase(repl, MCP_REPLICATION_SENT);
         }
     }
@@ -318,7 +318,7 @@ mcp_bulk_fetch_fetched(void *data, const mcp_reply_t *reply)
     repl = data;
     discards = repl->phase == MCP_REPLICATION_DISCARD;
 
-    if (--repl->ranges == 0) {
+    if (--repl->pending == 0) {
         mcp_replication_returned(repl);
     }
 
@@ -364,7 +364,7 @@ mcp_bulk_fetch_fetch(mcp_replication_t *repl, uint64_t after)
     repl->requested = after;
     mcp_bulk_fetch_more(repl);
 
-    return repl->ranges != 0;
+    return repl->pending != 0;
 }
 
 
@@ -551,7 +551,7 @@ mcp_mirror_promote(mcp_replication_t *repl)
     rc = mcp_store_promote(worker->store, repl->ref.id,
                            repl->cluster->conf->sync != MCP_CLUSTER_SYNC_OFF);
     mcp_mirror_set_state(repl, rc == MCP_OK ? MCP_MIRROR_NONE
-                                            : MCP_MIRROR_FOLLOW);
+                                            : MCP_MIRROR_FETCH);
 
     if (rc == MCP_OK) {
         mcp_topic_replay(repl);
@@ -640,7 +640,7 @@ mcp_mirror_check(mcp_replication_t *repl,
     }
 
     if (repl_state->known.seq > repl_state->own.seq
-        && repl->mirror == MCP_MIRROR_FOLLOW)
+        && repl->mirror == MCP_MIRROR_FETCH)
     {
         mcp_mirror_fetch(repl, repl_state->own.seq);
         return;

@@ -28,11 +28,12 @@ typedef enum {
                                         reader */
     MCP_NODE_QUEUE_FORGOTTEN = 'f',  /* for the reader, and nodes that have
                                         joined: the stream was freed */
-    MCP_NODE_QUEUE_WATCHED = 'w',    /* for the owner: "w" number of a reader at
-                                        another node, "a" last event that the
-                                        reader has, "c" last event that the
-                                        reader has confirmed, "f" 1 to drop the
-                                        events up to "c" */
+    MCP_NODE_QUEUE_REMOTE_CONSUMER = 'w', /* for the owner: "w" number of a
+                                             reader at another node, "a" last
+                                             event that the reader has, "c" last
+                                             event that the reader has
+                                             confirmed, "f" 1 to drop the events
+                                             up to "c" */
     MCP_NODE_QUEUE_LOOKUP = 'o',     /* for the owner: a client looks the
                                         stream up at another node; "a" last
                                         event that the client has confirmed */
@@ -186,8 +187,8 @@ mcp_node_queue_events(mcp_cluster_t *cluster, const mcp_reply_t *fields,
 /* Makes a reader at another node the consumer of the events after the reader's
  * position, and records which events the reader has confirmed. */
 static void
-mcp_node_queue_watched(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
-    const mcp_stream_ref_t *ref)
+mcp_node_queue_remote_consumer(mcp_cluster_t *cluster,
+    const mcp_node_queue_t *entry, const mcp_stream_ref_t *ref)
 {
     mcp_store_t  *store;
 
@@ -210,7 +211,7 @@ mcp_node_queue_watched(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
 /* Handles a lookup at another node: the time for which the stream is kept
  * starts anew. */
 static void
-mcp_node_queue_looked(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
+mcp_node_queue_lookup(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
     const mcp_stream_ref_t *ref)
 {
     mcp_store_t  *store;
@@ -337,11 +338,11 @@ mcp_node_queue_take(mcp_cluster_t *cluster, const mcp_reply_t *fields,
         mcp_store_mirror_forget(store, entry->id);
         return;
 
-    case MCP_NODE_QUEUE_WATCHED:
-        mcp_node_queue_watched(cluster, entry, ref);
+    case MCP_NODE_QUEUE_REMOTE_CONSUMER:
+        mcp_node_queue_remote_consumer(cluster, entry, ref);
         return;
     case MCP_NODE_QUEUE_LOOKUP:
-        mcp_node_queue_looked(cluster, entry, ref);
+        mcp_node_queue_lookup(cluster, entry, ref);
         return;
 
     case MCP_NODE_QUEUE_INPUT:

@@ -220,9 +220,9 @@ typedef struct {
     mcp_encode_fn    *encode;
     mcp_decode_fn    *decode;          /* NULL: rc of the first word is the
                                           result */
-    unsigned          alone:1;         /* 1: if the command cannot be sent, the
+    unsigned          standalone:1;    /* 1: if the command cannot be sent, the
                                           result is that of
-                                          mcp_operation_alone(); 0: it is
+                                          mcp_operation_standalone(); 0: it is
                                           MCP_ERR_UNREACHABLE */
     struct {
         const char   *word;
@@ -407,13 +407,13 @@ static const mcp_operation_script_t  mcp_operations[MCP_OPERATION_KINDS] = {
  * operations succeed there or find nothing. If mcp_cluster_sync is off, some
  * kinds of operations have the same results at any node. */
 static int
-mcp_operation_alone(const mcp_cluster_t *cluster,
+mcp_operation_standalone(const mcp_cluster_t *cluster,
     const mcp_operation_spec_t *spec)
 {
-    int  alone, optional;
+    int  standalone, optional;
 
-    alone = mcp_store_node_is_standalone(cluster->worker->store);
-    optional = alone || cluster->conf->sync == MCP_CLUSTER_SYNC_OFF;
+    standalone = mcp_store_node_is_standalone(cluster->worker->store);
+    optional = standalone || cluster->conf->sync == MCP_CLUSTER_SYNC_OFF;
 
     switch (spec->kind) {
 
@@ -425,7 +425,7 @@ mcp_operation_alone(const mcp_cluster_t *cluster,
         return optional ? MCP_ERR_NOT_FOUND : MCP_ERR_UNREACHABLE;
 
     case MCP_OPERATION_CLIENT_INPUT:
-        return alone ? MCP_ERR_NOT_FOUND : MCP_ERR_UNREACHABLE;
+        return standalone ? MCP_ERR_NOT_FOUND : MCP_ERR_UNREACHABLE;
 
     case MCP_OPERATION_TOKEN:          /* MCP_OK: each node accepts the token
                                           once */
@@ -434,12 +434,12 @@ mcp_operation_alone(const mcp_cluster_t *cluster,
 
     case MCP_OPERATION_STREAM:         /* MCP_OK for a session's own stream: it
                                           may exist at this node alone */
-        return alone || (optional && spec->stream.listens)
+        return standalone || (optional && spec->stream.listens)
                ? MCP_OK : MCP_ERR_UNREACHABLE;
 
     case MCP_OPERATION_LOOKUP:
     case MCP_OPERATION_LIST:
-        return alone ? MCP_OK : MCP_ERR_UNREACHABLE;
+        return standalone ? MCP_OK : MCP_ERR_UNREACHABLE;
 
     default:
         return MCP_ERR_UNREACHABLE;
@@ -456,7 +456,7 @@ mcp_operation_lost(const mcp_cluster_t *cluster,
     return spec->kind == MCP_OPERATION_QUOTA
            || spec->kind == MCP_OPERATION_TOPIC
            || (spec->kind == MCP_OPERATION_STREAM && spec->stream.listens)
-           ? mcp_operation_alone(cluster, spec) : MCP_ERR_UNREACHABLE;
+           ? mcp_operation_standalone(cluster, spec) : MCP_ERR_UNREACHABLE;
 }
 
 
@@ -509,7 +509,7 @@ mcp_operation_done(void *data, const mcp_reply_t *reply)
         rc = kind == MCP_OPERATION_QUOTA ? MCP_OK : MCP_ERR_UNREACHABLE;
     }
 
-    mcp_operation_answer(op, rc);
+    mcp_operation_complete(op, rc);
 }
 
 
@@ -534,8 +534,8 @@ mcp_operation_script(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
         return MCP_AGAIN;
     }
 
-    return script->alone ? mcp_operation_alone(cluster, spec)
-                         : MCP_ERR_UNREACHABLE;
+    return script->standalone ? mcp_operation_standalone(cluster, spec)
+                              : MCP_ERR_UNREACHABLE;
 }
 
 
@@ -572,7 +572,7 @@ mcp_cluster_start(void *data, const mcp_operation_spec_t *spec,
     }
 
     if (cluster->state != MCP_CLUSTER_MEMBER) {
-        return mcp_operation_alone(cluster, spec);
+        return mcp_operation_standalone(cluster, spec);
     }
 
     if (op) {

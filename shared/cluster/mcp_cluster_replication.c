@@ -46,7 +46,7 @@ mcp_replication_set_phase(mcp_replication_t *repl,
 {
     static const char *const  names[] = {
         [MCP_REPLICATION_IDLE] = "idle",
-        [MCP_REPLICATION_WAIT_ROOM] = "waiting for room",
+        [MCP_REPLICATION_SEND_QUEUE] = "waiting for room",
         [MCP_REPLICATION_FORGET] = "forget",
         [MCP_REPLICATION_SENT] = "sent",
         [MCP_REPLICATION_WAIT_REPLICAS] = "waiting for replicas",
@@ -69,7 +69,7 @@ mcp_send_queue_wait(mcp_replication_t *repl)
 {
     mcp_cluster_t  *cluster;
 
-    if (repl->phase == MCP_REPLICATION_WAIT_ROOM) {
+    if (repl->phase == MCP_REPLICATION_SEND_QUEUE) {
         return;
     }
 
@@ -83,7 +83,7 @@ mcp_send_queue_wait(mcp_replication_t *repl)
     repl->waits = cluster->waiting_end;
     *repl->waits = repl;
     cluster->waiting_end = &repl->waits_next;
-    mcp_replication_set_phase(repl, MCP_REPLICATION_WAIT_ROOM);
+    mcp_replication_set_phase(repl, MCP_REPLICATION_SEND_QUEUE);
 }
 
 
@@ -91,7 +91,7 @@ mcp_send_queue_wait(mcp_replication_t *repl)
 static void
 mcp_replication_wait_no_more(mcp_replication_t *repl)
 {
-    if (repl->phase != MCP_REPLICATION_WAIT_ROOM) {
+    if (repl->phase != MCP_REPLICATION_SEND_QUEUE) {
         return;
     }
 
@@ -351,14 +351,14 @@ mcp_replication_acknowledged(mcp_replication_t *repl, uint64_t seq)
 
 
 void
-mcp_replication_answer(mcp_operation_t *ops, int rc)
+mcp_replication_complete(mcp_operation_t *ops, int rc)
 {
     mcp_operation_t  *op;
 
     while (ops) {
         op = ops;
         ops = op->later;
-        mcp_operation_answer(op, rc);
+        mcp_operation_complete(op, rc);
     }
 }
 
@@ -384,7 +384,7 @@ mcp_replication_drop(mcp_replication_t *repl)
     *p = repl->next;
     mcp_mem_free(&repl->cluster->worker->env->mem, repl);
 
-    mcp_replication_answer(ops, MCP_OK);
+    mcp_replication_complete(ops, MCP_OK);
 }
 
 
@@ -497,7 +497,7 @@ mcp_replication_gone(mcp_replication_t *repl)
         mcp_replication_drop(repl);
     }
 
-    mcp_replication_answer(ops, MCP_ERR_NOT_FOUND);
+    mcp_replication_complete(ops, MCP_ERR_NOT_FOUND);
 }
 
 
@@ -531,7 +531,7 @@ mcp_replication_check(mcp_replication_t *repl)
      * it is the first in the send queue */
 
     if (repl->phase >= MCP_REPLICATION_SENT
-        || (repl->phase == MCP_REPLICATION_WAIT_ROOM
+        || (repl->phase == MCP_REPLICATION_SEND_QUEUE
             && repl->cluster->state == MCP_CLUSTER_MEMBER))
     {
         return;
@@ -564,7 +564,7 @@ mcp_replication_check(mcp_replication_t *repl)
 
     if (repl_state.mirror) {
         if (repl->mirror == MCP_MIRROR_NONE) {
-            mcp_mirror_set_state(repl, MCP_MIRROR_FOLLOW);
+            mcp_mirror_set_state(repl, MCP_MIRROR_FETCH);
         }
 
         mcp_mirror_check(repl, &repl_state);
@@ -602,7 +602,7 @@ mcp_replication_run(mcp_replication_t *repl, mcp_script_e script,
     rc = mcp_cluster_run(cluster, script, argv, 1 + n, handler, repl);
 
     if (rc == MCP_OK) {
-        mcp_link_copied(&cluster->link, before);
+        mcp_link_replicated(&cluster->link, before);
         mcp_replication_set_phase(repl, MCP_REPLICATION_SENT);
         repl->announced |= repl->mirror == MCP_MIRROR_NONE;
         repl->time = mcp_worker_now(cluster->worker);
@@ -723,7 +723,7 @@ mcp_cluster_replicated(void *data, const mcp_stream_ref_t *ref,
     op->later = repl->ops;
     repl->ops = op;
 
-    if (repl->phase == MCP_REPLICATION_WAIT_ROOM) {
+    if (repl->phase == MCP_REPLICATION_SEND_QUEUE) {
         mcp_replication_wait_no_more(repl);
         mcp_replication_within(repl, 0);
     }

@@ -67,8 +67,8 @@ typedef enum {
     MCP_REPLICATION_IDLE = 0,      /* no command is pending; the timer, a change
                                       of the stream or a new link causes the
                                       next check */
-    MCP_REPLICATION_WAIT_ROOM,     /* the command waits in the send queue until
-                                      the link has room */
+    MCP_REPLICATION_SEND_QUEUE,    /* the command waits in the send queue until
+                                       the link has room */
     MCP_REPLICATION_FORGET,        /* the stream was freed, and Redis has to
                                       remove it before another stream gets its
                                       id */
@@ -84,8 +84,8 @@ typedef enum {
  * the owner's node is dead, and this node takes the stream over. */
 typedef enum {
     MCP_MIRROR_NONE = 0,   /* no mirror: this node has the stream itself */
-    MCP_MIRROR_FOLLOW,     /* the process fetches the events that the node queue
-                              did not bring */
+    MCP_MIRROR_FETCH,      /* the process fetches the events that the node queue
+                             did not bring */
     MCP_MIRROR_PAUSED,     /* the process fetches no events until the next
                               change or timer, because the mirror accepts none
                               or Redis has no more */
@@ -111,7 +111,7 @@ struct mcp_replication_s {
     mcp_replication_t     **waits;        /* address of the pointer to this
                                              replication in the list of
                                              "waits_next", if the phase is
-                                             WAIT_ROOM */
+                                             SEND_QUEUE */
     mcp_replication_t      *ack_next;          /* next replication that waits
                                                   for the reply to WAIT */
     mcp_cluster_t          *cluster;
@@ -140,7 +140,7 @@ struct mcp_replication_s {
                                              fetch beyond this event */
     uint32_t                batch;        /* maximum number of events of one
                                              XRANGE; 0: XRANGE is not used */
-    uint32_t                ranges;       /* number of pending replies to
+    uint32_t                pending;      /* number of pending replies to
                                              XRANGE */
     uint64_t                missed;       /* since when Redis has lacked the
                                              reader that the owner has at
@@ -276,14 +276,14 @@ void mcp_replication_returned(mcp_replication_t *repl);
 
 /*
  * mcp_replication_acknowledged() removes and returns the operations that wait
- * for an event up to "seq", which Redis has now. mcp_replication_answer()
- * answers these operations with "rc". The caller must not use "repl"
+ * for an event up to "seq", which Redis has now. mcp_replication_complete()
+ * completes these operations with "rc". The caller must not use "repl"
  * afterwards, because an answered request continues at once and may free
  * "repl".
  */
 mcp_operation_t *mcp_replication_acknowledged(mcp_replication_t *repl,
     uint64_t seq);
-void mcp_replication_answer(mcp_operation_t *ops, int rc);
+void mcp_replication_complete(mcp_operation_t *ops, int rc);
 
 /* Starts all replications again after the process has joined on a new link, or
  * after lost scripts were loaded again, because Redis may lack the commands

@@ -30,7 +30,7 @@ struct mcp_replay_s {
 };
 
 
-static void mcp_replay_go_on(mcp_replay_t *replay);
+static void mcp_replay_continue(mcp_replay_t *replay);
 
 
 /* --- subscriptions --- */
@@ -197,7 +197,7 @@ mcp_replay_done(void *data, const mcp_reply_t *reply)
     }
 
     if (reply->n && i == reply->n) {
-        mcp_replay_go_on(replay);
+        mcp_replay_continue(replay);
 
     } else {
         mcp_replay_free(replay);
@@ -206,7 +206,7 @@ mcp_replay_done(void *data, const mcp_reply_t *reply)
 
 
 static void
-mcp_replay_go_on(mcp_replay_t *replay)
+mcp_replay_continue(mcp_replay_t *replay)
 {
     char       key[MCP_CLUSTER_KEY_MAX], texts[2][MCP_TOPIC_POSITION_MAX], *p;
     mcp_str_t  argv[6];
@@ -218,7 +218,7 @@ mcp_replay_go_on(mcp_replay_t *replay)
     p = mcp_uint_print(p, replay->at.n);
 
     argv[0] = mcp_str("XRANGE");
-    argv[1] = mcp_broadcast_key(replay->cluster, MCP_NODE_RECEIVED, key);
+    argv[1] = mcp_broadcast_key(replay->cluster, MCP_NODE_BROADCASTS, key);
     argv[2] = (mcp_str_t) { texts[0], (size_t) (p - texts[0]) };
 
     p = mcp_uint_print(texts[1], replay->end.ms);
@@ -249,7 +249,7 @@ mcp_topic_again(mcp_cluster_t *cluster)
     while (next) {
         replay = next;
         next = replay->next;
-        mcp_replay_go_on(replay);
+        mcp_replay_continue(replay);
     }
 }
 
@@ -289,7 +289,7 @@ mcp_topic_replay(mcp_replication_t *repl)
     replay->cluster = cluster;
     replay->ref = repl->ref;
     replay->at = repl->received;
-    mcp_store_node_position(cluster->worker->store, MCP_NODE_RECEIVED,
+    mcp_store_node_position(cluster->worker->store, MCP_NODE_BROADCASTS,
                             &replay->end);
-    mcp_replay_go_on(replay);
+    mcp_replay_continue(replay);
 }

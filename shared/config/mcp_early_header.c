@@ -28,7 +28,7 @@ typedef struct {
  * requires that servers compare headers with the body.
  */
 static int
-mcp_early_header_is_checked(const mcp_early_header_t *sent)
+mcp_early_header_is_checked(const mcp_early_header_t *early)
 {
     size_t           i;
     mcp_str_t        text;
@@ -37,13 +37,13 @@ mcp_early_header_is_checked(const mcp_early_header_t *sent)
 
     text = mcp_null_str;
 
-    for (i = 0; i < sent->n_headers; i++) {
-        if (!mcp_str_case_eq(sent->headers[i].name, name)) {
+    for (i = 0; i < early->n_headers; i++) {
+        if (!mcp_str_case_eq(early->headers[i].name, name)) {
             continue;
         }
 
         if (text.data
-            || mcp_header_value_plain(sent->headers[i].value, &text) != MCP_OK)
+            || mcp_header_value_plain(early->headers[i].value, &text) != MCP_OK)
         {
             return 0;
         }
@@ -52,7 +52,7 @@ mcp_early_header_is_checked(const mcp_early_header_t *sent)
     revision = mcp_revision_find(text);
 
     return mcp_revision(revision)->stateless
-           && (sent->endpoint->revisions & mcp_revision_bit(revision));
+           && (early->endpoint->revisions & mcp_revision_bit(revision));
 }
 
 
@@ -118,7 +118,7 @@ mcp_early_header_is(const mcp_early_header_header_t *header, mcp_str_t name)
 
 
 static int
-mcp_early_header_decode(const mcp_early_header_t *sent,
+mcp_early_header_decode(const mcp_early_header_t *early,
     const mcp_early_header_header_t *header, mcp_str_t raw, mcp_str_t *value)
 {
     int    rc;
@@ -132,7 +132,7 @@ mcp_early_header_decode(const mcp_early_header_t *sent,
         return rc;
     }
 
-    space = sent->mem->alloc(sent->mem->ctx, value->len);
+    space = early->mem->alloc(early->mem->ctx, value->len);
 
     return space ? mcp_header_value_decode_to(*value, space, value)
                  : MCP_ERR_MEMORY;
@@ -145,7 +145,7 @@ mcp_early_header_decode(const mcp_early_header_t *sent,
  * equal; other headers must have one line.
  */
 static int
-mcp_early_header_value(const mcp_early_header_t *sent,
+mcp_early_header_value(const mcp_early_header_t *early,
     const mcp_early_header_header_t *header, mcp_str_t *value)
 {
     int        rc;
@@ -154,12 +154,12 @@ mcp_early_header_value(const mcp_early_header_t *sent,
 
     *value = mcp_null_str;
 
-    for (i = 0; i < sent->n_headers; i++) {
-        if (!mcp_early_header_is(header, sent->headers[i].name)) {
+    for (i = 0; i < early->n_headers; i++) {
+        if (!mcp_early_header_is(header, early->headers[i].name)) {
             continue;
         }
 
-        rc = mcp_early_header_decode(sent, header, sent->headers[i].value,
+        rc = mcp_early_header_decode(early, header, early->headers[i].value,
                                      &text);
 
         if (rc == MCP_ERR_MEMORY) {
@@ -187,15 +187,15 @@ mcp_early_header_value(const mcp_early_header_t *sent,
 /* Returns 1 if the request's Mcp-Method is a method whose Mcp-Name is the id of
  * a task. */
 static int
-mcp_early_header_is_task(const mcp_early_header_t *sent)
+mcp_early_header_is_task(const mcp_early_header_t *early)
 {
     size_t           i;
     mcp_str_t        text;
     const mcp_str_t  name = mcp_str("mcp-method");
 
-    for (i = 0; i < sent->n_headers; i++) {
-        if (mcp_str_case_eq(sent->headers[i].name, name)
-            && mcp_header_value_plain(sent->headers[i].value, &text) == MCP_OK
+    for (i = 0; i < early->n_headers; i++) {
+        if (mcp_str_case_eq(early->headers[i].name, name)
+            && mcp_header_value_plain(early->headers[i].value, &text) == MCP_OK
             && mcp_method_find(text)->subject == MCP_SUBJECT_TASK)
         {
             return 1;
@@ -209,7 +209,7 @@ mcp_early_header_is_task(const mcp_early_header_t *sent)
 /* Sets *value to the value of a variable. To be called only if the endpoint
  * verifies the request's headers. */
 static int
-mcp_early_header_find(const mcp_early_header_t *sent, mcp_str_t variable,
+mcp_early_header_find(const mcp_early_header_t *early, mcp_str_t variable,
     mcp_str_t *value)
 {
     mcp_early_header_header_t  header;
@@ -224,7 +224,7 @@ mcp_early_header_find(const mcp_early_header_t *sent, mcp_str_t variable,
 
     } else if (mcp_str_eq(variable, mcp_early_header_name)) {
 
-        if (mcp_early_header_is_task(sent)) {
+        if (mcp_early_header_is_task(early)) {
             return MCP_OK;
         }
 
@@ -239,27 +239,27 @@ mcp_early_header_find(const mcp_early_header_t *sent, mcp_str_t variable,
         return MCP_OK;
     }
 
-    return mcp_early_header_value(sent, &header, value);
+    return mcp_early_header_value(early, &header, value);
 }
 
 
 int
-mcp_early_header(const mcp_early_header_t *sent, mcp_str_t variable,
+mcp_early_header(const mcp_early_header_t *early, mcp_str_t variable,
     mcp_str_t *value)
 {
-    if (!mcp_early_header_is_checked(sent)) {
+    if (!mcp_early_header_is_checked(early)) {
         *value = mcp_null_str;
         return MCP_OK;
     }
 
-    return mcp_early_header_find(sent, variable, value);
+    return mcp_early_header_find(early, variable, value);
 }
 
 
 /* Sets *variable to the name of the variable for the header "Mcp-Param-...", in
  * allocated memory. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
-mcp_early_header_variable(const mcp_early_header_t *sent, mcp_str_t header,
+mcp_early_header_variable(const mcp_early_header_t *early, mcp_str_t header,
     mcp_str_t *variable)
 {
     char    *p;
@@ -267,8 +267,8 @@ mcp_early_header_variable(const mcp_early_header_t *sent, mcp_str_t header,
 
     header = mcp_early_header_behind(header, mcp_early_header_prefix);
 
-    p = sent->mem->alloc(sent->mem->ctx,
-                         mcp_early_header_param.len + header.len);
+    p = early->mem->alloc(early->mem->ctx,
+                          mcp_early_header_param.len + header.len);
     if (p == NULL) {
         return MCP_ERR_MEMORY;
     }
@@ -287,35 +287,35 @@ mcp_early_header_variable(const mcp_early_header_t *sent, mcp_str_t header,
 
 
 int
-mcp_early_header_next(const mcp_early_header_t *sent, size_t *at,
+mcp_early_header_next(const mcp_early_header_t *early, size_t *at,
     mcp_str_t *variable, mcp_str_t *value)
 {
     int        rc;
     size_t     i;
     mcp_str_t  name;
 
-    if (*at == 0 && !mcp_early_header_is_checked(sent)) {
+    if (*at == 0 && !mcp_early_header_is_checked(early)) {
         return MCP_DONE;
     }
 
-    while (*at < sent->n_headers + 2) {
+    while (*at < early->n_headers + 2) {
         i = (*at)++;
         *variable = i == 0 ? mcp_early_header_method : mcp_early_header_name;
 
         if (i >= 2) {
-            name = sent->headers[i - 2].name;
+            name = early->headers[i - 2].name;
 
             if (!mcp_early_header_begins(name, mcp_early_header_prefix)) {
                 continue;
             }
 
-            rc = mcp_early_header_variable(sent, name, variable);
+            rc = mcp_early_header_variable(early, name, variable);
             if (rc != MCP_OK) {
                 return rc;
             }
         }
 
-        rc = mcp_early_header_find(sent, *variable, value);
+        rc = mcp_early_header_find(early, *variable, value);
 
         if (rc != MCP_OK || value->len > 0) {
             return rc;

@@ -181,7 +181,7 @@ int mcp_setup_has_own(const mcp_setup_t *setup, unsigned directive);
  * Writes the warning about a directive without effect. why[0] is the reason for
  * nginx, why[1] the reason for Apache.
  */
-void mcp_setup_say_idle(char *text, unsigned directive, int apache,
+void mcp_setup_warn_idle(char *text, unsigned directive, int apache,
     const char *const why[2]);
 
 /* Writes the next warning about a directive that has no effect in this kind of

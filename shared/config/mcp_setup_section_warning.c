@@ -103,7 +103,7 @@ mcp_setup_has_own(const mcp_setup_t *setup, unsigned directive)
 
 
 void
-mcp_setup_say_idle(char *text, unsigned directive, int apache,
+mcp_setup_warn_idle(char *text, unsigned directive, int apache,
     const char *const why[2])
 {
     (void) snprintf(text, MCP_SETUP_ERROR_MAX,
@@ -316,8 +316,8 @@ mcp_setup_section_warning(const mcp_setup_t *setup,
         reason = mcp_setup_reason(setup, section, directive);
 
         if (reason != MCP_SETUP_HAS_EFFECT) {
-            mcp_setup_say_idle(text, directive, apache,
-                               mcp_setup_reasons[reason]);
+            mcp_setup_warn_idle(text, directive, apache,
+                                mcp_setup_reasons[reason]);
             return 1;
         }
     }

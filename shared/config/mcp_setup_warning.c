@@ -542,8 +542,8 @@ mcp_setup_endpoint_warning(const mcp_setup_t *setup, int apache,
         if (mcp_setup_has_own(setup, idle->directive)
             && mcp_setup_has_lack(setup, &endpoint, idle))
         {
-            mcp_setup_say_idle(text, idle->directive, apache,
-                               mcp_setup_lacks[idle->lack]);
+            mcp_setup_warn_idle(text, idle->directive, apache,
+                                mcp_setup_lacks[idle->lack]);
             return 1;
         }
     }

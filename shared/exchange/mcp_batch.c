@@ -28,7 +28,7 @@ typedef struct {
 /* Sets the response of a request in a batch that needs no backend: the server's
  * own result, or a fault. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
-mcp_batch_answered(mcp_exchange_t *x, mcp_request_t *req,
+mcp_batch_set_response(mcp_exchange_t *x, mcp_request_t *req,
     const mcp_rpc_t *msg, mcp_routing_e routing, const mcp_routing_t *v,
     mcp_buf_t *result)
 {
@@ -69,7 +69,7 @@ mcp_batch_answered(mcp_exchange_t *x, mcp_request_t *req,
 
 /* Returns 1 if a message gets a response: a request, or an invalid message. */
 static int
-mcp_batch_is_answered(const mcp_rpc_t *msg)
+mcp_batch_gets_response(const mcp_rpc_t *msg)
 {
     return msg->kind == MCP_RPC_REQUEST || msg->kind == MCP_RPC_INVALID;
 }
@@ -130,7 +130,7 @@ mcp_batch_add(mcp_exchange_t *x, mcp_request_t *req, const mcp_rpc_t *msg,
         return MCP_ERR_MEMORY;
     }
 
-    return mcp_batch_answered(x, req, msg, routing, &v, result);
+    return mcp_batch_set_response(x, req, msg, routing, &v, result);
 }
 
 
@@ -152,7 +152,7 @@ mcp_batch_call(mcp_exchange_t *x, const mcp_batch_t *batch)
     mcp_buf_init(&result, &x->worker->env->mem, SIZE_MAX / 2);
 
     for (i = 0, k = 0; i < batch->n; i++) {
-        if (!mcp_batch_is_answered(&batch->msgs[i])) {
+        if (!mcp_batch_gets_response(&batch->msgs[i])) {
             continue;
         }
 
@@ -225,7 +225,7 @@ mcp_batch_count_one_way(mcp_exchange_t *x, const mcp_batch_t *batch)
 /* The entry function of a batch. After returning MCP_NEXT_WAIT, this function
  * runs again when the cluster has replied, see mcp_cluster_operation.h. */
 static mcp_next_e
-mcp_batch_answer(mcp_exchange_t *x)
+mcp_batch_entry(mcp_exchange_t *x)
 {
     int                 rc;
     mcp_fault_e         fault;
@@ -240,8 +240,8 @@ mcp_batch_answer(mcp_exchange_t *x)
     }
 
     if (rc != MCP_OK) {
-        return mcp_answer_fault(x, mcp_dispatch_start_fault(rc), mcp_null_str,
-                                mcp_null_str);
+        return mcp_respond_fault(x, mcp_dispatch_start_fault(rc), mcp_null_str,
+                                 mcp_null_str);
     }
 
     /* notifications and responses are handled before the requests: if handling
@@ -258,11 +258,11 @@ mcp_batch_answer(mcp_exchange_t *x)
     }
 
     if (fault == MCP_FAULT_NONE && batch->n_requests) {
-        fault = x->answer.fault;
+        fault = x->output.fault;
     }
 
     if (fault != MCP_FAULT_NONE) {
-        return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+        return mcp_respond_fault(x, fault, mcp_null_str, mcp_null_str);
     }
 
     return batch->n_requests ? mcp_batch_call(x, batch)
@@ -323,7 +323,7 @@ mcp_batch_parse(mcp_exchange_t *x, const mcp_str_t *items, size_t n)
             return NULL;
         }
 
-        batch->n_requests += (size_t) mcp_batch_is_answered(&msgs[i]);
+        batch->n_requests += (size_t) mcp_batch_gets_response(&msgs[i]);
     }
 
     return batch;
@@ -343,7 +343,7 @@ mcp_batch(mcp_exchange_t *x, mcp_str_t text)
     }
 
     if (fault != MCP_FAULT_NONE) {
-        return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+        return mcp_respond_fault(x, fault, mcp_null_str, mcp_null_str);
     }
 
     batch = mcp_batch_parse(x, items, n);
@@ -357,5 +357,5 @@ mcp_batch(mcp_exchange_t *x, mcp_str_t text)
 
     x->msg = &batch->message;
 
-    return mcp_operation_now(x, mcp_batch_answer);
+    return mcp_operation_now(x, mcp_batch_entry);
 }

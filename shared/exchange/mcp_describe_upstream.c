@@ -26,19 +26,19 @@ mcp_describe_end(mcp_exchange_t *x)
     mcp_upstream_about_t  *about;
 
     about = x->endpoint->about;
-    about->failed = about->at < about->asked ? mcp_worker_now(x->worker) : 0;
-    about->asked = 0;
+    about->failed = about->at < about->sent_at ? mcp_worker_now(x->worker) : 0;
+    about->sent_at = 0;
 
     x->described = 1;
-    x->answer.out.len = 0;
-    x->answer.call_outcome = MCP_OUTCOME_NONE;
+    x->output.out.len = 0;
+    x->output.call_outcome = MCP_OUTCOME_NONE;
 
     mcp_answer_next(x, mcp_describe(x, x->respond));
 }
 
 
 static mcp_str_t
-mcp_describe_question(mcp_upstream_e upstream)
+mcp_describe_request(mcp_upstream_e upstream)
 {
     switch (upstream) {
 
@@ -61,7 +61,7 @@ mcp_describe_question(mcp_upstream_e upstream)
 /* Starts a call that requests the description of the MCP server to which the
  * endpoint forwards its requests. Returns MCP_NEXT_WAIT or MCP_NEXT_ERROR. */
 static mcp_next_e
-mcp_describe_ask(mcp_exchange_t *x, mcp_upstream_e upstream)
+mcp_describe_start(mcp_exchange_t *x, mcp_upstream_e upstream)
 {
     mcp_call_t     *call;
     mcp_request_t  *req;
@@ -75,7 +75,7 @@ mcp_describe_ask(mcp_exchange_t *x, mcp_upstream_e upstream)
     call->bare = 1;
 
     req = &call->requests[0];
-    req->raw = mcp_describe_question(upstream);
+    req->raw = mcp_describe_request(upstream);
     req->id = x->msg->id;
     req->method = mcp_method(upstream == MCP_UPSTREAM_MODERN
                              ? MCP_METHOD_SERVER_DISCOVER
@@ -100,7 +100,7 @@ mcp_describe_due(const mcp_exchange_t *x, const mcp_upstream_about_t *about,
         return 0;
     }
 
-    return about->at == 0 || now - about->asked > MCP_DESCRIBE_PENDING;
+    return about->at == 0 || now - about->sent_at > MCP_DESCRIBE_PENDING;
 }
 
 
@@ -121,9 +121,9 @@ mcp_describe(mcp_exchange_t *x, mcp_next_e (*respond)(mcp_exchange_t *x))
     now = mcp_worker_now(x->worker);
 
     if (mcp_describe_due(x, about, target, now)) {
-        about->asked = now;
+        about->sent_at = now;
         x->respond = respond;
-        return mcp_describe_ask(x, (mcp_upstream_e) target->upstream);
+        return mcp_describe_start(x, (mcp_upstream_e) target->upstream);
     }
 
     if (about->at && now - about->at < target->check + target->stale) {
@@ -136,6 +136,6 @@ mcp_describe(mcp_exchange_t *x, mcp_next_e (*respond)(mcp_exchange_t *x))
         return respond(x);
     }
 
-    return mcp_answer_fault(x, MCP_FAULT_UPSTREAM_DOWN, x->msg->id,
-                            mcp_null_str);
+    return mcp_respond_fault(x, MCP_FAULT_UPSTREAM_DOWN, x->msg->id,
+                             mcp_null_str);
 }

@@ -67,7 +67,7 @@ mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     int     rc;
     size_t  i;
 
-    rc = mcp_input_posted(x, msgs, n);
+    rc = mcp_input_receive(x, msgs, n);
 
     for (i = 0; rc == MCP_OK && i < n; i++) {
         if (msgs[i].kind == MCP_RPC_NOTIFICATION) {
@@ -100,9 +100,9 @@ mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
 mcp_next_e
 mcp_dispatch_accepted(mcp_exchange_t *x)
 {
-    x->answer.outcome = "accepted";
+    x->output.outcome = "accepted";
 
-    return mcp_answer_status(x, 202);
+    return mcp_respond_status(x, 202);
 }
 
 
@@ -129,7 +129,7 @@ mcp_next_e
 mcp_dispatch_start(mcp_exchange_t *x, mcp_call_t *call)
 {
     mcp_exchange_set_state(x, MCP_EXCHANGE_WAIT);
-    x->answer.outcome = "pending";
+    x->output.outcome = "pending";
     x->counted = (call->respond == NULL);
 
     mcp_call_start(call);
@@ -151,7 +151,7 @@ mcp_dispatch_no_request(mcp_exchange_t *x)
     }
 
     if (fault != MCP_FAULT_NONE) {
-        return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+        return mcp_respond_fault(x, fault, mcp_null_str, mcp_null_str);
     }
 
     return mcp_dispatch_accepted(x);
@@ -218,9 +218,9 @@ mcp_dispatch_admit(mcp_exchange_t *x)
 {
     int  rc;
 
-    x->answer.fault = mcp_dispatch_admission(x);
+    x->output.fault = mcp_dispatch_admission(x);
 
-    if (x->answer.fault != MCP_FAULT_NONE) {
+    if (x->output.fault != MCP_FAULT_NONE) {
         return MCP_NEXT_CONTINUE;
     }
 
@@ -228,7 +228,7 @@ mcp_dispatch_admit(mcp_exchange_t *x)
                                                            &x->client));
 
     if (rc == MCP_ERR_LIMIT) {
-        x->answer.fault = MCP_FAULT_TOO_MANY_STREAMS;
+        x->output.fault = MCP_FAULT_TOO_MANY_STREAMS;
     }
 
     return rc == MCP_AGAIN ? MCP_NEXT_WAIT : MCP_NEXT_CONTINUE;
@@ -258,8 +258,8 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v)
         return next;
     }
 
-    if (x->answer.fault != MCP_FAULT_NONE) {
-        return mcp_answer_fault(x, x->answer.fault, x->msg->id, mcp_null_str);
+    if (x->output.fault != MCP_FAULT_NONE) {
+        return mcp_respond_fault(x, x->output.fault, x->msg->id, mcp_null_str);
     }
 
     call = mcp_call_create(x, 1);
@@ -306,7 +306,7 @@ mcp_dispatch_call(mcp_exchange_t *x, const mcp_routing_t *v)
         }
 
         if (fault != MCP_FAULT_NONE) {
-            return mcp_answer_fault(x, fault, x->msg->id, mcp_null_str);
+            return mcp_respond_fault(x, fault, x->msg->id, mcp_null_str);
         }
     }
 
@@ -325,7 +325,7 @@ mcp_dispatch_refuse(mcp_exchange_t *x, const mcp_routing_t *v)
         return mcp_permission_refuse(x, v->detail);
     }
 
-    return mcp_answer_fault_data(x, v->fault, x->msg->id, v->detail, v->data);
+    return mcp_respond_fault_data(x, v->fault, x->msg->id, v->detail, v->data);
 }
 
 
@@ -343,7 +343,7 @@ mcp_dispatch_open(mcp_exchange_t *x)
  * mcp_dispatch_open() handles. After returning MCP_NEXT_WAIT, this function
  * runs again when the cluster has replied, see mcp_cluster_operation.h. */
 static mcp_next_e
-mcp_dispatch_answer(mcp_exchange_t *x)
+mcp_dispatch_entry(mcp_exchange_t *x)
 {
     int            rc;
     mcp_result_t   add;
@@ -356,8 +356,8 @@ mcp_dispatch_answer(mcp_exchange_t *x)
     }
 
     if (rc != MCP_OK) {
-        return mcp_answer_fault(x, mcp_dispatch_start_fault(rc), x->msg->id,
-                                mcp_null_str);
+        return mcp_respond_fault(x, mcp_dispatch_start_fault(rc), x->msg->id,
+                                 mcp_null_str);
     }
 
     /* begins a response only for methods whose result this server may write
@@ -365,17 +365,17 @@ mcp_dispatch_answer(mcp_exchange_t *x)
      * method */
 
     if (x->msg->row->want == MCP_WANT_PLAIN) {
-        mcp_result_head(&x->answer.out, x->msg->id);
+        mcp_result_head(&x->output.out, x->msg->id);
     }
 
-    switch (mcp_routing_decide(x, x->msg, &v, &x->answer.out)) {
+    switch (mcp_routing_decide(x, x->msg, &v, &x->output.out)) {
 
     case MCP_ROUTING_LOCAL:
-        mcp_result_tail(&x->answer.out,
+        mcp_result_tail(&x->output.out,
                         mcp_endpoint_result(x->endpoint, &x->client, v.method,
                                             v.name, &add));
-        x->answer.outcome = "ok";
-        return mcp_answer_json(x);
+        x->output.outcome = "ok";
+        return mcp_respond_json(x);
 
     case MCP_ROUTING_CALL:
         return mcp_dispatch_call(x, &v);
@@ -389,7 +389,7 @@ mcp_dispatch_answer(mcp_exchange_t *x)
 static mcp_next_e
 mcp_dispatch_discover(mcp_exchange_t *x)
 {
-    return mcp_operation_now(x, mcp_dispatch_answer);
+    return mcp_operation_now(x, mcp_dispatch_entry);
 }
 
 
@@ -405,8 +405,8 @@ mcp_dispatch_request(mcp_exchange_t *x)
 
     if (x->msg->kind == MCP_RPC_REQUEST && !mcp_dispatch_token_usable(x->msg))
     {
-        return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg->id,
-                                mcp_dispatch_bad_token);
+        return mcp_respond_fault(x, MCP_FAULT_PARAMS, x->msg->id,
+                                 mcp_dispatch_bad_token);
     }
 
     method = x->msg->row;
@@ -428,7 +428,7 @@ mcp_dispatch_request(mcp_exchange_t *x)
     }
 
     return mcp_operation_now(x, x->msg->kind == MCP_RPC_REQUEST
-                          ? mcp_dispatch_answer : mcp_dispatch_no_request);
+                          ? mcp_dispatch_entry : mcp_dispatch_no_request);
 }
 
 
@@ -457,15 +457,15 @@ mcp_dispatch_of_session(mcp_exchange_t *x)
     {
         x->client.revision = mcp_revision_latest(UINT32_MAX, 1);
 
-        return mcp_answer_fault(x, MCP_FAULT_METHOD_UNKNOWN, x->msg->id,
-                                x->msg->method);
+        return mcp_respond_fault(x, MCP_FAULT_METHOD_UNKNOWN, x->msg->id,
+                                 x->msg->method);
     }
 
     if (fault != MCP_FAULT_NONE) {
-        return mcp_answer_fault(x, fault,
-                                x->msg->kind == MCP_RPC_REQUEST ? x->msg->id
-                                                        : mcp_null_str,
-                                mcp_null_str);
+        return mcp_respond_fault(x, fault,
+                                 x->msg->kind == MCP_RPC_REQUEST ? x->msg->id
+                                                         : mcp_null_str,
+                                 mcp_null_str);
     }
 
     return mcp_dispatch_request(x);
@@ -494,8 +494,8 @@ mcp_dispatch_stateless(mcp_exchange_t *x)
         return mcp_dispatch_accepted(x);
 
     default:
-        return mcp_answer_fault(x, MCP_FAULT_INVALID_REQUEST, mcp_null_str,
-                                mcp_str("a response"));
+        return mcp_respond_fault(x, MCP_FAULT_INVALID_REQUEST, mcp_null_str,
+                                 mcp_str("a response"));
     }
 }
 
@@ -535,8 +535,8 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
 
     if (mcp_rpc_is_batch(text)) {
         return mcp_stateless_era(x)
-               ? mcp_answer_fault(x, MCP_FAULT_BATCH, mcp_null_str,
-                                  mcp_null_str)
+               ? mcp_respond_fault(x, MCP_FAULT_BATCH, mcp_null_str,
+                                   mcp_null_str)
                : mcp_batch(x, text);
     }
 
@@ -548,7 +548,7 @@ mcp_dispatch(mcp_exchange_t *x, size_t len)
     }
 
     if (x->msg->kind == MCP_RPC_INVALID) {
-        return mcp_answer_fault(x, x->msg->fault, x->msg->id, x->msg->detail);
+        return mcp_respond_fault(x, x->msg->fault, x->msg->id, x->msg->detail);
     }
 
     mcp_store_count(x->worker->store, MCP_COUNT_MESSAGES, 1);

@@ -62,12 +62,12 @@ mcp_exchange_create_in(void *room, mcp_worker_t *worker,
     x->endpoint = endpoint;
     x->glue = glue;
     x->queued.action.exchange = x;
-    x->answer.outcome = "none";
+    x->output.outcome = "none";
     x->client.log_level = -1;
     x->msg = &mcp_rpc_none;
     x->resumption = worker->methods[0];
 
-    mcp_buf_init(&x->answer.out, &worker->env->mem, SIZE_MAX / 2);
+    mcp_buf_init(&x->output.out, &worker->env->mem, SIZE_MAX / 2);
 
     return x;
 }
@@ -81,7 +81,7 @@ mcp_exchange_free(mcp_exchange_t *x)
     mcp_operation_leave(x);
 
     if (x->state == MCP_EXCHANGE_CLUSTER_WAIT) {
-        x->worker->asking--;
+        x->worker->n_waiting--;
     }
 
     if (x->state == MCP_EXCHANGE_STREAM) {
@@ -99,7 +99,7 @@ mcp_exchange_free(mcp_exchange_t *x)
         mcp_call_release(x->call);
     }
 
-    mcp_buf_free(&x->answer.out);
+    mcp_buf_free(&x->output.out);
 
     mcp_arena_destroy(&x->arena);
     mcp_arena_destroy(&x->scratch);
@@ -120,14 +120,14 @@ mcp_exchange_glue(const mcp_exchange_t *x)
 void
 mcp_exchange_sent(mcp_exchange_t *x)
 {
-    x->answer.sent = 1;
+    x->output.sent = 1;
 }
 
 
 const mcp_response_t *
 mcp_exchange_response(const mcp_exchange_t *x)
 {
-    return &x->answer.response;
+    return &x->output.response;
 }
 
 
@@ -147,7 +147,7 @@ mcp_exchange_parse(mcp_exchange_t *x, size_t len, const mcp_mem_t *mem)
      * the body of a request to the publish endpoint, and the body is ignored if
      * an entry function was stored when the head was processed */
 
-    if (x->publish == NULL && x->asking == NULL && x->entry == NULL) {
+    if (x->publish == NULL && x->operations == NULL && x->entry == NULL) {
         mcp_arena_init(&x->scratch, mem);
         mcp_dispatch_parse(x, len);
     }
@@ -161,7 +161,7 @@ mcp_exchange_body(mcp_exchange_t *x, size_t len)
         return mcp_publish_body(x, len);
     }
 
-    if (x->asking) {
+    if (x->operations) {
         return mcp_operation_entry(x);
     }
 
@@ -248,7 +248,7 @@ mcp_exchange_last(mcp_exchange_t *x)
 {
     mcp_stream_info_t  info;
 
-    if (x->answer.call_outcome != MCP_OUTCOME_NONE || x->publish) {
+    if (x->output.call_outcome != MCP_OUTCOME_NONE || x->publish) {
         return;
     }
 
@@ -256,7 +256,7 @@ mcp_exchange_last(mcp_exchange_t *x)
         if (x->call
             && (x->call->policy.max_wait == 0 || mcp_call_is_bound(x->call)))
         {
-            x->answer.call_outcome = mcp_exchange_left(x);
+            x->output.call_outcome = mcp_exchange_left(x);
         }
 
         return;
@@ -269,14 +269,14 @@ mcp_exchange_last(mcp_exchange_t *x)
         return;
     }
 
-    x->answer.call_outcome = mcp_outcome_of(&info);
+    x->output.call_outcome = mcp_outcome_of(&info);
 
     /* a call that other requests may join does not end with this exchange */
 
-    if (x->answer.call_outcome == MCP_OUTCOME_NONE && x->reader.bound
+    if (x->output.call_outcome == MCP_OUTCOME_NONE && x->reader.bound
         && x->join == NULL)
     {
-        x->answer.call_outcome = mcp_exchange_left(x);
+        x->output.call_outcome = mcp_exchange_left(x);
     }
 }
 
@@ -293,10 +293,10 @@ mcp_exchange_variables(mcp_exchange_t *x)
     mcp_variable_set(variables, MCP_VARIABLE_METHOD, x->msg->method);
     mcp_variable_set(variables, MCP_VARIABLE_REQUEST_ID, x->msg->id);
     mcp_variable_put(variables, MCP_VARIABLE_OUTCOME,
-                     (mcp_str_t) { x->answer.outcome,
-                                   strlen(x->answer.outcome) });
+                     (mcp_str_t) { x->output.outcome,
+                                   strlen(x->output.outcome) });
     mcp_variable_put(variables, MCP_VARIABLE_RESULT,
-                     mcp_outcome_name(x->answer.call_outcome));
+                     mcp_outcome_name(x->output.call_outcome));
 
     mcp_exchange_client_variables(x);
 
@@ -354,7 +354,7 @@ mcp_exchange_document_header(mcp_response_t *response, mcp_str_t name,
 
 
 static int
-mcp_exchange_document_asked(mcp_str_t method)
+mcp_exchange_document_requested(mcp_str_t method)
 {
     return mcp_str_eq(method, mcp_str("GET"))
            || mcp_str_eq(method, mcp_str("HEAD"));
@@ -371,7 +371,7 @@ mcp_exchange_document(const mcp_auth_t *auth, mcp_str_t method,
                                  mcp_str("Access-Control-Allow-Origin"),
                                  mcp_str("*"));
 
-    if (mcp_exchange_document_asked(method)) {
+    if (mcp_exchange_document_requested(method)) {
         response->status = 200;
         response->content_type = mcp_str("application/json");
         response->body = auth->document;

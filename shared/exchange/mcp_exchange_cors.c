@@ -14,7 +14,7 @@
 
 /* Maximum length of Access-Control-Request-Headers, bytes. The names in a
  * longer header are ignored. */
-#define MCP_EXCHANGE_ASKED_MAX  4096
+#define MCP_EXCHANGE_REQUESTED_MAX  4096
 
 
 static const mcp_str_t  mcp_exchange_allowed[] = {
@@ -34,9 +34,9 @@ static const mcp_str_t  mcp_exchange_allowed[] = {
 
 /* Returns the header names that a preflight request asks for: the value of
  * Access-Control-Request-Headers, or an empty string if this header is missing
- * or longer than MCP_EXCHANGE_ASKED_MAX. */
+ * or longer than MCP_EXCHANGE_REQUESTED_MAX. */
 static mcp_str_t
-mcp_exchange_asked_headers(const mcp_head_t *head)
+mcp_exchange_requested_headers(const mcp_head_t *head)
 {
     size_t               i;
     const mcp_header_t  *h;
@@ -47,8 +47,8 @@ mcp_exchange_asked_headers(const mcp_head_t *head)
         if (mcp_str_case_eq(h->name,
                             mcp_str("access-control-request-headers")))
         {
-            return h->value.len <= MCP_EXCHANGE_ASKED_MAX ? h->value
-                                                          : mcp_null_str;
+            return h->value.len <= MCP_EXCHANGE_REQUESTED_MAX ? h->value
+                                                              : mcp_null_str;
         }
     }
 
@@ -59,7 +59,7 @@ mcp_exchange_asked_headers(const mcp_head_t *head)
 /* Removes the next name from a comma-separated list. Returns 1, or 0 at the end
  * of the list. */
 static int
-mcp_exchange_next_asked(mcp_str_t *list, mcp_str_t *name)
+mcp_exchange_next_requested(mcp_str_t *list, mcp_str_t *name)
 {
     const char  *p, *end, *comma;
 
@@ -94,7 +94,7 @@ mcp_exchange_next_asked(mcp_str_t *list, mcp_str_t *name)
  * is not among them, and its name begins with "Mcp-", like the names of the
  * headers that repeat arguments of a tool call (Mcp-Param-*). */
 static int
-mcp_exchange_adds_asked(mcp_str_t name)
+mcp_exchange_adds_requested(mcp_str_t name)
 {
     size_t  i;
 
@@ -122,7 +122,7 @@ mcp_exchange_allow_headers(mcp_exchange_t *x, const mcp_head_t *head)
     mcp_buf_t  buf;
     mcp_str_t  list, name, value;
 
-    mcp_buf_init(&buf, &x->worker->env->mem, 3 * MCP_EXCHANGE_ASKED_MAX);
+    mcp_buf_init(&buf, &x->worker->env->mem, 3 * MCP_EXCHANGE_REQUESTED_MAX);
 
     for (i = 0; i < MCP_EXCHANGE_ALLOWED; i++) {
         if (i > 0) {
@@ -132,10 +132,10 @@ mcp_exchange_allow_headers(mcp_exchange_t *x, const mcp_head_t *head)
         mcp_buf_str(&buf, mcp_exchange_allowed[i]);
     }
 
-    list = mcp_exchange_asked_headers(head);
+    list = mcp_exchange_requested_headers(head);
 
-    while (mcp_exchange_next_asked(&list, &name)) {
-        if (mcp_exchange_adds_asked(name)) {
+    while (mcp_exchange_next_requested(&list, &name)) {
+        if (mcp_exchange_adds_requested(name)) {
             mcp_buf_lit(&buf, ", ");
             mcp_buf_str(&buf, name);
         }
@@ -146,7 +146,7 @@ mcp_exchange_allow_headers(mcp_exchange_t *x, const mcp_head_t *head)
     if (rc == MCP_OK) {
         value = mcp_arena_dup(&x->arena, (mcp_str_t) { buf.data, buf.len });
 
-        mcp_answer_header(x, mcp_str("Access-Control-Allow-Headers"), value);
+        mcp_respond_header(x, mcp_str("Access-Control-Allow-Headers"), value);
         rc = value.data ? MCP_OK : MCP_ERR_MEMORY;
     }
 
@@ -200,23 +200,23 @@ mcp_exchange_cors(mcp_exchange_t *x, const mcp_head_t *head)
         return MCP_OK;
     }
 
-    mcp_answer_header(x, mcp_str("Access-Control-Allow-Origin"),
-                      x->head.origin);
-    mcp_answer_header(x, mcp_str("Vary"), mcp_str("Origin"));
+    mcp_respond_header(x, mcp_str("Access-Control-Allow-Origin"),
+                       x->head.origin);
+    mcp_respond_header(x, mcp_str("Vary"), mcp_str("Origin"));
 
     if (x->head.method == MCP_HTTP_OPTIONS) {
-        mcp_answer_header(x, mcp_str("Access-Control-Allow-Methods"),
-                          mcp_str("GET, POST, DELETE"));
+        mcp_respond_header(x, mcp_str("Access-Control-Allow-Methods"),
+                           mcp_str("GET, POST, DELETE"));
 
         rc = mcp_exchange_allow_headers(x, head);
 
-        mcp_answer_header(x, mcp_str("Access-Control-Max-Age"),
-                          mcp_str("86400"));
+        mcp_respond_header(x, mcp_str("Access-Control-Max-Age"),
+                           mcp_str("86400"));
         return rc;
     }
 
-    mcp_answer_header(x, mcp_str("Access-Control-Expose-Headers"),
-                      mcp_exchange_exposed(x->endpoint));
+    mcp_respond_header(x, mcp_str("Access-Control-Expose-Headers"),
+                       mcp_exchange_exposed(x->endpoint));
 
     return MCP_OK;
 }

@@ -207,7 +207,7 @@ mcp_exchange_read_headers(mcp_exchange_t *x, const mcp_head_t *head,
 static mcp_next_e
 mcp_exchange_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 {
-    return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+    return mcp_respond_fault(x, fault, mcp_null_str, mcp_null_str);
 }
 
 
@@ -216,11 +216,11 @@ mcp_exchange_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 static mcp_next_e
 mcp_exchange_unacceptable(mcp_exchange_t *x)
 {
-    return mcp_answer_fault(x, MCP_FAULT_NOT_ACCEPTABLE, mcp_null_str,
-                            x->head.method == MCP_HTTP_POST
-                            ? mcp_str("Client must accept both "
-                                      "application/json and text/event-stream")
-                            : mcp_str("Client must accept text/event-stream"));
+    return mcp_respond_fault(x, MCP_FAULT_NOT_ACCEPTABLE, mcp_null_str,
+                             x->head.method == MCP_HTTP_POST
+                             ? mcp_str("Client must accept both "
+                                       "application/json and text/event-stream")
+                             : mcp_str("Client must accept text/event-stream"));
 }
 
 
@@ -274,7 +274,7 @@ mcp_exchange_route_stateless(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
                    : mcp_exchange_unacceptable(x);
     }
 
-    mcp_answer_header(x, mcp_str("Allow"), mcp_str("POST"));
+    mcp_respond_header(x, mcp_str("Allow"), mcp_str("POST"));
 
     return mcp_exchange_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
 }
@@ -314,15 +314,15 @@ mcp_exchange_route(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 
     case MCP_HTTP_OPTIONS:
         if (x->head.origin.data) {
-            x->answer.outcome = "preflight";
-            return mcp_answer_status(x, 204);
+            x->output.outcome = "preflight";
+            return mcp_respond_status(x, 204);
         }
 
         /* fall through */
 
     default:
-        mcp_answer_header(x, mcp_str("Allow"),
-                          mcp_str("GET, POST, DELETE"));
+        mcp_respond_header(x, mcp_str("Allow"),
+                           mcp_str("GET, POST, DELETE"));
         return mcp_exchange_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
     }
 

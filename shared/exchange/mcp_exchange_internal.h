@@ -132,7 +132,7 @@ void mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
     const mcp_routing_t *v);
 
 /*
- * Sets x->answer.fault to MCP_FAULT_NONE if a new call may begin, otherwise to
+ * Sets x->output.fault to MCP_FAULT_NONE if a new call may begin, otherwise to
  * the fault: the cluster is unreachable, the session or the tenant has too many
  * streams at this node, or the session has too many calls at all nodes
  * together.

@@ -31,8 +31,8 @@ static const mcp_method_t  mcp_session_close_method = {
 static void
 mcp_session_close_end(mcp_exchange_t *x)
 {
-    x->answer.out.len = 0;
-    x->answer.call_outcome = MCP_OUTCOME_NONE;
+    x->output.out.len = 0;
+    x->output.call_outcome = MCP_OUTCOME_NONE;
 
     mcp_answer_next(x, x->respond(x));
 }
@@ -208,9 +208,9 @@ mcp_exchange_log_session(mcp_exchange_t *x, const char *what)
 static mcp_next_e
 mcp_exchange_deleted(mcp_exchange_t *x)
 {
-    x->answer.outcome = "deleted";
+    x->output.outcome = "deleted";
 
-    return mcp_answer_status(x, 204);
+    return mcp_respond_status(x, 204);
 }
 
 
@@ -234,8 +234,8 @@ mcp_exchange_delete(mcp_exchange_t *x)
     case MCP_OK:
         break;
     case MCP_ERR_UNREACHABLE:
-        return mcp_answer_fault(x, MCP_FAULT_CLUSTER_UNREACHABLE, mcp_null_str,
-                                mcp_null_str);
+        return mcp_respond_fault(x, MCP_FAULT_CLUSTER_UNREACHABLE, mcp_null_str,
+                                 mcp_null_str);
     default:
         return mcp_operation_next(rc);
     }
@@ -250,8 +250,8 @@ mcp_exchange_delete(mcp_exchange_t *x)
                              x->client.expires, &tenant)
         != MCP_OK)
     {
-        return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, mcp_null_str,
-                                mcp_null_str);
+        return mcp_respond_fault(x, MCP_FAULT_STORE_FULL, mcp_null_str,
+                                 mcp_null_str);
     }
 
     mcp_cancel_session(x->worker, x->client.id);

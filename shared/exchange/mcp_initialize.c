@@ -62,8 +62,8 @@ mcp_initialize_header(mcp_exchange_t *x)
         return MCP_ERR_MEMORY;
     }
 
-    mcp_answer_header(x, mcp_str("Mcp-Session-Id"),
-                      (mcp_str_t) { token, (size_t) (end - token) });
+    mcp_respond_header(x, mcp_str("Mcp-Session-Id"),
+                       (mcp_str_t) { token, (size_t) (end - token) });
 
     return MCP_OK;
 }
@@ -77,24 +77,24 @@ mcp_initialize_result(mcp_exchange_t *x)
 
     endpoint = x->endpoint;
 
-    mcp_result_head(&x->answer.out, x->msg->id);
+    mcp_result_head(&x->output.out, x->msg->id);
 
-    mcp_buf_lit(&x->answer.out, "{\"protocolVersion\":");
-    mcp_buf_json(&x->answer.out, mcp_revision(x->client.revision)->name);
-    mcp_buf_lit(&x->answer.out, ",\"capabilities\":");
-    mcp_endpoint_capabilities(endpoint, 0, &x->answer.out);
-    mcp_buf_lit(&x->answer.out, ",\"serverInfo\":");
-    mcp_endpoint_info(endpoint, x->client.revision, &x->answer.out);
+    mcp_buf_lit(&x->output.out, "{\"protocolVersion\":");
+    mcp_buf_json(&x->output.out, mcp_revision(x->client.revision)->name);
+    mcp_buf_lit(&x->output.out, ",\"capabilities\":");
+    mcp_endpoint_capabilities(endpoint, 0, &x->output.out);
+    mcp_buf_lit(&x->output.out, ",\"serverInfo\":");
+    mcp_endpoint_info(endpoint, x->client.revision, &x->output.out);
 
     instructions = mcp_endpoint_instructions(endpoint);
 
     if (instructions.len) {
-        mcp_buf_lit(&x->answer.out, ",\"instructions\":");
-        mcp_buf_str(&x->answer.out, instructions);
+        mcp_buf_lit(&x->output.out, ",\"instructions\":");
+        mcp_buf_str(&x->output.out, instructions);
     }
 
-    mcp_buf_lit(&x->answer.out, "}");
-    mcp_result_tail(&x->answer.out, NULL);
+    mcp_buf_lit(&x->output.out, "}");
+    mcp_result_tail(&x->output.out, NULL);
 }
 
 
@@ -107,19 +107,19 @@ mcp_initialize(mcp_exchange_t *x)
     msg = x->msg;
 
     if (!mcp_dispatch_token_usable(msg)) {
-        return mcp_answer_fault(x, MCP_FAULT_PARAMS, msg->id,
-                                mcp_dispatch_bad_token);
+        return mcp_respond_fault(x, MCP_FAULT_PARAMS, msg->id,
+                                 mcp_dispatch_bad_token);
     }
 
     if (mcp_routing_string(x, &msg->protocol_version, &wanted) != MCP_OK) {
-        return mcp_answer_fault(x, MCP_FAULT_PARAMS, msg->id,
-                                mcp_str("\"protocolVersion\" must be a "
-                                        "string"));
+        return mcp_respond_fault(x, MCP_FAULT_PARAMS, msg->id,
+                                 mcp_str("\"protocolVersion\" must be a "
+                                         "string"));
     }
 
     if (mcp_initialize_session(x, wanted) != MCP_OK) {
-        return mcp_answer_fault(x, MCP_FAULT_INTERNAL, msg->id,
-                                mcp_null_str);
+        return mcp_respond_fault(x, MCP_FAULT_INTERNAL, msg->id,
+                                 mcp_null_str);
     }
 
     if (mcp_initialize_header(x) != MCP_OK) {
@@ -129,9 +129,9 @@ mcp_initialize(mcp_exchange_t *x)
     mcp_initialize_result(x);
 
     x->client.has_session = 1;
-    x->answer.outcome = "ok";
+    x->output.outcome = "ok";
     mcp_store_count(x->worker->store, MCP_COUNT_SESSIONS, 1);
     mcp_exchange_log_session(x, "began");
 
-    return mcp_answer_json(x);
+    return mcp_respond_json(x);
 }

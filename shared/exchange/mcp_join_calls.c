@@ -253,7 +253,7 @@ static mcp_next_e mcp_join_lookup(mcp_exchange_t *x);
 
 
 static const mcp_resume_reader_t  mcp_join_reader = {
-    .read = mcp_consumer_copy,
+    .read = mcp_joined_reader_read,
     .last = mcp_join_last
 };
 
@@ -309,10 +309,10 @@ mcp_join_last(mcp_exchange_t *x)
 
     mcp_duration_answered(x, mcp_error_type_of_code(MCP_CODE_INTERNAL));
 
-    mcp_buf_lit(&x->answer.out, "data: ");
-    mcp_fault_write(&x->answer.out, x->client.revision, x->msg->id,
+    mcp_buf_lit(&x->output.out, "data: ");
+    mcp_fault_write(&x->output.out, x->client.revision, x->msg->id,
                     MCP_FAULT_JOINED, mcp_null_str, mcp_null_str);
-    mcp_buf_lit(&x->answer.out, "\n\n");
+    mcp_buf_lit(&x->output.out, "\n\n");
 }
 
 
@@ -367,18 +367,18 @@ mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
     id.created = info->kept;
     id.ttl = info->expires - info->kept;
 
-    x->answer.out.len = 0;
+    x->output.out.len = 0;
     rc = mcp_task_created(x, &id, info->state, info->changed);
 
     if (rc != MCP_OK) {
-        return mcp_answer_fault(x, MCP_FAULT_INTERNAL, x->msg->id,
-                                mcp_null_str);
+        return mcp_respond_fault(x, MCP_FAULT_INTERNAL, x->msg->id,
+                                 mcp_null_str);
     }
 
     x->reader.joins = 1;
     mcp_join_joined(x, info);
 
-    return mcp_answer_json(x);
+    return mcp_respond_json(x);
 }
 
 
@@ -415,12 +415,12 @@ mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
         return MCP_NEXT_CONTINUE;
 
     case MCP_ERR_LIMIT:
-        return mcp_answer_fault(x, MCP_FAULT_TOO_MANY_STREAMS, x->msg->id,
-                                mcp_null_str);
+        return mcp_respond_fault(x, MCP_FAULT_TOO_MANY_STREAMS, x->msg->id,
+                                 mcp_null_str);
 
     case MCP_ERR_FULL:
-        return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
-                                mcp_null_str);
+        return mcp_respond_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
+                                 mcp_null_str);
 
     default:
         return MCP_NEXT_ERROR;
@@ -509,7 +509,7 @@ mcp_join_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 {
     mcp_exchange_set_state(x, MCP_EXCHANGE_BODY);
 
-    mcp_answer_next(x, mcp_answer_fault(x, fault, x->msg->id, mcp_null_str));
+    mcp_answer_next(x, mcp_respond_fault(x, fault, x->msg->id, mcp_null_str));
 }
 
 
@@ -612,7 +612,7 @@ mcp_join_wait(mcp_exchange_t *x, const mcp_stream_info_t *info)
     x->reader.timer.data = x;
     mcp_join_arm(x);
     mcp_exchange_set_state(x, MCP_EXCHANGE_WAIT);
-    x->answer.outcome = "pending";
+    x->output.outcome = "pending";
 
     return MCP_AGAIN;
 }
@@ -635,10 +635,10 @@ mcp_join_lookup(mcp_exchange_t *x)
         rc = mcp_join_find(x, &info);
 
         if (rc == MCP_ERR_DENIED) {
-            return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg->id,
-                                    mcp_str("\"idempotencyKey\" is already "
-                                            "used by a call with other "
-                                            "parameters"));
+            return mcp_respond_fault(x, MCP_FAULT_PARAMS, x->msg->id,
+                                     mcp_str("\"idempotencyKey\" is already "
+                                             "used by a call with other "
+                                             "parameters"));
         }
 
         if (rc != MCP_OK) {
@@ -668,8 +668,8 @@ mcp_join_lookup(mcp_exchange_t *x)
              * executed twice */
 
             if (!x->join->once) {
-                return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
-                                        mcp_null_str);
+                return mcp_respond_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
+                                         mcp_null_str);
             }
 
             x->join = NULL;
@@ -693,10 +693,10 @@ mcp_join(mcp_exchange_t *x, const mcp_routing_t *v)
         return MCP_NEXT_CONTINUE;
 
     case MCP_ERR_SYNTAX:
-        return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg->id,
-                                mcp_str("\"idempotencyKey\" must be a string "
-                                        "of 1 to 255 visible ASCII characters "
-                                        "without backslashes"));
+        return mcp_respond_fault(x, MCP_FAULT_PARAMS, x->msg->id,
+                                 mcp_str("\"idempotencyKey\" must be a string "
+                                         "of 1 to 255 visible ASCII characters "
+                                         "without backslashes"));
 
     default:
         return MCP_NEXT_ERROR;
@@ -753,7 +753,7 @@ mcp_join_claim(mcp_exchange_t *x, mcp_call_t *call)
     rc = mcp_operation_first(x, &call->ref, mcp_join_claimed);
 
     if (rc == MCP_AGAIN) {
-        x->answer.outcome = "pending";
+        x->output.outcome = "pending";
         return MCP_NEXT_WAIT;
     }
 
@@ -763,7 +763,7 @@ mcp_join_claim(mcp_exchange_t *x, mcp_call_t *call)
 
     mcp_call_undo(call);
 
-    return mcp_answer_fault(x, mcp_join_fault(rc), x->msg->id, mcp_null_str);
+    return mcp_respond_fault(x, mcp_join_fault(rc), x->msg->id, mcp_null_str);
 }
 
 
@@ -800,5 +800,5 @@ mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call, const mcp_routing_t *v)
         return MCP_NEXT_ERROR;
     }
 
-    return mcp_answer_fault(x, fault, x->msg->id, mcp_null_str);
+    return mcp_respond_fault(x, fault, x->msg->id, mcp_null_str);
 }

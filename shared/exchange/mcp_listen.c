@@ -124,7 +124,7 @@ mcp_listen_acknowledge(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
 {
     mcp_buf_t  *out;
 
-    out = &x->answer.out;
+    out = &x->output.out;
 
     mcp_buf_lit(out, "data: {\"jsonrpc\":\"2.0\",\"method\":"
                      "\"notifications/subscriptions/acknowledged\","
@@ -169,9 +169,9 @@ mcp_listen_read(mcp_exchange_t *x)
     }
 
     mcp_subscription_splice(&state->splice, x->msg->id,
-                            (mcp_str_t) { text, len }, &x->answer.out);
+                            (mcp_str_t) { text, len }, &x->output.out);
 
-    return x->answer.out.failed;
+    return x->output.out.failed;
 }
 
 
@@ -195,13 +195,13 @@ mcp_listen_last(mcp_exchange_t *x)
     mcp_buf_lit(&body, "}}");
 
     if (!body.failed) {
-        mcp_buf_lit(&x->answer.out, "data: ");
-        mcp_result_write(&x->answer.out, x->msg->id,
+        mcp_buf_lit(&x->output.out, "data: ");
+        mcp_result_write(&x->output.out, x->msg->id,
                          (mcp_str_t) { body.data, body.len },
                          mcp_endpoint_result(x->endpoint, &x->client,
                              mcp_method(MCP_METHOD_SUBSCRIPTIONS_LISTEN),
                              mcp_null_str, &add));
-        mcp_buf_lit(&x->answer.out, "\n\n");
+        mcp_buf_lit(&x->output.out, "\n\n");
     }
 
     mcp_buf_free(&body);
@@ -253,7 +253,7 @@ mcp_listen_begin(mcp_exchange_t *x, const mcp_listen_filter_t *filter,
     x->reader.own = 1;
     mcp_listen_acknowledge(x, filter);
 
-    return x->answer.out.failed;
+    return x->output.out.failed;
 }
 
 
@@ -279,12 +279,12 @@ mcp_listen_start(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
         return MCP_NEXT_STREAM;
 
     case MCP_ERR_LIMIT:
-        return mcp_answer_fault(x, MCP_FAULT_TOO_MANY_STREAMS, x->msg->id,
-                                mcp_null_str);
+        return mcp_respond_fault(x, MCP_FAULT_TOO_MANY_STREAMS, x->msg->id,
+                                 mcp_null_str);
 
     case MCP_ERR_FULL:
-        return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
-                                mcp_null_str);
+        return mcp_respond_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
+                                 mcp_null_str);
 
     default:
         return MCP_NEXT_ERROR;
@@ -305,18 +305,18 @@ mcp_listen(mcp_exchange_t *x)
     rc = mcp_listen_filter_read(x, &filter, &wrong);
 
     if (rc == MCP_ERR_SYNTAX) {
-        return mcp_answer_fault(x, MCP_FAULT_PARAMS, x->msg->id, wrong);
+        return mcp_respond_fault(x, MCP_FAULT_PARAMS, x->msg->id, wrong);
     }
 
     if (rc == MCP_ERR_DENIED) {
-        return mcp_answer_fault_data(x, MCP_FAULT_CAPABILITY, x->msg->id,
-                                     mcp_null_str,
-                                     mcp_str(MCP_CLIENT_TASKS_REQUIRED));
+        return mcp_respond_fault_data(x, MCP_FAULT_CAPABILITY, x->msg->id,
+                                      mcp_null_str,
+                                      mcp_str(MCP_CLIENT_TASKS_REQUIRED));
     }
 
     if (rc == MCP_ERR_UNREACHABLE) {
-        return mcp_answer_fault(x, MCP_FAULT_CLUSTER_UNREACHABLE, x->msg->id,
-                                mcp_null_str);
+        return mcp_respond_fault(x, MCP_FAULT_CLUSTER_UNREACHABLE, x->msg->id,
+                                 mcp_null_str);
     }
 
     if (rc != MCP_OK) {

@@ -168,7 +168,7 @@ mcp_listen_task_notify(mcp_exchange_t *x, const mcp_task_t *task)
     int         rc;
     mcp_buf_t  *out;
 
-    out = &x->answer.out;
+    out = &x->output.out;
 
     mcp_buf_lit(out, "data: {\"jsonrpc\":\"2.0\",\"method\":"
                      "\"notifications/tasks\",\"params\":{\"_meta\":{"
@@ -214,7 +214,7 @@ mcp_listen_task_known(void *data, int rc)
     mcp_listen_task_t  *entry;
 
     entry = data;
-    entry->asking = 0;
+    entry->lookup_pending = 0;
 
     /* the lookup has failed: the next read of the stream repeats it */
 
@@ -243,7 +243,7 @@ mcp_listen_task_is_due(mcp_listen_task_t *entry)
         return 1;
     }
 
-    if (!entry->changed || entry->asking) {
+    if (!entry->changed || entry->lookup_pending) {
         return 0;
     }
 
@@ -261,15 +261,15 @@ mcp_listen_task_is_due(mcp_listen_task_t *entry)
     }
 
     /* the notification about the previous lookup was written, so
-     * mcp_operation_follow() may free its result */
+     * mcp_operation_lookup() may free its result */
 
     mcp_task_stream(entry->x, &entry->task, 1, &stream);
 
-    if (mcp_operation_follow(entry->x, &stream, mcp_listen_task_known, entry,
+    if (mcp_operation_lookup(entry->x, &stream, mcp_listen_task_known, entry,
                              &entry->op)
         == MCP_AGAIN)
     {
-        entry->asking = 1;
+        entry->lookup_pending = 1;
 
     } else {
         entry->changed = 1;
@@ -350,7 +350,7 @@ mcp_listen_task_events(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
                                                       text.len - 1 });
 
         } else {
-            mcp_subscription_splice(splice, x->msg->id, event, &x->answer.out);
+            mcp_subscription_splice(splice, x->msg->id, event, &x->output.out);
         }
     }
 }
@@ -375,12 +375,12 @@ mcp_listen_task_read(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
 
     if (rc == MCP_OK) {
         mcp_listen_task_events(x, tasks, splice, &events);
-        rc = x->answer.out.failed;
+        rc = x->output.out.failed;
     }
 
     mcp_buf_free(&events);
 
-    if (rc != MCP_OK || x->answer.out.len) {
+    if (rc != MCP_OK || x->output.out.len) {
         return rc;
     }
 
@@ -390,8 +390,8 @@ mcp_listen_task_read(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
      * the next events */
 
     if (rc == MCP_DONE) {
-        mcp_buf_lit(&x->answer.out, MCP_SSE_COMMENT);
-        rc = x->answer.out.failed;
+        mcp_buf_lit(&x->output.out, MCP_SSE_COMMENT);
+        rc = x->output.out.failed;
     }
 
     return rc;

@@ -26,7 +26,7 @@ typedef struct {
     unsigned          changed:1;       /* 1: the stream has a mark for a change
                                           of the task that was not handled
                                           yet */
-    unsigned          asking:1; /* 1: the lookup in "op" is pending */
+    unsigned          lookup_pending:1; /* 1: the lookup in "op" is pending */
     unsigned          ready:1;  /* 1: the lookup in "op" has found a change, and
                                    a notification can be written */
 } mcp_listen_task_t;

@@ -228,7 +228,7 @@ mcp_permission_refuse(mcp_exchange_t *x, mcp_str_t scope)
         return MCP_NEXT_ERROR;
     }
 
-    mcp_answer_header(x, mcp_str("WWW-Authenticate"), challenge);
+    mcp_respond_header(x, mcp_str("WWW-Authenticate"), challenge);
 
-    return mcp_answer_fault(x, MCP_FAULT_SCOPE, x->msg->id, scope);
+    return mcp_respond_fault(x, MCP_FAULT_SCOPE, x->msg->id, scope);
 }

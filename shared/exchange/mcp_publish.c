@@ -73,7 +73,7 @@ mcp_exchange_create_publish(mcp_worker_t *worker,
 static mcp_next_e
 mcp_publish_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 {
-    return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+    return mcp_respond_fault(x, fault, mcp_null_str, mcp_null_str);
 }
 
 
@@ -135,7 +135,7 @@ mcp_next_e
 mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
 {
     if (x->head.method != MCP_HTTP_POST) {
-        mcp_answer_header(x, mcp_str("Allow"), mcp_str("POST"));
+        mcp_respond_header(x, mcp_str("Allow"), mcp_str("POST"));
         return mcp_publish_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
     }
 
@@ -414,7 +414,7 @@ mcp_publish_body(mcp_exchange_t *x, size_t len)
         return mcp_publish_refuse(x, fault);
     }
 
-    x->answer.outcome = "accepted";
+    x->output.outcome = "accepted";
 
-    return mcp_answer_status(x, 202);
+    return mcp_respond_status(x, 202);
 }

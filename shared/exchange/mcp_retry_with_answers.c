@@ -15,7 +15,7 @@ static void mcp_retry_last(mcp_exchange_t *x);
 
 
 static const mcp_resume_reader_t  mcp_retry_reader = {
-    .read = mcp_consumer_copy,
+    .read = mcp_joined_reader_read,
     .last = mcp_retry_last
 };
 
@@ -44,10 +44,10 @@ mcp_retry_last(mcp_exchange_t *x)
         return;
     }
 
-    mcp_buf_lit(&x->answer.out, "data: ");
-    mcp_fault_write(&x->answer.out, x->client.revision, x->msg->id,
+    mcp_buf_lit(&x->output.out, "data: ");
+    mcp_fault_write(&x->output.out, x->client.revision, x->msg->id,
                     MCP_FAULT_REQUEST_STATE, mcp_null_str, mcp_null_str);
-    mcp_buf_lit(&x->answer.out, "\n\n");
+    mcp_buf_lit(&x->output.out, "\n\n");
 }
 
 
@@ -185,7 +185,7 @@ mcp_retry_refuse(mcp_exchange_t *x, int rc)
         fault = MCP_FAULT_INTERNAL;
     }
 
-    return mcp_answer_fault(x, fault, x->msg->id, mcp_null_str);
+    return mcp_respond_fault(x, fault, x->msg->id, mcp_null_str);
 }
 
 

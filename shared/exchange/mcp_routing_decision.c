@@ -544,7 +544,7 @@ mcp_routing_resume(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
         return mcp_routing_fault(v, MCP_FAULT_RESUME_BATCH, mcp_null_str);
     }
 
-    fault = resumption->answer(x, msg, v->method->id, out);
+    fault = resumption->respond(x, msg, v->method->id, out);
 
     if (fault != MCP_FAULT_NONE) {
         return mcp_routing_fault(v, fault, mcp_null_str);

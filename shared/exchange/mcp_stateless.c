@@ -491,7 +491,7 @@ mcp_stateless_enter(mcp_exchange_t *x)
     rc = mcp_stateless_check(x, &r);
 
     if (rc == MCP_ERR_DENIED) {
-        return mcp_answer_fault_data(x, r.fault, x->msg->id, r.detail, r.data);
+        return mcp_respond_fault_data(x, r.fault, x->msg->id, r.detail, r.data);
     }
 
     return rc == MCP_OK ? MCP_NEXT_CONTINUE : MCP_NEXT_ERROR;
@@ -532,8 +532,8 @@ mcp_stateless_initialize(mcp_exchange_t *x)
     mcp_stateless_revisions(x, &names);
 
     next = names.failed == MCP_OK
-           ? mcp_answer_fault(x, MCP_FAULT_ERA, x->msg->id,
-                              (mcp_str_t) { names.data, names.len })
+           ? mcp_respond_fault(x, MCP_FAULT_ERA, x->msg->id,
+                               (mcp_str_t) { names.data, names.len })
            : MCP_NEXT_ERROR;
 
     mcp_buf_free(&names);

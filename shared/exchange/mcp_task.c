@@ -35,7 +35,7 @@ mcp_task_next(mcp_json_iter_t *iter, unsigned k, mcp_str_t *key,
 
 
 int
-mcp_task_asks(mcp_str_t questions, uint32_t given)
+mcp_task_has_questions(mcp_str_t questions, uint32_t given)
 {
     unsigned          k;
     mcp_str_t         key;
@@ -490,12 +490,12 @@ mcp_task_created(mcp_exchange_t *x, const mcp_task_id_t *id,
     }
 
     if (rc == MCP_OK) {
-        mcp_result_write(&x->answer.out, x->msg->id,
+        mcp_result_write(&x->output.out, x->msg->id,
                          (mcp_str_t) { body.data, body.len },
                          mcp_endpoint_result(x->endpoint, &x->client,
                                              mcp_method(MCP_METHOD_TOOLS_CALL),
                                              mcp_null_str, &add));
-        x->answer.outcome = "task";
+        x->output.outcome = "task";
     }
 
     mcp_buf_free(&text);
@@ -583,7 +583,7 @@ mcp_task_write_lookup(mcp_exchange_t *x, const mcp_task_t *task,
 
     if (lookup->info.state == MCP_STATE_INPUT_REQUIRED
         && lookup->state == MCP_STATE_INPUT_REQUIRED
-        && event.len && mcp_task_asks(event, lookup->given))
+        && event.len && mcp_task_has_questions(event, lookup->given))
     {
         mcp_task_write_base(x, task, "input_required", mcp_null_str,
                             lookup->info.changed, out);

@@ -64,7 +64,7 @@ void mcp_task_stream(const mcp_exchange_t *x, const mcp_task_t *task,
 int mcp_task_find(mcp_exchange_t *x, mcp_str_t text, mcp_task_t *task);
 
 /*
- * Appends a CreateTaskResult to x->answer.out: the response to a call that has
+ * Appends a CreateTaskResult to x->output.out: the response to a call that has
  * become a task. state and changed are the task's current state and the time
  * of its last change, ms. Returns MCP_OK, the values of mcp_task_id_write(),
  * or the error of a buffer.
@@ -91,10 +91,10 @@ mcp_fault_e mcp_task_request(mcp_exchange_t *x, const mcp_rpc_t *msg,
 /* Returns 1 if one of the first MCP_STORE_QUESTIONS questions of a task has no
  * answer yet. "questions" is the task's event, a JSON object of questions.
  * "given" has a bit for each answered question. */
-int mcp_task_asks(mcp_str_t questions, uint32_t given);
+int mcp_task_has_questions(mcp_str_t questions, uint32_t given);
 
 /* Appends a JSON object of the first MCP_STORE_QUESTIONS questions, without the
- * answered ones. The arguments are those of mcp_task_asks(). */
+ * answered ones. The arguments are those of mcp_task_has_questions(). */
 void mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out);
 
 

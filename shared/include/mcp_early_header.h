@@ -57,7 +57,7 @@ typedef struct {
  *
  * Returns MCP_OK or MCP_ERR_MEMORY.
  */
-int mcp_early_header(const mcp_early_header_t *sent, mcp_str_t variable,
+int mcp_early_header(const mcp_early_header_t *early, mcp_str_t variable,
     mcp_str_t *value);
 
 /*
@@ -68,7 +68,7 @@ int mcp_early_header(const mcp_early_header_t *sent, mcp_str_t variable,
  *   MCP_DONE        no variable is left
  *   MCP_ERR_MEMORY
  */
-int mcp_early_header_next(const mcp_early_header_t *sent, size_t *at,
+int mcp_early_header_next(const mcp_early_header_t *early, size_t *at,
     mcp_str_t *variable, mcp_str_t *value);
 
 

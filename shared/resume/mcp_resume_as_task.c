@@ -28,7 +28,7 @@ static mcp_next_e
 mcp_resume_task_request(mcp_exchange_t *x)
 {
     mcp_policy_t        policy;
-    mcp_resume_task_t  *part;
+    mcp_resume_task_t  *state;
 
     mcp_endpoint_policy(x->endpoint, x->msg->method,
                         x->variables.value[MCP_VARIABLE_NAME], &policy);
@@ -43,15 +43,15 @@ mcp_resume_task_request(mcp_exchange_t *x)
         return MCP_NEXT_CONTINUE;
     }
 
-    part =
+    state =
         mcp_hook_state_create(x, &mcp_resume_task, sizeof(mcp_resume_task_t));
-    if (part == NULL) {
+    if (state == NULL) {
         return MCP_NEXT_ERROR;
     }
 
-    part->first = policy.task != MCP_TASK_AUTO;
-    part->due = mcp_worker_now(x->worker)
-                + (part->first ? 0 : policy.task_after);
+    state->first = policy.task != MCP_TASK_AUTO;
+    state->due = mcp_worker_now(x->worker)
+                 + (state->first ? 0 : policy.task_after);
 
     return MCP_NEXT_CONTINUE;
 }
@@ -60,13 +60,13 @@ mcp_resume_task_request(mcp_exchange_t *x)
 static void
 mcp_resume_task_start(mcp_call_t *call)
 {
-    mcp_resume_task_t  *part;
+    mcp_resume_task_t  *state;
 
-    part = mcp_resume_task_of(call->states);
+    state = mcp_resume_task_of(call->states);
 
     call->may_be_task = 1;
-    call->part_first = part->first;
-    mcp_call_part_at(call, &mcp_resume_task, part->due);
+    call->interim_first = state->first;
+    mcp_call_interim_at(call, &mcp_resume_task, state->due);
 }
 
 
@@ -95,7 +95,7 @@ static void
 mcp_resume_task_interim(mcp_exchange_t *x)
 {
     if (mcp_resume_task_create(x) != MCP_OK) {
-        mcp_fault_write(&x->answer.out, x->client.revision, x->msg->id,
+        mcp_fault_write(&x->output.out, x->client.revision, x->msg->id,
                         MCP_FAULT_INTERNAL, mcp_null_str, mcp_null_str);
     }
 }
@@ -115,9 +115,9 @@ mcp_resume_task_tail(mcp_exchange_t *x, mcp_tail_e how)
     /* clears x->reader.bound after the response: the connection ends now, and
      * the call must not end with the connection */
 
-    mcp_buf_lit(&x->answer.out, "data: ");
+    mcp_buf_lit(&x->output.out, "data: ");
     mcp_resume_task_interim(x);
-    mcp_buf_lit(&x->answer.out, "\n\n");
+    mcp_buf_lit(&x->output.out, "\n\n");
     x->reader.bound = 0;
 }
 
@@ -133,7 +133,7 @@ const mcp_resume_method_t  mcp_resume_task = {
     .name = { "tasks", 5 },
     .capability = MCP_CLIENT_TASKS,
     .start = mcp_task_start,
-    .answer = mcp_task_request,
+    .respond = mcp_task_request,
     .tail = mcp_resume_task_tail,
     .call = &mcp_resume_task_call
 };

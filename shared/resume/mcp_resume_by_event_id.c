@@ -44,7 +44,7 @@ mcp_resume_event_id_refuse(mcp_exchange_t *x, int rc)
         return MCP_NEXT_ERROR;
     }
 
-    return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+    return mcp_respond_fault(x, fault, mcp_null_str, mcp_null_str);
 }
 
 
@@ -136,8 +136,8 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
     mcp_stream_info_t       info;
 
     if (mcp_event_id_parse(x->head.event_id, id, &after) != MCP_OK) {
-        return mcp_answer_fault(x, MCP_FAULT_EVENT_ID_MALFORMED,
-                                mcp_null_str, mcp_null_str);
+        return mcp_respond_fault(x, MCP_FAULT_EVENT_ID_MALFORMED,
+                                 mcp_null_str, mcp_null_str);
     }
 
     mcp_resume_describe(x, id, 0, &stream);
@@ -161,9 +161,9 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
      * 9.2). After an empty stream, they would reconnect again and again. */
 
     if (mcp_resume_event_id_is_last(&info, after)) {
-        x->answer.outcome = "finished";
-        x->answer.call_outcome = mcp_outcome_of(&info);
-        return mcp_answer_status(x, 204);
+        x->output.outcome = "finished";
+        x->output.call_outcome = mcp_outcome_of(&info);
+        return mcp_respond_status(x, 204);
     }
 
     rc = mcp_resume_event_id_read(x, &info, after);

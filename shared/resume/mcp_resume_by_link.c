@@ -308,7 +308,7 @@ mcp_resume_link_head(mcp_exchange_t *x)
         return;
     }
 
-    mcp_answer_header(x, mcp_str("Link"), value);
+    mcp_respond_header(x, mcp_str("Link"), value);
 
     x->reader.has_url = 1;
 
@@ -356,7 +356,7 @@ mcp_resume_link_idle(mcp_exchange_t *x)
 static void
 mcp_resume_link_no_store(mcp_exchange_t *x)
 {
-    mcp_answer_header(x, mcp_str("Cache-Control"), mcp_str("no-store"));
+    mcp_respond_header(x, mcp_str("Cache-Control"), mcp_str("no-store"));
 }
 
 
@@ -365,7 +365,7 @@ mcp_resume_link_refuse(mcp_exchange_t *x, mcp_fault_e fault)
 {
     mcp_resume_link_no_store(x);
 
-    return mcp_answer_fault(x, fault, mcp_null_str, mcp_null_str);
+    return mcp_respond_fault(x, fault, mcp_null_str, mcp_null_str);
 }
 
 
@@ -373,9 +373,9 @@ static mcp_next_e
 mcp_resume_link_no_content(mcp_exchange_t *x, const char *outcome)
 {
     mcp_resume_link_no_store(x);
-    x->answer.outcome = outcome;
+    x->output.outcome = outcome;
 
-    return mcp_answer_status(x, 204);
+    return mcp_respond_status(x, 204);
 }
 
 

@@ -296,6 +296,6 @@ const mcp_resume_method_t  mcp_resume_request = {
     .capability = MCP_CLIENT_REQUESTS,
     .begin = mcp_resume_request_begin,
     .start = mcp_resume_request_start,
-    .answer = mcp_resume_request_status,
+    .respond = mcp_resume_request_status,
     .open = mcp_resume_request_resume
 };

@@ -352,7 +352,7 @@ mcp_resume_stream_poll_all(mcp_exchange_t *x, mcp_buf_t *out)
 
 
 static mcp_fault_e
-mcp_resume_stream_answer(mcp_exchange_t *x, const mcp_rpc_t *msg,
+mcp_resume_stream_respond(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method, mcp_buf_t *out)
 {
     if (method == MCP_METHOD_STREAM_POLL_ALL) {
@@ -403,16 +403,16 @@ mcp_resume_stream_tail(mcp_exchange_t *x, mcp_tail_e how)
     /* after all events of the stream, writes the response to stream/resume */
 
     if (x->resumption == &mcp_resume_stream && x->msg->id.len) {
-        mcp_buf_lit(&x->answer.out, "data: {\"jsonrpc\":\"2.0\",\"id\":");
-        mcp_buf_str(&x->answer.out, x->msg->id);
-        mcp_buf_lit(&x->answer.out, ",\"result\":{}}\n\n");
+        mcp_buf_lit(&x->output.out, "data: {\"jsonrpc\":\"2.0\",\"id\":");
+        mcp_buf_str(&x->output.out, x->msg->id);
+        mcp_buf_lit(&x->output.out, ",\"result\":{}}\n\n");
     }
 
-    mcp_buf_lit(&x->answer.out, "data: {\"jsonrpc\":\"2.0\",\"method\":"
+    mcp_buf_lit(&x->output.out, "data: {\"jsonrpc\":\"2.0\",\"method\":"
                          "\"notifications/stream/end\","
                          "\"params\":{\"streamId\":");
-    mcp_resume_stream_add_id(&x->answer.out, x->reader.ref.id);
-    mcp_buf_lit(&x->answer.out, "}}\n\n");
+    mcp_resume_stream_add_id(&x->output.out, x->reader.ref.id);
+    mcp_buf_lit(&x->output.out, "}}\n\n");
 }
 
 
@@ -422,6 +422,6 @@ const mcp_resume_method_t  mcp_resume_stream = {
     .begin = mcp_resume_stream_begin,
     .tail = mcp_resume_stream_tail,
     .start = mcp_resume_stream_start,
-    .answer = mcp_resume_stream_answer,
+    .respond = mcp_resume_stream_respond,
     .open = mcp_resume_stream_open
 };

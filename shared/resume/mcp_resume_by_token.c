@@ -37,9 +37,9 @@
 
 static uint64_t mcp_resume_token_due(mcp_exchange_t *x);
 static mcp_next_e mcp_resume_token_brought(mcp_exchange_t *x,
-    mcp_resume_token_t *part, const mcp_json_value_t *places, size_t n);
+    mcp_resume_token_t *state, const mcp_json_value_t *places, size_t n);
 static mcp_next_e mcp_resume_token_open(mcp_exchange_t *x,
-    mcp_resume_token_t *part, const unsigned char bind[MCP_DIGEST_LEN]);
+    mcp_resume_token_t *state, const unsigned char bind[MCP_DIGEST_LEN]);
 static void mcp_resume_token_interim_write(mcp_exchange_t *x, mcp_str_t token);
 static void mcp_resume_token_refuse(mcp_exchange_t *x);
 
@@ -118,7 +118,7 @@ mcp_resume_token_request(mcp_exchange_t *x)
 {
     size_t               n;
     uint64_t             due;
-    mcp_resume_token_t  *part;
+    mcp_resume_token_t  *state;
     mcp_json_value_t     places[2];
 
     due = mcp_resume_token_due(x);
@@ -128,16 +128,16 @@ mcp_resume_token_request(mcp_exchange_t *x)
         return MCP_NEXT_CONTINUE;
     }
 
-    part =
+    state =
         mcp_hook_state_create(x, &mcp_resume_token, sizeof(mcp_resume_token_t));
-    if (part == NULL) {
+    if (state == NULL) {
         return MCP_NEXT_ERROR;
     }
 
-    part->due = due;
+    state->due = due;
     x->reader.exact = (due != 0);
 
-    return n ? mcp_resume_token_brought(x, part, places, n)
+    return n ? mcp_resume_token_brought(x, state, places, n)
              : MCP_NEXT_CONTINUE;
 }
 
@@ -147,7 +147,7 @@ mcp_resume_token_request(mcp_exchange_t *x)
  * returning MCP_NEXT_WAIT, this function runs again when the cluster has
  * replied, see mcp_cluster_operation.h. */
 static mcp_next_e
-mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
+mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *state,
     const mcp_json_value_t *places, size_t n)
 {
     int            rc;
@@ -173,11 +173,11 @@ mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
         return rc == MCP_ERR_MEMORY ? MCP_NEXT_ERROR : mcp_resume_refuse(x);
     }
 
-    part->text = text;
+    state->text = text;
 
     return mcp_resume_token_backend_is(text)
-           ? mcp_resume_token_backend_request(x, part, places, n, bind)
-           : mcp_resume_token_open(x, part, bind);
+           ? mcp_resume_token_backend_request(x, state, places, n, bind)
+           : mcp_resume_token_open(x, state, bind);
 }
 
 
@@ -185,7 +185,7 @@ mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *part,
  * call. After returning MCP_NEXT_WAIT, this function runs again when the
  * cluster has replied, see mcp_cluster_operation.h. */
 static mcp_next_e
-mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *part,
+mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *state,
     const unsigned char bind[MCP_DIGEST_LEN])
 {
     int                rc;
@@ -193,7 +193,7 @@ mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *part,
     unsigned char      data[MCP_RESUME_TOKEN_LEN];
     mcp_stream_info_t  info;
 
-    if (mcp_token_verify(x->endpoint->keys, MCP_TOKEN_RESUME, part->text,
+    if (mcp_token_verify(x->endpoint->keys, MCP_TOKEN_RESUME, state->text,
                          data, MCP_RESUME_TOKEN_LEN)
         != MCP_OK
         || memcmp(bind, data + MCP_RESUME_TOKEN_AT_BIND, MCP_DIGEST_LEN) != 0
@@ -206,21 +206,21 @@ mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *part,
     seq = mcp_be_get(data + MCP_RESUME_TOKEN_AT_SEQ, 8);
     rc = mcp_resume_fetch(x, data + MCP_RESUME_TOKEN_AT_STREAM, seq, &info);
 
-    return rc == MCP_OK ? mcp_resume_token_join(x, part, &info, seq)
+    return rc == MCP_OK ? mcp_resume_token_join(x, state, &info, seq)
                         : mcp_resume_refuse_for(x, rc);
 }
 
 
 mcp_next_e
-mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *part,
+mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *state,
     const mcp_stream_info_t *info, uint64_t seq)
 {
     int  rc;
 
     x->resumption = &mcp_resume_token;
     x->reader.exact = 1;
-    part->rest = 1;
-    memcpy(part->stream, info->ref.id, MCP_STREAM_ID_LEN);
+    state->rest = 1;
+    memcpy(state->stream, info->ref.id, MCP_STREAM_ID_LEN);
 
     rc = mcp_consumer_start_kept(x, info, seq);
 
@@ -235,7 +235,7 @@ mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *part,
     x->reader.resumed = 1;
     mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
     mcp_cancel_set_alias(x, &info->ref);
-    mcp_consumer_close_at(x, part->due);
+    mcp_consumer_close_at(x, state->due);
 
     return MCP_NEXT_STREAM;
 }
@@ -244,13 +244,13 @@ mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *part,
 static void
 mcp_resume_token_start(mcp_call_t *call)
 {
-    mcp_resume_token_t  *part;
+    mcp_resume_token_t  *state;
 
-    part = mcp_resume_token_of(call->states);
+    state = mcp_resume_token_of(call->states);
 
-    mcp_call_part_at(call, &mcp_resume_token, part->due);
-    mcp_resume_token_backend_start(call, part);
-    memcpy(part->stream, call->id, MCP_STREAM_ID_LEN);
+    mcp_call_interim_at(call, &mcp_resume_token, state->due);
+    mcp_resume_token_backend_start(call, state);
+    memcpy(state->stream, call->id, MCP_STREAM_ID_LEN);
 }
 
 
@@ -258,29 +258,29 @@ static void
 mcp_resume_token_interim(mcp_exchange_t *x)
 {
     mcp_buf_t            token;
-    mcp_resume_token_t  *part;
+    mcp_resume_token_t  *state;
     unsigned char        bind[MCP_DIGEST_LEN], data[MCP_RESUME_TOKEN_LEN];
 
-    part = mcp_resume_token_of(x->states);
+    state = mcp_resume_token_of(x->states);
     mcp_buf_init(&token, &x->worker->env->mem, MCP_TOKEN_TEXT_MAX + 2);
 
     if (mcp_resume_token_bind(x->endpoint, &x->worker->env->mem, &x->client,
                               x->msg->method, x->msg->params.raw, bind)
         != MCP_OK)
     {
-        x->answer.out.failed = MCP_ERR_MEMORY;
+        x->output.out.failed = MCP_ERR_MEMORY;
         return;
     }
 
     mcp_resume_token_payload(data,
                              mcp_worker_now(x->worker)
                              + x->endpoint->resume_lifetime,
-                             bind, part->stream, x->reader.cursor.seq);
+                             bind, state->stream, x->reader.cursor.seq);
     mcp_resume_add_token(&token, x->endpoint->keys, MCP_TOKEN_RESUME,
                          data, sizeof(data));
 
     if (token.failed) {
-        x->answer.out.failed = token.failed;
+        x->output.out.failed = token.failed;
 
     } else {
         mcp_resume_token_interim_write(x,
@@ -312,10 +312,10 @@ mcp_resume_token_interim_write(mcp_exchange_t *x, mcp_str_t token)
     mcp_buf_lit(&body, "}}");
 
     if (body.failed) {
-        x->answer.out.failed = body.failed;
+        x->output.out.failed = body.failed;
 
     } else {
-        mcp_result_write(&x->answer.out, x->msg->id,
+        mcp_result_write(&x->output.out, x->msg->id,
                          (mcp_str_t) { body.data, body.len },
                          mcp_endpoint_result(x->endpoint, &x->client, method,
                                              mcp_null_str, &add));
@@ -327,15 +327,15 @@ mcp_resume_token_interim_write(mcp_exchange_t *x, mcp_str_t token)
 
 void
 mcp_resume_token_interim_again(mcp_exchange_t *x,
-    const mcp_resume_token_t *part)
+    const mcp_resume_token_t *state)
 {
     mcp_buf_t  token;
 
     mcp_buf_init(&token, &x->worker->env->mem, SIZE_MAX / 2);
-    mcp_buf_json(&token, part->text);
+    mcp_buf_json(&token, state->text);
 
     if (token.failed) {
-        x->answer.out.failed = token.failed;
+        x->output.out.failed = token.failed;
 
     } else {
         mcp_resume_token_interim_write(x,
@@ -357,24 +357,24 @@ mcp_resume_token_interim_id(mcp_exchange_t *x)
     end = mcp_event_id_print(id, x->reader.ref.id,
                              MCP_EVENT_ANSWERED | x->reader.cursor.seq);
 
-    mcp_buf_lit(&x->answer.out, "id: ");
-    mcp_buf_add(&x->answer.out, id, (size_t) (end - id));
-    mcp_buf_lit(&x->answer.out, "\n");
+    mcp_buf_lit(&x->output.out, "id: ");
+    mcp_buf_add(&x->output.out, id, (size_t) (end - id));
+    mcp_buf_lit(&x->output.out, "\n");
 }
 
 
 /* Returns 1 if the request has a token, and the response of the call was not
  * written to the connection of x yet. */
 static int
-mcp_resume_token_waits(mcp_exchange_t *x, const mcp_resume_token_t *part)
+mcp_resume_token_waits(mcp_exchange_t *x, const mcp_resume_token_t *state)
 {
     mcp_stream_info_t  info;
 
-    if (part->text.len == 0 || x->reader.answered || x->reader.cursor.done) {
+    if (state->text.len == 0 || x->reader.answered || x->reader.cursor.done) {
         return 0;
     }
 
-    return part->rest
+    return state->rest
            || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK
            || info.state < MCP_STATE_COMPLETED
            || x->reader.cursor.seq < info.last_seq;
@@ -418,42 +418,42 @@ mcp_resume_token_stays(mcp_exchange_t *x)
 static void
 mcp_resume_token_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
-    mcp_resume_token_t  *part;
+    mcp_resume_token_t  *state;
 
-    part = mcp_resume_token_of(x->states);
+    state = mcp_resume_token_of(x->states);
 
-    if (part == NULL) {
+    if (state == NULL) {
         return;
     }
 
     switch (how) {
 
     case MCP_TAIL_TAKEN:
-        if (mcp_resume_token_waits(x, part)) {
-            mcp_buf_lit(&x->answer.out, "data: ");
-            mcp_resume_token_interim_again(x, part);
-            mcp_buf_lit(&x->answer.out, "\n\n");
+        if (mcp_resume_token_waits(x, state)) {
+            mcp_buf_lit(&x->output.out, "data: ");
+            mcp_resume_token_interim_again(x, state);
+            mcp_buf_lit(&x->output.out, "\n\n");
         }
 
         return;
 
     case MCP_TAIL_CLOSED:
-        if (part->rest
-            || (part->due && mcp_worker_now(x->worker) >= part->due))
+        if (state->rest
+            || (state->due && mcp_worker_now(x->worker) >= state->due))
         {
-            if (!part->rest && !x->reader.cursor.plain) {
+            if (!state->rest && !x->reader.cursor.plain) {
                 mcp_resume_token_interim_id(x);
             }
 
-            mcp_buf_lit(&x->answer.out, "data: ");
+            mcp_buf_lit(&x->output.out, "data: ");
             mcp_resume_token_interim(x);
-            mcp_buf_lit(&x->answer.out, "\n\n");
+            mcp_buf_lit(&x->output.out, "\n\n");
         }
 
         return;
 
     default:
-        if (part->rest && !x->reader.answered) {
+        if (state->rest && !x->reader.answered) {
             mcp_resume_token_refuse(x);
         }
     }
@@ -466,10 +466,10 @@ mcp_resume_token_tail(mcp_exchange_t *x, mcp_tail_e how)
 static void
 mcp_resume_token_refuse(mcp_exchange_t *x)
 {
-    mcp_buf_lit(&x->answer.out, "data: ");
-    mcp_fault_write(&x->answer.out, x->client.revision, x->msg->id,
+    mcp_buf_lit(&x->output.out, "data: ");
+    mcp_fault_write(&x->output.out, x->client.revision, x->msg->id,
                     MCP_FAULT_RESUME_TOKEN, mcp_null_str, mcp_null_str);
-    mcp_buf_lit(&x->answer.out, "\n\n");
+    mcp_buf_lit(&x->output.out, "\n\n");
 }
 
 
@@ -485,7 +485,7 @@ static const mcp_resume_call_t  mcp_resume_token_call = {
 
 
 static const mcp_resume_reader_t  mcp_resume_token_reader = {
-    .read = mcp_consumer_copy,
+    .read = mcp_joined_reader_read,
     .stays = mcp_resume_token_stays
 };
 

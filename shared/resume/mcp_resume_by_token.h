@@ -62,12 +62,12 @@ int mcp_resume_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
  *                     exist or has lost events after seq
  *   MCP_NEXT_ERROR
  */
-mcp_next_e mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *part,
+mcp_next_e mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *state,
     const mcp_stream_info_t *info, uint64_t seq);
 
 /* Writes an interim response that contains the token of the request again. */
 void mcp_resume_token_interim_again(mcp_exchange_t *x,
-    const mcp_resume_token_t *part);
+    const mcp_resume_token_t *state);
 
 /* Finds the token of a request, which may be in _meta, in the params
  * themselves, or at both places. Sets places, and returns the number of places
@@ -100,14 +100,14 @@ int mcp_resume_token_backend_is(mcp_str_t token);
  * sealed. The token is at n places in the request. bind is the digest that
  * mcp_resume_token_bind() writes. */
 mcp_next_e mcp_resume_token_backend_request(mcp_exchange_t *x,
-    mcp_resume_token_t *part, const mcp_json_value_t *places, size_t n,
+    mcp_resume_token_t *state, const mcp_json_value_t *places, size_t n,
     const unsigned char bind[MCP_DIGEST_LEN]);
 
 /* Sets the id of a call whose request has used a backend's token. Except for
  * some random bytes at its beginning, the id is the digest of the token, so
  * that the stream with the response is found by the token. */
 void mcp_resume_token_backend_start(mcp_call_t *call,
-    const mcp_resume_token_t *part);
+    const mcp_resume_token_t *state);
 
 /* The hooks "begin", "result", "answered", "refused" and "failed" for requests
  * with backends' tokens. */

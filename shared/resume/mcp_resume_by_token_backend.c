@@ -48,8 +48,8 @@
 /* RUNNING is the value in the store for a used token whose call has no stream
  * yet. Any other value is the beginning of the call's stream id: its first
  * RANDOM bytes, which are random. */
-#define MCP_RESUME_TOKEN_BACKEND_RUNNING  0
-#define MCP_RESUME_TOKEN_BACKEND_RANDOM   4
+#define MCP_RESUME_TOKEN_BACKEND_ACTIVE  0
+#define MCP_RESUME_TOKEN_BACKEND_RANDOM  4
 
 
 static void mcp_resume_token_backend_poll(void *data);
@@ -170,12 +170,12 @@ mcp_resume_token_backend_first(mcp_exchange_t *x,
 
 
 /* Responds with all events of the call that has used the token. value consists
- * of the first bytes of the id of its stream; "away" is 1 if the stream may be
- * at another node. After returning MCP_NEXT_WAIT, this function runs again when
- * the cluster has replied, see mcp_cluster_operation.h. */
+ * of the first bytes of the id of its stream; "remote" is 1 if the stream may
+ * be at another node. After returning MCP_NEXT_WAIT, this function runs again
+ * when the cluster has replied, see mcp_cluster_operation.h. */
 static mcp_next_e
-mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *part,
-    const unsigned char *key, uint32_t value, int away)
+mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *state,
+    const unsigned char *key, uint32_t value, int remote)
 {
     int                rc;
     unsigned char      id[MCP_STREAM_ID_LEN];
@@ -184,10 +184,10 @@ mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *part,
     memcpy(id, key, MCP_STREAM_ID_LEN);
     mcp_be_put(id, value, MCP_RESUME_TOKEN_BACKEND_RANDOM);
 
-    rc = away ? mcp_resume_fetch(x, id, 0, &info)
-              : mcp_resume_find(x, id, &info);
+    rc = remote ? mcp_resume_fetch(x, id, 0, &info)
+                : mcp_resume_find(x, id, &info);
 
-    return rc == MCP_OK ? mcp_resume_token_join(x, part, &info, 0)
+    return rc == MCP_OK ? mcp_resume_token_join(x, state, &info, 0)
                         : mcp_resume_refuse_for(x, rc);
 }
 
@@ -206,30 +206,30 @@ mcp_resume_token_backend_poll(void *data)
     uint32_t             value;
     uint64_t             now;
     mcp_exchange_t      *x;
-    mcp_resume_token_t  *part;
+    mcp_resume_token_t  *state;
 
     x = data;
-    part = mcp_resume_token_of(x->states);
+    state = mcp_resume_token_of(x->states);
     now = mcp_worker_now(x->worker);
     rc = mcp_store_value_get(x->worker->store, MCP_VALUE_TOKEN_USED,
-                             part->key, now, &value);
+                             state->key, now, &value);
 
-    if (rc == MCP_OK && value != MCP_RESUME_TOKEN_BACKEND_RUNNING) {
-        mcp_answer_next(x, mcp_resume_token_backend_repeat(x, part, part->key,
+    if (rc == MCP_OK && value != MCP_RESUME_TOKEN_BACKEND_ACTIVE) {
+        mcp_answer_next(x, mcp_resume_token_backend_repeat(x, state, state->key,
                                                            value, 0));
         return;
     }
 
-    if (rc == MCP_OK && now < part->until && !x->worker->stopping) {
+    if (rc == MCP_OK && now < state->until && !x->worker->stopping) {
         mcp_timer_set(&x->worker->timers, &x->reader.timer,
                   now + MCP_RESUME_TOKEN_CHECK);
         return;
     }
 
-    x->answer.out.len = 0;
-    x->answer.outcome = "interim";
-    mcp_resume_token_interim_again(x, part);
-    mcp_answer_next(x, mcp_answer_json(x));
+    x->output.out.len = 0;
+    x->output.outcome = "interim";
+    mcp_resume_token_interim_again(x, state);
+    mcp_answer_next(x, mcp_respond_json(x));
 }
 
 
@@ -237,13 +237,13 @@ mcp_resume_token_backend_poll(void *data)
  * no stream yet. The connection of that request may be lost, so this request
  * waits until the call has a stream or fails. */
 static mcp_next_e
-mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
+mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *state,
     unsigned char *key, uint64_t now)
 {
     mcp_exchange_set_state(x, MCP_EXCHANGE_WAIT);
-    x->answer.outcome = "pending";
-    part->key = key;
-    part->until = part->due ? part->due : now + MCP_RESUME_TOKEN_WAIT;
+    x->output.outcome = "pending";
+    state->key = key;
+    state->until = state->due ? state->due : now + MCP_RESUME_TOKEN_WAIT;
     x->reader.timer.handler = mcp_resume_token_backend_poll;
     x->reader.timer.data = x;
     mcp_timer_set(&x->worker->timers, &x->reader.timer,
@@ -263,16 +263,16 @@ mcp_resume_token_backend_wait(mcp_exchange_t *x, mcp_resume_token_t *part,
  */
 static mcp_next_e
 mcp_resume_token_backend_elsewhere(mcp_exchange_t *x,
-    mcp_resume_token_t *part, const unsigned char *key, uint32_t value)
+    mcp_resume_token_t *state, const unsigned char *key, uint32_t value)
 {
     uint64_t  limit;
 
-    if (value != MCP_RESUME_TOKEN_BACKEND_RUNNING) {
-        return mcp_resume_token_backend_repeat(x, part, key, value, 1);
+    if (value != MCP_RESUME_TOKEN_BACKEND_ACTIVE) {
+        return mcp_resume_token_backend_repeat(x, state, key, value, 1);
     }
 
-    limit = part->due ? part->due - mcp_worker_now(x->worker)
-                      : MCP_RESUME_TOKEN_WAIT;
+    limit = state->due ? state->due - mcp_worker_now(x->worker)
+                       : MCP_RESUME_TOKEN_WAIT;
 
     if (mcp_operation_later(x, MCP_RESUME_TOKEN_CHECK_ELSEWHERE, limit)
         == MCP_AGAIN)
@@ -280,10 +280,10 @@ mcp_resume_token_backend_elsewhere(mcp_exchange_t *x,
         return MCP_NEXT_WAIT;
     }
 
-    x->answer.outcome = "interim";
-    mcp_resume_token_interim_again(x, part);
+    x->output.outcome = "interim";
+    mcp_resume_token_interim_again(x, state);
 
-    return mcp_answer_json(x);
+    return mcp_respond_json(x);
 }
 
 
@@ -298,7 +298,7 @@ mcp_resume_token_backend_take(mcp_exchange_t *x, const unsigned char *key,
     mcp_tenant(x->endpoint, x->head.tenant, &tenant);
 
     return mcp_store_value_add(x->worker->store, MCP_VALUE_TOKEN_USED, key,
-                               MCP_RESUME_TOKEN_BACKEND_RUNNING,
+                               MCP_RESUME_TOKEN_BACKEND_ACTIVE,
                                mcp_be_get(key + MCP_DIGEST_LEN, 8), now,
                                &tenant);
 }
@@ -308,7 +308,7 @@ mcp_resume_token_backend_take(mcp_exchange_t *x, const unsigned char *key,
  * request at this node has used it; otherwise responds with the events of the
  * earlier request's call, or waits for its stream. */
 static mcp_next_e
-mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
+mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *state,
     const mcp_json_value_t *places, size_t n, mcp_str_t data,
     unsigned char *key, uint64_t now)
 {
@@ -318,14 +318,14 @@ mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
 
     /* uses the token only if a call can be started */
 
-    if (x->answer.fault == MCP_FAULT_NONE) {
+    if (x->output.fault == MCP_FAULT_NONE) {
         rc = mcp_resume_token_backend_take(x, key, now);
 
         if (rc == MCP_OK) {
             next = mcp_resume_token_backend_first(x, places, n, data, key);
 
             if (next == MCP_NEXT_CONTINUE) {
-                part->key = key;
+                state->key = key;
             }
 
             return next;
@@ -334,13 +334,13 @@ mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
         mcp_operation_token_sent(x->worker, MCP_OPERATION_TOKEN_GIVE, key);
 
         if (rc == MCP_ERR_LIMIT) {
-            return mcp_answer_fault(x, MCP_FAULT_TOO_MANY_VALUES, x->msg->id,
-                                    mcp_null_str);
+            return mcp_respond_fault(x, MCP_FAULT_TOO_MANY_VALUES, x->msg->id,
+                                     mcp_null_str);
         }
 
         if (rc != MCP_ERR_DENIED) {
-            return mcp_answer_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
-                                    mcp_null_str);
+            return mcp_respond_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
+                                     mcp_null_str);
         }
 
     } else {
@@ -350,22 +350,22 @@ mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *part,
     rc = mcp_store_value_get(x->worker->store, MCP_VALUE_TOKEN_USED, key,
                              now, &value);
 
-    if (rc != MCP_OK && x->answer.fault != MCP_FAULT_NONE) {
+    if (rc != MCP_OK && x->output.fault != MCP_FAULT_NONE) {
         return MCP_NEXT_CONTINUE;
     }
 
-    if (rc == MCP_OK && value != MCP_RESUME_TOKEN_BACKEND_RUNNING) {
-        return mcp_resume_token_backend_repeat(x, part, key, value, 0);
+    if (rc == MCP_OK && value != MCP_RESUME_TOKEN_BACKEND_ACTIVE) {
+        return mcp_resume_token_backend_repeat(x, state, key, value, 0);
     }
 
-    return mcp_resume_token_backend_wait(x, part, key, now);
+    return mcp_resume_token_backend_wait(x, state, key, now);
 }
 
 
 /* After returning MCP_NEXT_WAIT, this function runs again when the cluster has
  * replied, see mcp_cluster_operation.h. */
 mcp_next_e
-mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *part,
+mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *state,
     const mcp_json_value_t *places, size_t n,
     const unsigned char bind[MCP_DIGEST_LEN])
 {
@@ -375,7 +375,7 @@ mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *part,
     mcp_str_t       data;
     unsigned char  *key;
 
-    rc = mcp_resume_token_backend_open(x, part->text, bind, &data, &key);
+    rc = mcp_resume_token_backend_open(x, state->text, bind, &data, &key);
     if (rc != MCP_OK) {
         return rc == MCP_ERR_MEMORY ? MCP_NEXT_ERROR : mcp_resume_refuse(x);
     }
@@ -385,13 +385,13 @@ mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *part,
 
     if (rc != MCP_OK) {
         return rc == MCP_ERR_DENIED
-               ? mcp_resume_token_backend_elsewhere(x, part, key, value)
+               ? mcp_resume_token_backend_elsewhere(x, state, key, value)
                : mcp_resume_refuse_for(x, rc);
     }
 
     now = x->worker->env->now(x->worker->env->ctx);
 
-    return mcp_resume_token_backend_here(x, part, places, n, data, key, now);
+    return mcp_resume_token_backend_here(x, state, places, n, data, key, now);
 }
 
 
@@ -402,17 +402,17 @@ static void
 mcp_resume_token_backend_head(mcp_request_t *req, mcp_buf_t *out)
 {
     mcp_call_t          *call;
-    mcp_resume_token_t  *part;
+    mcp_resume_token_t  *state;
     unsigned char        head[MCP_RESUME_TOKEN_BACKEND_HEAD];
 
     call = req->call;
-    part = mcp_resume_token_of(call->states);
+    state = mcp_resume_token_of(call->states);
 
     memset(head, 0, sizeof(head));
     mcp_be_put(head, mcp_call_now(call) + call->endpoint->resume_lifetime,
                  8);
 
-    if (part && part->key) {
+    if (state && state->key) {
         memcpy(head + 8, call->id, MCP_STREAM_ID_LEN);
     }
 
@@ -542,17 +542,18 @@ mcp_resume_token_backend_remember(mcp_call_t *call, const unsigned char *key)
 
 
 void
-mcp_resume_token_backend_start(mcp_call_t *call, const mcp_resume_token_t *part)
+mcp_resume_token_backend_start(mcp_call_t *call,
+    const mcp_resume_token_t *state)
 {
-    if (part->key == NULL) {
+    if (state->key == NULL) {
         return;
     }
 
     memcpy(call->id + MCP_RESUME_TOKEN_BACKEND_RANDOM,
-           part->key + MCP_RESUME_TOKEN_BACKEND_RANDOM,
+           state->key + MCP_RESUME_TOKEN_BACKEND_RANDOM,
            MCP_STREAM_ID_LEN - MCP_RESUME_TOKEN_BACKEND_RANDOM);
 
-    /* makes the random bytes differ from MCP_RESUME_TOKEN_BACKEND_RUNNING */
+    /* makes the random bytes differ from MCP_RESUME_TOKEN_BACKEND_ACTIVE */
 
     call->id[0] |= 1;
     mcp_stream_id_short(call->id_text, call->id);
@@ -562,12 +563,12 @@ mcp_resume_token_backend_start(mcp_call_t *call, const mcp_resume_token_t *part)
 int
 mcp_resume_token_backend_begin(mcp_call_t *call)
 {
-    mcp_resume_token_t  *part;
+    mcp_resume_token_t  *state;
 
-    part = mcp_resume_token_of(call->states);
+    state = mcp_resume_token_of(call->states);
 
-    if (part && part->key) {
-        mcp_resume_token_backend_remember(call, part->key);
+    if (state && state->key) {
+        mcp_resume_token_backend_remember(call, state->key);
     }
 
     return MCP_OK;
@@ -578,24 +579,24 @@ void
 mcp_resume_token_backend_answered(mcp_request_t *req, mcp_outcome_e how)
 {
     mcp_call_t          *call;
-    mcp_resume_token_t  *part;
+    mcp_resume_token_t  *state;
 
     call = req->call;
-    part = mcp_resume_token_of(call->states);
+    state = mcp_resume_token_of(call->states);
 
-    if (part->key && call->phase == MCP_CALL_TRANSIENT) {
+    if (state->key && call->phase == MCP_CALL_TRANSIENT) {
         mcp_call_keep(call, req->response, how);
-        mcp_resume_token_backend_remember(call, part->key);
+        mcp_resume_token_backend_remember(call, state->key);
     }
 }
 
 
 static void
-mcp_resume_token_backend_forget(mcp_worker_t *worker, mcp_resume_token_t *part)
+mcp_resume_token_backend_forget(mcp_worker_t *worker, mcp_resume_token_t *state)
 {
-    if (part->key) {
-        mcp_resume_token_backend_free(worker, part->key);
-        part->key = NULL;
+    if (state->key) {
+        mcp_resume_token_backend_free(worker, state->key);
+        state->key = NULL;
     }
 }
 

@@ -246,14 +246,14 @@ mcp_resume_fault(mcp_exchange_t *x, mcp_fault_e fault)
 {
     mcp_next_e  next;
 
-    next = mcp_answer_fault(x, fault, x->msg->id, mcp_null_str);
+    next = mcp_respond_fault(x, fault, x->msg->id, mcp_null_str);
 
     /* a client reads only the HTTP status of the response to a notification
      * (basic/transports, "Sending Messages to the Server"), so the status has
      * to be an error */
 
     if (next == MCP_NEXT_RESPOND && x->msg->kind == MCP_RPC_NOTIFICATION) {
-        x->answer.response.status = 400;
+        x->output.response.status = 400;
     }
 
     return next;

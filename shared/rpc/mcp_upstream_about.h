@@ -25,7 +25,7 @@ struct mcp_upstream_about_s {
                                           empty */
     uint64_t               at;         /* when the description was received, ms
                                           of mcp_env_t.now; 0: never */
-    uint64_t               asked;      /* when the request was sent that has no
+    uint64_t               sent_at;    /* when the request was sent that has no
                                           response yet; 0: there is no such
                                           request */
     uint64_t               failed;     /* when the latest request failed; 0: it

@@ -26,8 +26,8 @@ typedef struct {
     mcp_status_row(MCP_STATUS_STORE, MCP_STATUS_COUNTER, stats.counter[id],   \
                    name, "mcp_" name "_total", help)
 
-#define mcp_status_refusal(id, name, reason, help)                            \
-    mcp_status_row(MCP_STATUS_STORE, MCP_STATUS_REFUSAL, stats.counter[id],   \
+#define mcp_status_rejection(id, name, reason, help)                          \
+    mcp_status_row(MCP_STATUS_STORE, MCP_STATUS_REJECTION, stats.counter[id], \
                    name, reason, help)
 
 #define mcp_status_gauge(field, name, help)                                   \
@@ -80,11 +80,11 @@ static const mcp_status_row_t  mcp_status_rows[] = {
     mcp_status_counter(MCP_COUNT_STREAMS_EVICTED, "streams_evicted",
                        "Delivered streams deleted early to make room"),
 
-    mcp_status_refusal(MCP_COUNT_REFUSED_FULL, "refused_full", "zone_full",
-                       "Requests refused because the zone was full"),
-    mcp_status_refusal(MCP_COUNT_REJECTED_LIMIT, "refused_limit", "limit",
-                       "Requests refused because of a limit on streams or "
-                       "stored values"),
+    mcp_status_rejection(MCP_COUNT_REFUSED_FULL, "refused_full", "zone_full",
+                         "Requests refused because the zone was full"),
+    mcp_status_rejection(MCP_COUNT_REJECTED_LIMIT, "refused_limit", "limit",
+                         "Requests refused because of a limit on streams or "
+                         "stored values"),
     mcp_status_counter(MCP_COUNT_ERRORS, "errors",
                        "HTTP errors and JSON-RPC errors sent to clients"),
     mcp_status_counter(MCP_COUNT_PUBLISHED, "published",
@@ -93,14 +93,14 @@ static const mcp_status_row_t  mcp_status_rows[] = {
                        "Requests for input sent to clients"),
     mcp_status_counter(MCP_COUNT_REPAIRS, "repairs",
                        "Repairs of the zone after a process died"),
-    mcp_status_refusal(MCP_COUNT_HEADERS, "header_mismatches",
-                       "header_mismatch",
-                       "Requests whose headers differ from their body"),
-    mcp_status_refusal(MCP_COUNT_VERSIONS, "unsupported_versions",
-                       "unsupported_version",
-                       "Requests with a revision that is not supported"),
-    mcp_status_refusal(MCP_COUNT_STATES, "states_refused", "request_state",
-                       "Requests whose requestState is invalid or expired"),
+    mcp_status_rejection(MCP_COUNT_HEADERS, "header_mismatches",
+                         "header_mismatch",
+                         "Requests whose headers differ from their body"),
+    mcp_status_rejection(MCP_COUNT_VERSIONS, "unsupported_versions",
+                         "unsupported_version",
+                         "Requests with a revision that is not supported"),
+    mcp_status_rejection(MCP_COUNT_STATES, "states_refused", "request_state",
+                         "Requests whose requestState is invalid or expired"),
     mcp_status_counter(MCP_COUNT_JOINED, "calls_joined",
                        "Calls that joined an equal call"),
 
@@ -164,7 +164,7 @@ static const mcp_status_row_t  mcp_status_rows[] = {
                      "had lost a part of them"),
     mcp_status_event(MCP_NODE_LINKS_LOST, "links_lost",
                      "Connections to Redis that were lost"),
-    mcp_status_row(MCP_STATUS_EVENTS, MCP_STATUS_REFUSAL,
+    mcp_status_row(MCP_STATUS_EVENTS, MCP_STATUS_REJECTION,
                    node.counts[MCP_NODE_UNREACHABLE],
                    "requests_refused", "redis_unreachable",
                    "Requests refused because Redis could not be reached"),

@@ -59,8 +59,8 @@ typedef enum {
     MCP_STATUS_GAUGE,
     MCP_STATUS_MS,             /* a gauge in milliseconds; in Prometheus, in
                                   seconds */
-    MCP_STATUS_REFUSAL         /* a counter that is part of the metric
-                                  mcp_requests_refused_total */
+    MCP_STATUS_REJECTION       /* a counter that is part of the metric
+                                    mcp_requests_refused_total */
 } mcp_status_type_e;
 
 /* The sections of the table mcp_status_rows, as bits. */
@@ -78,9 +78,9 @@ typedef struct {
     unsigned            section;
     mcp_status_type_e   type;
     const char         *name;          /* name in JSON; empty: not in JSON */
-    const char         *metric;        /* name of the metric; for a refusal the
-                                          value of its label "reason"; empty:
-                                          no metric */
+    const char         *metric;        /* name of the metric; for a rejection
+                                          the value of its label "reason";
+                                          empty: no metric */
     const char         *help;
     size_t              offset;        /* offset and size of the field in
                                           mcp_status_t */

@@ -296,7 +296,7 @@ mcp_status_json_active(const mcp_status_t *status, const mcp_active_t *call,
 
 
 static void
-mcp_status_json_running(const mcp_status_t *status, mcp_buf_t *buf)
+mcp_status_json_active_list(const mcp_status_t *status, mcp_buf_t *buf)
 {
     size_t        i, n;
     uint32_t      position;
@@ -532,7 +532,7 @@ mcp_status_json(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_buf_lit(buf, "}");
 
     mcp_status_json_calls(status, buf);
-    mcp_status_json_running(status, buf);
+    mcp_status_json_active_list(status, buf);
     mcp_status_json_recent(status, buf);
 
     mcp_status_begin(buf, "upstreams", "[");

@@ -75,7 +75,7 @@ mcp_status_prometheus_number(const mcp_status_t *status,
 {
     int64_t  n;
 
-    if (row->metric[0] == '\0' || row->type == MCP_STATUS_REFUSAL) {
+    if (row->metric[0] == '\0' || row->type == MCP_STATUS_REJECTION) {
         return;
     }
 
@@ -95,10 +95,10 @@ mcp_status_prometheus_number(const mcp_status_t *status,
 
 
 static void
-mcp_status_prometheus_refusal(const mcp_status_t *status,
+mcp_status_prometheus_rejection(const mcp_status_t *status,
     const mcp_status_row_t *row, mcp_buf_t *buf)
 {
-    if (row->type == MCP_STATUS_REFUSAL) {
+    if (row->type == MCP_STATUS_REJECTION) {
         mcp_status_labels(status, buf, "mcp_requests_refused_total");
         mcp_status_label(buf, "reason", mcp_status_text(row->metric));
         mcp_status_sample(buf, (uint64_t) mcp_status_value(status, row));
@@ -402,7 +402,7 @@ mcp_status_prometheus(const mcp_status_t *status, mcp_buf_t *buf)
     mcp_status_metric(buf, "mcp_requests_refused_total",
                       "Requests refused, by reason", "counter");
     mcp_status_numbers(status, MCP_STATUS_STORE | MCP_STATUS_CLUSTER,
-                       mcp_status_prometheus_refusal, buf);
+                       mcp_status_prometheus_rejection, buf);
 
     mcp_status_prometheus_revisions(status, buf);
 

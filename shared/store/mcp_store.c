@@ -24,8 +24,8 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics between processes");
 #define MCP_STORE_CALL_STATS_PER      16384
 #define MCP_STORE_CALL_STATS_ALL_MIN  16
 #define MCP_STORE_ACTIVE_PER          4096
-#define MCP_STORE_LIVES_MIN           64
-#define MCP_STORE_LIVES_MAX           16384
+#define MCP_STORE_ACTIVE_MIN          64
+#define MCP_STORE_ACTIVE_MAX          16384
 
 /* There is one row of an MCP server for each MCP_STORE_UPSTREAMS_PER bytes of
  * chunks, but at least MCP_STORE_UPSTREAMS_MIN and at most MCP_STORE_UPSTREAMS
@@ -103,8 +103,8 @@ mcp_store_place(mcp_store_head_t *head, uint32_t n)
                                            MCP_STORE_CALL_STATS_ALL_MIN,
                                            MCP_CALL_STATS_ROWS_MAX);
     head->max_active = mcp_store_clamp(size / MCP_STORE_ACTIVE_PER,
-                                       MCP_STORE_LIVES_MIN,
-                                       MCP_STORE_LIVES_MAX);
+                                       MCP_STORE_ACTIVE_MIN,
+                                       MCP_STORE_ACTIVE_MAX);
     head->max_upstreams = mcp_store_clamp(size / MCP_STORE_UPSTREAMS_PER,
                                           MCP_STORE_UPSTREAMS_MIN,
                                           MCP_STORE_UPSTREAMS);

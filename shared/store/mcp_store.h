@@ -323,7 +323,7 @@ int mcp_store_check(const void *region, size_t size);
 /*
  * Initializes the handle *store for the process "pid", and marks the slot as
  * used by this process, until mcp_store_detach() (mcp_zone.h). If another
- * process has used the slot before, its calls become orphans, see
+ * process has used the slot before, its calls become ownerless, see
  * mcp_store_adopt().
  *
  * Returns MCP_OK, or
@@ -342,16 +342,16 @@ uint64_t mcp_store_slot_pid(mcp_store_t *store, unsigned slot);
 void mcp_store_reclaim(mcp_store_t *store, unsigned slot, uint64_t pid);
 
 /*
- * Adopts one orphan: a call whose owner's process has ended. Makes this process
- * the owner, with the handle 0, sets *info, and appends the stored request id
- * or ids to request. Takes no lock if there is no orphan.
+ * Adopts one ownerless stream: a call whose owner's process has ended. Makes
+ * this process the owner, with the handle 0, sets *info, and appends the stored
+ * request id or ids to request. Takes no lock if there is no such stream.
  *
- * Replicated streams that are over, and replicated listeners, are orphans if
+ * Replicated streams that are over, and replicated listeners, are adopted if
  * their replicator's process has ended. This process becomes only their
  * replicator, because such streams have no owner.
  *
  * Returns MCP_OK, or
- *   MCP_DONE  there is no orphan
+ *   MCP_DONE  there is no stream to adopt
  */
 int mcp_store_adopt(mcp_store_t *store, uint64_t now, mcp_stream_info_t *info,
     mcp_buf_t *request);

@@ -102,7 +102,7 @@ mcp_store_query_sent(mcp_store_op_t *op, mcp_store_stream_t *st)
 
 
 int
-mcp_store_may_go_on(const mcp_store_stream_t *st)
+mcp_store_may_continue(const mcp_store_stream_t *st)
 {
     uint64_t  unsent;
 
@@ -165,7 +165,7 @@ mcp_store_stream_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
         return MCP_OK;
     }
 
-    st->want_room = 1;
+    st->blocked = 1;
     mcp_store_query_sent(op, st);
 
     return MCP_ERR_LIMIT;
@@ -223,8 +223,8 @@ mcp_store_stream_sent_bytes(mcp_store_op_t *op, mcp_store_stream_t *st,
         mcp_store_mark_owner(op, st);
     }
 
-    if (st->want_room && mcp_store_may_go_on(st)) {
-        st->want_room = 0;
+    if (st->blocked && mcp_store_may_continue(st)) {
+        st->blocked = 0;
         mcp_store_mark_owner(op, st);
     }
 }
@@ -453,7 +453,7 @@ mcp_store_append_event(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 
 int
-mcp_store_answers(const mcp_store_record_t *rec)
+mcp_store_record_request(const mcp_store_record_t *rec)
 {
     return rec->answers & MCP_STORE_ABOUT ? -1 : (int) rec->answers - 1;
 }
@@ -467,7 +467,7 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     int                  rc, answers;
     mcp_store_stream_t  *st;
 
-    answers = mcp_store_answers(rec);
+    answers = mcp_store_record_request(rec);
     st = mcp_store_stream_get(op, ref);
 
     if (st == NULL || mcp_store_final(st)) {
@@ -485,7 +485,7 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
         return rc;
     }
 
-    st->want_room = 0;
+    st->blocked = 0;
     mcp_store_list_remove(op->head, &op->head->blocked,
                           &st->link[MCP_LINK_BLOCKED_ON_SPACE]);
     mcp_store_stream_apply(op, st, rec, now);
@@ -552,7 +552,7 @@ mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     if (message.len > MCP_STORE_BIG) {
         rc = mcp_store_append_copy(store, ref, message,
-                                   mcp_store_answers(&rec), &chain);
+                                   mcp_store_record_request(&rec), &chain);
         if (rc != MCP_OK) {
             return rc;
         }

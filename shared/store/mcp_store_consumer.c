@@ -435,7 +435,7 @@ mcp_store_may_delay(const mcp_store_stream_t *st, const mcp_cursor_t *cursor)
            && st->kind == MCP_STREAM_CALL && !mcp_store_is_task(st)
            && st->repl == 0 && st->join == 0 && !mcp_store_final(st)
            && !mcp_store_linked(&st->link[MCP_LINK_BLOCKED_ON_SPACE])
-           && !st->want_room && mcp_store_may_go_on(st);
+           && !st->blocked && mcp_store_may_continue(st);
 }
 
 

@@ -250,7 +250,7 @@ typedef struct {
 enum {
     MCP_LINK_OWNER = 0,                /* in the dirty list of the owner's slot,
                                           or, after the owner's death, in the
-                                          list of orphans */
+                                          list of ownerless streams */
     MCP_LINK_CONSUMER,                 /* in the dirty list of the consumer's
                                           slot */
     MCP_LINK_SESSION,                  /* in one of the two lists of the
@@ -311,7 +311,7 @@ typedef struct {
 
     uint8_t            kind;
     uint8_t            state;
-    uint8_t            want_room;      /* 1: an append returned MCP_ERR_LIMIT,
+    uint8_t            blocked;        /* 1: an append returned MCP_ERR_LIMIT,
                                           and the owner waits for room within
                                           the stream's limits */
     uint8_t            taken;          /* 1: the owner has taken a post or a
@@ -412,7 +412,8 @@ typedef struct {
                                           be notified */
     unsigned char           id[MCP_STREAM_ID_LEN];
     mcp_store_link_t        link;      /* in the dirty list of the replicator's
-                                          slot, or in the list of orphans */
+                                          slot, or in the list of ownerless
+                                          streams */
     uint32_t                slot;      /* slot of the process that replicates
                                           the stream or feeds the mirror;
                                           MCP_STORE_OWNERLESS: the replicator
@@ -809,9 +810,9 @@ typedef struct mcp_store_head_s {
                                           was last released */
     _Atomic uint32_t   hint_calls;
 
-    mcp_store_list_t   ownerless;      /* the list of orphans: streams whose
-                                          owner or replicator died, until a
-                                          process adopts them */
+    mcp_store_list_t   ownerless;      /* the list of ownerless streams: streams
+                                          whose owner or replicator died, until
+                                          a process adopts them */
     mcp_store_list_t   rank[MCP_EVICT_MAX][MCP_STORE_RANKS]; /* see
                                           MCP_LINK_RANK */
     mcp_store_list_t   blocked;        /* streams whose owners are blocked on
@@ -1095,11 +1096,12 @@ void mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_notify_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Removes the owner of a stream, and adds the stream to the list of
- * orphans. */
+ * ownerless streams. */
 void mcp_store_disown(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Removes a link from the dirty list of a slot, or, with MCP_STORE_OWNERLESS,
- * from the list of orphans. Does nothing if the link is in no list. */
+ * from the list of ownerless streams. Does nothing if the link is in no
+ * list. */
 void mcp_store_unmark(mcp_store_op_t *op, mcp_store_link_t *link,
     uint32_t slot);
 
@@ -1109,8 +1111,8 @@ void mcp_store_unmark_owner(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_unmark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Adds the owner's link of a stream, or the link of replication data, to the
- * list of orphans. */
-void mcp_store_orphan(mcp_store_head_t *head, mcp_store_link_t *link);
+ * list of ownerless streams. */
+void mcp_store_mark_ownerless(mcp_store_head_t *head, mcp_store_link_t *link);
 
 /* Schedules the wake-up of a slot's process for when the lock is released. */
 void mcp_store_wake_slot(mcp_store_op_t *op, unsigned slot);
@@ -1334,11 +1336,11 @@ void mcp_store_stream_finish(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
 
 /* Returns the bit of the request that an event answers, 0 if there is none. */
-uint64_t mcp_store_answer_bit(const mcp_store_record_t *rec);
+uint64_t mcp_store_response_bit(const mcp_store_record_t *rec);
 
 /* Records in "answered", "failed" and "result" which request a committed event
  * answers, and how. */
-void mcp_store_stream_answer(mcp_store_stream_t *st,
+void mcp_store_stream_response(mcp_store_stream_t *st,
     const mcp_store_record_t *rec);
 
 /* Updates a stream after the commit of an event: its state, its time of change,
@@ -1415,7 +1417,7 @@ void mcp_store_stream_sent_bytes(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 /* Returns 1 if an owner that got MCP_ERR_LIMIT can continue: a quarter of each
  * limit is free, or all events were sent. */
-int mcp_store_may_go_on(const mcp_store_stream_t *st);
+int mcp_store_may_continue(const mcp_store_stream_t *st);
 
 /* mcp_store_append_copy() copies a long message to a private chain without the
  * lock. mcp_store_append_next() appends this chain, or a short message, with
@@ -1428,7 +1430,7 @@ int mcp_store_append_next(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 
 /* Returns the number of the request that a record answers, with MCP_STORE_ERROR
  * and MCP_STORE_RESULT() added. Returns -1 if the record answers no request. */
-int mcp_store_answers(const mcp_store_record_t *rec);
+int mcp_store_record_request(const mcp_store_record_t *rec);
 
 /* Appends a message to a listener. If there is no room, the listener loses
  * events. A long message is in the private chain "chain"; for a short message,
@@ -1566,7 +1568,7 @@ uint32_t mcp_store_tenant_quota(const mcp_tenant_t *tenant);
  * OVER and LEFT are evicted for it. With "answer", a response of a few chunks
  * is always allowed. */
 int mcp_store_tenant_allows(mcp_store_op_t *op, const mcp_store_stream_t *st,
-    uint32_t n, int answer);
+    uint32_t n, int response);
 
 /* Returns 1 if mcp_store_tenant_allows() could succeed for n chunks and
  * "answer" 0. Evicts nothing. */

@@ -100,7 +100,7 @@ static void
 mcp_store_mirror_fetch(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     if (mcp_store_replication_of(op->head, st->repl)->last > st->events.last
-        && !st->want_room
+        && !st->blocked
         && !mcp_store_linked(&st->link[MCP_LINK_BLOCKED_ON_SPACE]))
     {
         mcp_store_replication_mark(op, st);
@@ -323,7 +323,7 @@ mcp_store_mirror_append(mcp_store_t *store,
     if (message.len > MCP_STORE_BIG) {
         mcp_store_leave(&op);
         rc = mcp_store_append_copy(store, &ref, message,
-                                   mcp_store_answers(&rec), &chain);
+                                   mcp_store_record_request(&rec), &chain);
         if (rc != MCP_OK) {
             return rc;
         }
@@ -600,7 +600,7 @@ mcp_store_mirror(mcp_store_t *store, const mcp_stream_spec_t *spec,
 /* --- promotion --- */
 
 
-/* A promoted call becomes an orphan: the process that adopts it becomes its
+/* A promoted call becomes ownerless: the process that adopts it becomes its
  * owner and its replicator. A listener has no owner, and this process
  * replicates it. */
 int
@@ -640,7 +640,7 @@ mcp_store_promote(mcp_store_t *store,
             repl->reader--;
         }
 
-        repl->received = op.head->node.positions[MCP_NODE_RECEIVED];
+        repl->received = op.head->node.positions[MCP_NODE_BROADCASTS];
         mcp_store_replication_pass(&op, repl, store->slot);
     } else {
         mcp_store_disown(&op, st);

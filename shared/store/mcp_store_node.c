@@ -117,7 +117,7 @@ mcp_store_node_lead(mcp_store_t *store, uint64_t now, uint64_t silence)
 
 
 void
-mcp_store_node_spoke(mcp_store_t *store, uint64_t now)
+mcp_store_node_leader_reply(mcp_store_t *store, uint64_t now)
 {
     if (mcp_store_node_is_leader(store)) {
         atomic_store(&store->head->node.leader_at, now);

@@ -43,9 +43,9 @@ typedef struct {
  * broadcasts, and the queue of each node. For the keys see
  * mcp_broadcast_key(). */
 typedef enum {
-    MCP_NODE_SENT = 0,         /* broadcasts that a joining node needs as well,
-                                  such as ended sessions */
-    MCP_NODE_RECEIVED,         /* all other broadcasts */
+    MCP_NODE_LASTING_BROADCASTS = 0, /* broadcasts that a joining node needs as
+                                        well, such as ended sessions */
+    MCP_NODE_BROADCASTS,       /* all other broadcasts */
     MCP_NODE_QUEUE,            /* the queue of this node's id */
     MCP_NODE_POSITIONS
 } mcp_node_position_e;
@@ -129,7 +129,7 @@ void mcp_store_node_renew(mcp_store_t *store, uint64_t old, uint64_t id);
 /*
  * Returns 1 if this process is the leader of the node: it was the leader
  * before, or it becomes the leader because there is no live one, or because
- * the leader has not called mcp_store_node_spoke() for "silence" ms.
+ * the leader has not called mcp_store_node_leader_reply() for "silence" ms.
  * mcp_store_node_resign() ends the leadership of this process, and wakes the
  * processes that may become the leader.
  */
@@ -149,7 +149,7 @@ int mcp_store_node_is_leader(mcp_store_t *store);
 
 /* Records that Redis has answered this process; has no effect unless this
  * process is the leader. */
-void mcp_store_node_spoke(mcp_store_t *store, uint64_t now);
+void mcp_store_node_leader_reply(mcp_store_t *store, uint64_t now);
 
 /* mcp_store_node_link() records the state of this process's link to Redis, and
  * the link's round trip in ms. */

@@ -2,7 +2,7 @@
 
 /* Processes: each has a slot, with a list of the streams for which the process
  * was woken. When a process has ended, the streams that it owns become
- * orphans, and other processes adopt them. */
+ * ownerless, and other processes adopt them. */
 
 
 #include "store/mcp_store_layout.h"
@@ -97,7 +97,7 @@ mcp_store_unmark(mcp_store_op_t *op, mcp_store_link_t *link, uint32_t slot)
 
 
 void
-mcp_store_orphan(mcp_store_head_t *head, mcp_store_link_t *link)
+mcp_store_mark_ownerless(mcp_store_head_t *head, mcp_store_link_t *link)
 {
     mcp_store_list_append(head, &head->ownerless, link);
     atomic_fetch_add(&head->n_ownerless, 1);
@@ -222,12 +222,12 @@ mcp_store_disown(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
     mcp_store_unmark_owner(op, st);
     st->owner_slot = MCP_STORE_OWNERLESS;
-    mcp_store_orphan(op->head, &st->link[MCP_LINK_OWNER]);
+    mcp_store_mark_ownerless(op->head, &st->link[MCP_LINK_OWNER]);
 }
 
 
 /* Separates a stream from the process of a slot, which has ended: a call that
- * the process owned becomes an orphan, and a consumer in the process is
+ * the process owned becomes ownerless, and a consumer in the process is
  * detached. A tombstone need not notify the process any more. */
 static void
 mcp_store_retire_stream(mcp_store_op_t *op, mcp_store_stream_t *st,
@@ -387,8 +387,8 @@ mcp_store_reclaim(mcp_store_t *store, unsigned slot, uint64_t pid)
 }
 
 
-/* Makes this process the owner, or only the replicator, of the first orphan,
- * and returns the stream. Returns NULL if there is no orphan. */
+/* Makes this process the owner, or only the replicator, of the first ownerless
+ * stream, and returns the stream. Returns NULL if there is none. */
 static mcp_store_stream_t *
 mcp_store_adopt_first(mcp_store_op_t *op, uint64_t now)
 {

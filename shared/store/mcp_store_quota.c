@@ -163,7 +163,7 @@ mcp_store_evict(mcp_store_op_t *op, mcp_store_stream_t *st)
 
 /* A response of at most this many chunks is always accepted, because its
  * stream is then over and takes no more room. */
-#define MCP_STORE_ANSWER  8
+#define MCP_STORE_RESPONSE  8
 
 
 /*
@@ -313,20 +313,20 @@ mcp_store_tenant_press(mcp_store_op_t *op, uint32_t calls, uint32_t chunks)
 
 /*
  * Checks whether a stream may take n more chunks: for its tenant, and for the
- * groups that contain the tenant. With "answer", a response of at most
- * MCP_STORE_ANSWER chunks is allowed. Returns the values of
+ * groups that contain the tenant. With "response", a response of at most
+ * MCP_STORE_RESPONSE chunks is allowed. Returns the values of
  * mcp_store_quota_allows().
  */
 static int
 mcp_store_tenant_append(mcp_store_op_t *op, const mcp_store_stream_t *st,
-    uint32_t n, int answer)
+    uint32_t n, int response)
 {
     int                 rc, other;
     unsigned            times;
     mcp_store_entry_t  *tenant;
 
     if (st->quota == MCP_STORE_NO_QUOTA || st->tenant_entry == 0
-        || (answer && n <= MCP_STORE_ANSWER))
+        || (response && n <= MCP_STORE_RESPONSE))
     {
         return MCP_OK;
     }
@@ -349,11 +349,11 @@ mcp_store_tenant_append(mcp_store_op_t *op, const mcp_store_stream_t *st,
 
 int
 mcp_store_tenant_allows(mcp_store_op_t *op, const mcp_store_stream_t *st,
-    uint32_t n, int answer)
+    uint32_t n, int response)
 {
     int  rc;
 
-    rc = mcp_store_tenant_append(op, st, n, answer);
+    rc = mcp_store_tenant_append(op, st, n, response);
 
     if (rc == MCP_AGAIN) {
         rc = mcp_store_tenant_press(op, 0, n);

@@ -352,7 +352,7 @@ mcp_store_repair_sort(mcp_store_head_t *head, uint32_t list, size_t offset)
 
 
 /* Wakes the owner, the consumer and the joined readers of a stream. If the
- * owner is dead, makes the stream an orphan; if the consumer is dead, detaches
+ * owner is dead, makes the stream ownerless; if the consumer is dead, detaches
  * it. */
 static void
 mcp_store_repair_processes(mcp_store_op_t *op, mcp_store_stream_t *st)
@@ -385,7 +385,7 @@ mcp_store_repair_processes(mcp_store_op_t *op, mcp_store_stream_t *st)
             && !mcp_store_is_mirror(head, st)))
     {
         st->owner_slot = MCP_STORE_OWNERLESS;
-        mcp_store_orphan(head, &st->link[MCP_LINK_OWNER]);
+        mcp_store_mark_ownerless(head, &st->link[MCP_LINK_OWNER]);
 
     } else {
         mcp_store_mark_owner(op, st);
@@ -690,7 +690,7 @@ mcp_store_repair_apply(mcp_store_stream_t *st, const mcp_store_record_t *rec)
     }
 
     if (rec->seq == st->events.last) {
-        mcp_store_stream_answer(st, rec);
+        mcp_store_stream_response(st, rec);
         st->state = (uint8_t) rec->type;
         st->given = 0;
     }
@@ -712,7 +712,7 @@ mcp_store_repair_stream(mcp_store_head_t *head, mcp_store_stream_t *st)
     memset(&st->subs, 0, sizeof(mcp_store_list_t));
 
     st->n_subs = 0;
-    st->want_room = 0;
+    st->blocked = 0;
     st->session_group = 0;
     st->tenant_entry = 0;
     st->join = 0;

@@ -94,15 +94,15 @@ mcp_store_replication_mark(mcp_store_op_t *op, mcp_store_stream_t *st)
         return;
     }
 
-    /* The replicator died. A running call is in the list of orphans itself, and
-     * the process that adopts it also replicates it. Finished calls and
-     * listeners have no owner, so their replication data are added to the list
-     * instead. */
+    /* The replicator died. A running call is in the list of ownerless streams
+     * itself, and the process that adopts it also replicates it. Finished calls
+     * and listeners have no owner, so their replication data are added to the
+     * list instead. */
 
     if ((mcp_store_final(st) || st->kind == MCP_STREAM_LISTEN)
         && !mcp_store_linked(&repl->link))
     {
-        mcp_store_orphan(op->head, &repl->link);
+        mcp_store_mark_ownerless(op->head, &repl->link);
     }
 }
 
@@ -355,7 +355,7 @@ mcp_store_replication_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
         index = mcp_store_root_take(op, MCP_CHUNK_REPLICATION);
         repl = mcp_store_replication_of(op->head, index);
         repl->sync = sync != 0;
-        repl->received = op->head->node.positions[MCP_NODE_RECEIVED];
+        repl->received = op->head->node.positions[MCP_NODE_BROADCASTS];
         mcp_store_replication_fill(op, repl, st);
         st->repl = index;
     }
@@ -420,7 +420,7 @@ mcp_store_replication_end(mcp_store_t *store, const mcp_stream_ref_t *ref)
 /* Number of times that the replicator sends the state after a query. Once is
  * not enough: when the query arrives, a command with an older state may be
  * pending, and its reply also calls mcp_store_replication_sent(). */
-#define MCP_REPLICATION_ANSWERS  2
+#define MCP_REPLICATION_STATES  2
 
 
 int
@@ -500,7 +500,7 @@ mcp_store_replication_query(mcp_store_t *store,
 
     if (mcp_store_replication_enter(store, id, &op, &st, &repl) == MCP_OK) {
         if (!repl->mirror) {
-            repl->state_requests = MCP_REPLICATION_ANSWERS;
+            repl->state_requests = MCP_REPLICATION_STATES;
             mcp_store_replication_mark(&op, st);
         }
 

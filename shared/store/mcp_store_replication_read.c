@@ -193,7 +193,7 @@ mcp_store_replicator_apply(mcp_store_checkpoint_t *at,
 {
     uint64_t  bit;
 
-    bit = mcp_store_answer_bit(rec);
+    bit = mcp_store_response_bit(rec);
 
     at->seq = rec->seq;
     at->state = (mcp_stream_state_e) rec->type;

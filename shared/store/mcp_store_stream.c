@@ -588,7 +588,7 @@ mcp_store_stream_finish(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now)
 {
     st->ended = now;
-    st->want_room = 0;
+    st->blocked = 0;
     st->cancelled = 0;
 
     mcp_store_unmark_owner(op, st);
@@ -601,7 +601,7 @@ mcp_store_stream_finish(mcp_store_op_t *op, mcp_store_stream_t *st,
 
 
 uint64_t
-mcp_store_answer_bit(const mcp_store_record_t *rec)
+mcp_store_response_bit(const mcp_store_record_t *rec)
 {
     unsigned  number;
 
@@ -613,12 +613,12 @@ mcp_store_answer_bit(const mcp_store_record_t *rec)
 
 
 void
-mcp_store_stream_answer(mcp_store_stream_t *st, const mcp_store_record_t *rec)
+mcp_store_stream_response(mcp_store_stream_t *st, const mcp_store_record_t *rec)
 {
     uint64_t  bit;
     unsigned  result;
 
-    bit = mcp_store_answer_bit(rec);
+    bit = mcp_store_response_bit(rec);
 
     if (bit == 0) {
         return;
@@ -642,7 +642,7 @@ void
 mcp_store_stream_apply(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_record_t *rec, uint64_t now)
 {
-    mcp_store_stream_answer(st, rec);
+    mcp_store_stream_response(st, rec);
     st->state = (uint8_t) rec->type;
     st->changed = now;
     st->given = 0;

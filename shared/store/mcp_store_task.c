@@ -73,21 +73,22 @@ typedef struct {
     unsigned         ahead:1;          /* 1: copies the owner's last event,
                                           even if Redis has not acknowledged
                                           it */
-} mcp_store_looking_t;
+} mcp_store_lookup_progress_t;
 
 
 static uint64_t
 mcp_store_lookup_last(const mcp_store_op_t *op, const mcp_store_stream_t *st,
-    const mcp_store_looking_t *looking)
+    const mcp_store_lookup_progress_t *progress)
 {
-    return looking->ahead ? st->events.last : mcp_store_visible(op->head, st);
+    return progress->ahead ? st->events.last : mcp_store_visible(op->head, st);
 }
 
 
 /* Reads the state of the task, and finds its last event. */
 static int
 mcp_store_lookup_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
-    mcp_store_lookup_t *lookup, mcp_store_looking_t *looking, mcp_buf_t *buf)
+    mcp_store_lookup_t *lookup, mcp_store_lookup_progress_t *progress,
+    mcp_buf_t *buf)
 {
     uint64_t             last;
     mcp_store_record_t  *rec;
@@ -95,22 +96,22 @@ mcp_store_lookup_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_stream_info(op, st, &lookup->info);
     lookup->given = st->given;
 
-    if (looking->ahead) {
+    if (progress->ahead) {
         lookup->info.state = (mcp_stream_state_e) st->state;
     }
 
-    last = mcp_store_lookup_last(op, st, looking);
+    last = mcp_store_lookup_last(op, st, progress);
 
     if (last < st->events.first) {
         return MCP_OK;
     }
 
-    if (!mcp_store_log_seek(op->head, &st->events, last, &looking->pos))
+    if (!mcp_store_log_seek(op->head, &st->events, last, &progress->pos))
     {
         return MCP_ERR_INTERNAL;
     }
 
-    rec = mcp_store_log_record(op->head, &looking->pos);
+    rec = mcp_store_log_record(op->head, &progress->pos);
 
     if (rec == NULL || rec->seq != last) {
         return MCP_ERR_INTERNAL;
@@ -118,13 +119,13 @@ mcp_store_lookup_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     lookup->seq = rec->seq;
     lookup->state = (mcp_stream_state_e) rec->type;
-    looking->pos.offset += MCP_RECORD_HEAD;
-    looking->left = rec->len;
+    progress->pos.offset += MCP_RECORD_HEAD;
+    progress->left = rec->len;
 
-    if (looking->left > 0) {
-        looking->p = mcp_buf_reserve(buf, looking->left);
+    if (progress->left > 0) {
+        progress->p = mcp_buf_reserve(buf, progress->left);
 
-        if (looking->p == NULL) {
+        if (progress->p == NULL) {
             return buf->failed;
         }
     }
@@ -138,7 +139,8 @@ mcp_store_lookup_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
  * if it is no longer the last one. */
 static int
 mcp_store_lookup_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
-    mcp_store_lookup_t *lookup, mcp_store_looking_t *looking, mcp_buf_t *buf)
+    mcp_store_lookup_t *lookup, mcp_store_lookup_progress_t *progress,
+    mcp_buf_t *buf)
 {
     int                  rc;
     mcp_store_stream_t  *st;
@@ -150,19 +152,19 @@ mcp_store_lookup_some(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     }
 
     if (lookup->seq == 0) {
-        rc = mcp_store_lookup_begin(op, st, lookup, looking, buf);
+        rc = mcp_store_lookup_begin(op, st, lookup, progress, buf);
         if (rc != MCP_OK) {
             return rc;
         }
 
-    } else if (mcp_store_lookup_last(op, st, looking) != lookup->seq
+    } else if (mcp_store_lookup_last(op, st, progress) != lookup->seq
                || lookup->seq < st->events.first)
     {
         return MCP_AGAIN;
     }
 
-    return mcp_store_copy_piece(op->head, &looking->pos, &looking->p,
-                                &looking->left);
+    return mcp_store_copy_piece(op->head, &progress->pos, &progress->p,
+                                &progress->left);
 }
 
 
@@ -172,14 +174,14 @@ static int
 mcp_store_lookup_once(mcp_store_t *store, const mcp_stream_ref_t *ref,
     unsigned ahead, mcp_store_lookup_t *lookup, mcp_buf_t *buf)
 {
-    int                  rc;
-    size_t               start;
-    mcp_store_op_t       op;
-    mcp_store_looking_t  looking;
+    int                          rc;
+    size_t                       start;
+    mcp_store_op_t               op;
+    mcp_store_lookup_progress_t  progress;
 
     memset(lookup, 0, sizeof(mcp_store_lookup_t));
-    memset(&looking, 0, sizeof(mcp_store_looking_t));
-    looking.ahead = (ahead != 0);
+    memset(&progress, 0, sizeof(mcp_store_lookup_progress_t));
+    progress.ahead = (ahead != 0);
     start = buf->len;
 
     do {
@@ -188,14 +190,14 @@ mcp_store_lookup_once(mcp_store_t *store, const mcp_stream_ref_t *ref,
             return rc;
         }
 
-        rc = mcp_store_lookup_some(&op, ref, lookup, &looking, buf);
+        rc = mcp_store_lookup_some(&op, ref, lookup, &progress, buf);
 
         mcp_store_leave(&op);
 
     } while (rc == MCP_OK);
 
     if (rc == MCP_DONE) {
-        buf->len = looking.p ? (size_t) (looking.p - buf->data) : start;
+        buf->len = progress.p ? (size_t) (progress.p - buf->data) : start;
         rc = MCP_OK;
     }
 

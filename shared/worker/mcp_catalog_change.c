@@ -174,7 +174,7 @@ mcp_worker_offer(mcp_worker_t *worker, const mcp_endpoint_t *endpoint)
 /* Returns 1 if any process with the configuration of this worker is still
  * announcing changes. */
 static int
-mcp_catalog_change_goes_on(mcp_worker_t *worker)
+mcp_catalog_change_continues(mcp_worker_t *worker)
 {
     unsigned       slot;
     uint32_t       number;
@@ -213,7 +213,7 @@ mcp_worker_begun(mcp_worker_t *worker)
     mcp_catalog_change_slot(worker->store->slot, key);
     mcp_store_value_delete(worker->store, MCP_VALUE_CONFIGURATION, key);
 
-    if (!mcp_catalog_change_goes_on(worker)) {
+    if (!mcp_catalog_change_continues(worker)) {
         (void) mcp_store_value_set(worker->store, MCP_VALUE_CONFIGURATION,
                                    mcp_catalog_change_announced,
                                    worker->configuration, 0, NULL);

@@ -12,7 +12,7 @@
 
 
 /* The operations of an exchange, and its entry function. */
-struct mcp_asking_s {
+struct mcp_operations_s {
     mcp_next_e         (*entry)(mcp_exchange_t *x);
     mcp_operation_t     *first;
     unsigned             found[MCP_OPERATION_KINDS];   /* for each kind: number
@@ -29,7 +29,7 @@ struct mcp_asking_s {
     mcp_timer_t          timer;
     void               (*then)(mcp_exchange_t *x, int rc);     /* continues the
                                           exchange with the result of the
-                                          operation that mcp_operation_hold()
+                                          operation that mcp_operation_defer()
                                           has started */
     uint64_t             begun;        /* time when the entry function was
                                           stored, ms */
@@ -67,9 +67,9 @@ mcp_broadcast_make(mcp_broadcast_t *broadcast, mcp_broadcast_e what,
 static void
 mcp_operation_timer(mcp_exchange_t *x, void (*handler)(void *data), uint64_t ms)
 {
-    x->asking->timer.handler = handler;
-    x->asking->timer.data = x;
-    mcp_timer_set(&x->worker->timers, &x->asking->timer,
+    x->operations->timer.handler = handler;
+    x->operations->timer.data = x;
+    mcp_timer_set(&x->worker->timers, &x->operations->timer,
                   mcp_worker_now(x->worker) + ms);
 }
 
@@ -80,18 +80,18 @@ mcp_operation_timer(mcp_exchange_t *x, void (*handler)(void *data), uint64_t ms)
 static int
 mcp_operation_note(mcp_exchange_t *x, mcp_next_e (*entry)(mcp_exchange_t *x))
 {
-    mcp_asking_t  *asking;
+    mcp_operations_t  *operations;
 
-    asking = mcp_arena_calloc(&x->arena, sizeof(mcp_asking_t));
-    if (asking == NULL) {
+    operations = mcp_arena_calloc(&x->arena, sizeof(mcp_operations_t));
+    if (operations == NULL) {
         return MCP_ERR_MEMORY;
     }
 
-    asking->entry = entry;
-    asking->begun = mcp_worker_now(x->worker);
-    asking->headers = x->answer.response.n_headers;
-    asking->states = x->states;
-    x->asking = asking;
+    operations->entry = entry;
+    operations->begun = mcp_worker_now(x->worker);
+    operations->headers = x->output.response.n_headers;
+    operations->states = x->states;
+    x->operations = operations;
 
     return MCP_OK;
 }
@@ -138,17 +138,17 @@ mcp_operation_now(mcp_exchange_t *x, mcp_next_e (*entry)(mcp_exchange_t *x))
 mcp_next_e
 mcp_operation_entry(mcp_exchange_t *x)
 {
-    mcp_asking_t  *asking;
+    mcp_operations_t  *operations;
 
-    asking = x->asking;
-    memset(asking->found, 0, sizeof(asking->found));
-    asking->again = 0;
+    operations = x->operations;
+    memset(operations->found, 0, sizeof(operations->found));
+    operations->again = 0;
 
-    x->answer.out.len = 0;
-    x->answer.response.n_headers = asking->headers;
-    x->states = asking->states;
+    x->output.out.len = 0;
+    x->output.response.n_headers = operations->headers;
+    x->states = operations->states;
 
-    return asking->entry(x);
+    return operations->entry(x);
 }
 
 
@@ -174,11 +174,11 @@ mcp_operation_free(mcp_operation_t *op)
 /* Discards all operations of an exchange. Finished ones are freed; a pending
  * one is detached, and is freed when its result arrives. */
 static void
-mcp_operation_drop(mcp_asking_t *asking)
+mcp_operation_drop(mcp_operations_t *operations)
 {
     mcp_operation_t  *op, *next;
 
-    for (op = asking->first; op; op = next) {
+    for (op = operations->first; op; op = next) {
         next = op->next;
 
         if (op->rc == MCP_AGAIN) {
@@ -190,7 +190,7 @@ mcp_operation_drop(mcp_asking_t *asking)
         }
     }
 
-    asking->first = NULL;
+    operations->first = NULL;
 }
 
 
@@ -201,8 +201,8 @@ mcp_operation_late(void *data)
 
     x = data;
 
-    mcp_operation_drop(x->asking);
-    x->asking->late = 1;
+    mcp_operation_drop(x->operations);
+    x->operations->late = 1;
 
     mcp_operation_retry(x);
 }
@@ -211,18 +211,18 @@ mcp_operation_late(void *data)
 int
 mcp_operation_later(mcp_exchange_t *x, uint64_t ms, uint64_t limit)
 {
-    mcp_asking_t  *asking;
+    mcp_operations_t  *operations;
 
-    asking = x->asking;
+    operations = x->operations;
 
-    if (asking == NULL || asking->late || x->worker->stopping
-        || mcp_worker_now(x->worker) >= asking->begun + limit)
+    if (operations == NULL || operations->late || x->worker->stopping
+        || mcp_worker_now(x->worker) >= operations->begun + limit)
     {
         return MCP_OK;
     }
 
-    mcp_operation_drop(asking);
-    asking->again = 1;
+    mcp_operation_drop(operations);
+    operations->again = 1;
     mcp_operation_timer(x, mcp_operation_retry, ms);
     mcp_exchange_set_state(x, MCP_EXCHANGE_CLUSTER_WAIT);
 
@@ -254,7 +254,11 @@ mcp_operation_add(mcp_exchange_t *x, mcp_operation_t *op)
 {
     mcp_operation_t  **link;
 
-    for (link = &x->asking->first; *link; link = &(*link)->next) { /* void */ }
+    link = &x->operations->first;
+
+    while (*link) {
+        link = &(*link)->next;
+    }
 
     *link = op;
 }
@@ -289,18 +293,18 @@ mcp_operation_start(mcp_exchange_t *x, mcp_operation_t *op,
 static int
 mcp_operation_ahead(mcp_exchange_t *x, mcp_operation_t *op)
 {
-    mcp_asking_t  *asking;
+    mcp_operations_t  *operations;
 
-    asking = x->asking;
+    operations = x->operations;
 
     if (x->worker->stopping
-        || mcp_worker_now(x->worker) >= asking->begun + MCP_OPERATION_TIME)
+        || mcp_worker_now(x->worker) >= operations->begun + MCP_OPERATION_TIME)
     {
         return MCP_ERR_UNREACHABLE;
     }
 
     op->repeats = 1;
-    asking->again = 1;
+    operations->again = 1;
     mcp_operation_timer(x, mcp_operation_retry, MCP_OPERATION_AHEAD_LOOKUP);
     mcp_exchange_set_state(x, MCP_EXCHANGE_CLUSTER_WAIT);
 
@@ -316,19 +320,19 @@ static int
 mcp_operation_run(mcp_exchange_t *x, const mcp_operation_spec_t *spec,
     mcp_operation_t **op)
 {
-    unsigned       n;
-    mcp_asking_t  *asking;
+    unsigned           n;
+    mcp_operations_t  *operations;
 
-    asking = x->asking;
+    operations = x->operations;
     *op = NULL;
 
-    if (asking == NULL || asking->late) {
-        return asking ? MCP_ERR_UNREACHABLE : MCP_OK;
+    if (operations == NULL || operations->late) {
+        return operations ? MCP_ERR_UNREACHABLE : MCP_OK;
     }
 
-    n = asking->found[spec->kind]++;
+    n = operations->found[spec->kind]++;
 
-    for (*op = asking->first; *op; *op = (*op)->next) {
+    for (*op = operations->first; *op; *op = (*op)->next) {
         if ((*op)->spec.kind == spec->kind && n-- == 0) {
             break;
         }
@@ -385,7 +389,7 @@ mcp_operation_found(const mcp_exchange_t *x,
 {
     const mcp_operation_t  *op;
 
-    for (op = x->asking ? x->asking->first : NULL; op; op = op->next) {
+    for (op = x->operations ? x->operations->first : NULL; op; op = op->next) {
         if (op->n_found == 1
             && memcmp(op->found->lookup.info.ref.id, id, MCP_STREAM_ID_LEN)
                    == 0)
@@ -403,7 +407,7 @@ mcp_operation_found_at(const mcp_exchange_t *x, size_t i)
 {
     const mcp_operation_t  *op;
 
-    op = x->asking ? x->asking->first : NULL;
+    op = x->operations ? x->operations->first : NULL;
 
     while (op && op->spec.kind != MCP_OPERATION_LIST) {
         op = op->next;
@@ -422,8 +426,8 @@ mcp_operation_client_input(mcp_exchange_t *x,
     spec.kind = MCP_OPERATION_CLIENT_INPUT;
     spec.input = *input;
 
-    return x->asking ? mcp_operation(x, &spec)
-                     : mcp_operation_send(x->worker, &spec, NULL, NULL);
+    return x->operations ? mcp_operation(x, &spec)
+                         : mcp_operation_send(x->worker, &spec, NULL, NULL);
 }
 
 
@@ -432,11 +436,11 @@ mcp_operation_waits(const mcp_exchange_t *x)
 {
     const mcp_operation_t  *op;
 
-    if (x->asking && x->asking->again) {
+    if (x->operations && x->operations->again) {
         return 1;
     }
 
-    for (op = x->asking ? x->asking->first : NULL; op; op = op->next) {
+    for (op = x->operations ? x->operations->first : NULL; op; op = op->next) {
         if (op->rc == MCP_AGAIN) {
             return 1;
         }
@@ -525,25 +529,25 @@ mcp_operation_retry(void *data)
     mcp_exchange_t  *x;
 
     x = data;
-    mcp_timer_del(&x->worker->timers, &x->asking->timer);
+    mcp_timer_del(&x->worker->timers, &x->operations->timer);
 
     mcp_answer_next(x, mcp_operation_entry(x));
 }
 
 
-/* Continues an exchange that waits in mcp_operation_hold(): discards all its
- * operations, and passes the result to asking->then(). */
+/* Continues an exchange that waits in mcp_operation_defer(): discards all its
+ * operations, and passes the result to operations->then(). */
 static void
-mcp_operation_go_on(mcp_exchange_t *x, int rc)
+mcp_operation_continue(mcp_exchange_t *x, int rc)
 {
-    mcp_timer_del(&x->worker->timers, &x->asking->timer);
-    mcp_operation_drop(x->asking);
-    x->asking->then(x, rc);
+    mcp_timer_del(&x->worker->timers, &x->operations->timer);
+    mcp_operation_drop(x->operations);
+    x->operations->then(x, rc);
 }
 
 
 void
-mcp_operation_answer(mcp_operation_t *op, int rc)
+mcp_operation_complete(mcp_operation_t *op, int rc)
 {
     mcp_operation_t  *other;
 
@@ -551,7 +555,7 @@ mcp_operation_answer(mcp_operation_t *op, int rc)
         op->rc = rc;
         op->handler(op->data, rc);
 
-        /* an operation of mcp_operation_follow() belongs to its exchange,
+        /* an operation of mcp_operation_lookup() belongs to its exchange,
          * which frees it */
 
         if (op->x == NULL) {
@@ -568,12 +572,12 @@ mcp_operation_answer(mcp_operation_t *op, int rc)
 
     op->rc = rc;
 
-    if (op->holds) {
-        mcp_operation_go_on(op->x, rc);
+    if (op->defers) {
+        mcp_operation_continue(op->x, rc);
         return;
     }
 
-    for (other = op->x->asking->first; other; other = other->next) {
+    for (other = op->x->operations->first; other; other = other->next) {
         if (other->rc == MCP_AGAIN) {
             return;
         }
@@ -586,9 +590,9 @@ mcp_operation_answer(mcp_operation_t *op, int rc)
 void
 mcp_operation_leave(mcp_exchange_t *x)
 {
-    if (x->asking) {
-        mcp_timer_del(&x->worker->timers, &x->asking->timer);
-        mcp_operation_drop(x->asking);
+    if (x->operations) {
+        mcp_timer_del(&x->worker->timers, &x->operations->timer);
+        mcp_operation_drop(x->operations);
     }
 }
 
@@ -604,14 +608,14 @@ mcp_operation_is_crowded(mcp_exchange_t *x)
     int       rc;
     uint32_t  many;
 
-    if (x->asking->quota == 0) {
+    if (x->operations->quota == 0) {
         rc = mcp_store_value_get(x->worker->store, MCP_VALUE_CROWDED,
                                  x->client.id, mcp_worker_now(x->worker),
                                  &many);
-        x->asking->quota = rc == MCP_OK ? 1 : 2;
+        x->operations->quota = rc == MCP_OK ? 1 : 2;
     }
 
-    return x->asking->quota == 1;
+    return x->operations->quota == 1;
 }
 
 
@@ -620,7 +624,7 @@ mcp_operation_quota(mcp_exchange_t *x, uint32_t limit)
 {
     mcp_operation_spec_t  spec;
 
-    if (x->asking == NULL || limit == 0 || !mcp_operation_is_crowded(x)) {
+    if (x->operations == NULL || limit == 0 || !mcp_operation_is_crowded(x)) {
         return MCP_OK;
     }
 
@@ -693,7 +697,7 @@ mcp_operation_remove(mcp_exchange_t *x, mcp_operation_t *op)
 {
     mcp_operation_t  **p;
 
-    for (p = &x->asking->first; *p != op; p = &(*p)->next) { /* void */ }
+    for (p = &x->operations->first; *p != op; p = &(*p)->next) { /* void */ }
 
     *p = op->next;
     mcp_operation_free(op);
@@ -701,7 +705,7 @@ mcp_operation_remove(mcp_exchange_t *x, mcp_operation_t *op)
 
 
 int
-mcp_operation_follow(mcp_exchange_t *x, const mcp_operation_stream_t *stream,
+mcp_operation_lookup(mcp_exchange_t *x, const mcp_operation_stream_t *stream,
     void (*handler)(void *data, int rc), void *data, mcp_operation_t **op)
 {
     int               rc;
@@ -712,7 +716,7 @@ mcp_operation_follow(mcp_exchange_t *x, const mcp_operation_stream_t *stream,
         *op = NULL;
     }
 
-    if (x->asking == NULL) {
+    if (x->operations == NULL) {
         return MCP_ERR_UNREACHABLE;
     }
 
@@ -734,8 +738,8 @@ mcp_operation_follow(mcp_exchange_t *x, const mcp_operation_stream_t *stream,
         return rc == MCP_ERR_MEMORY ? rc : MCP_ERR_UNREACHABLE;
     }
 
-    next->next = x->asking->first;
-    x->asking->first = next;
+    next->next = x->operations->first;
+    x->operations->first = next;
     *op = next;
 
     return MCP_AGAIN;
@@ -746,9 +750,9 @@ mcp_operation_follow(mcp_exchange_t *x, const mcp_operation_stream_t *stream,
  * event of the stream --- */
 
 static void
-mcp_operation_held(void *data)
+mcp_operation_deferred(void *data)
 {
-    mcp_operation_go_on(data, MCP_ERR_UNREACHABLE);
+    mcp_operation_continue(data, MCP_ERR_UNREACHABLE);
 }
 
 
@@ -759,30 +763,30 @@ mcp_operation_held(void *data)
  * result, which is MCP_OK without a cluster.
  */
 static int
-mcp_operation_hold(mcp_exchange_t *x, const mcp_stream_ref_t *ref, uint64_t seq,
-    void (*then)(mcp_exchange_t *x, int rc))
+mcp_operation_defer(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
+    uint64_t seq, void (*then)(mcp_exchange_t *x, int rc))
 {
-    int               rc;
-    mcp_operation_t  *op;
-    mcp_asking_t     *asking;
+    int                rc;
+    mcp_operation_t   *op;
+    mcp_operations_t  *operations;
 
-    asking = x->asking;
+    operations = x->operations;
 
-    if (asking == NULL || asking->late) {
-        return asking ? MCP_ERR_UNREACHABLE : MCP_OK;
+    if (operations == NULL || operations->late) {
+        return operations ? MCP_ERR_UNREACHABLE : MCP_OK;
     }
 
-    mcp_operation_drop(asking);
+    mcp_operation_drop(operations);
     op = mcp_operation_create(x->worker, x);
 
     if (op == NULL) {
         return MCP_ERR_MEMORY;
     }
 
-    op->holds = 1;
+    op->defers = 1;
     op->seq = seq;
-    asking->first = op;
-    asking->then = then;
+    operations->first = op;
+    operations->then = then;
 
     rc = x->worker->cluster_hooks->await_replication(x->worker->cluster, ref,
                                                      op);
@@ -792,7 +796,7 @@ mcp_operation_hold(mcp_exchange_t *x, const mcp_stream_ref_t *ref, uint64_t seq,
         return rc;
     }
 
-    mcp_operation_timer(x, mcp_operation_held, MCP_OPERATION_TIME);
+    mcp_operation_timer(x, mcp_operation_deferred, MCP_OPERATION_TIME);
 
     return MCP_AGAIN;
 }
@@ -804,7 +808,7 @@ mcp_operation_first(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 {
     int  rc;
 
-    rc = mcp_operation_hold(x, ref, 0, then);
+    rc = mcp_operation_defer(x, ref, 0, then);
 
     if (rc == MCP_AGAIN) {
         mcp_exchange_set_state(x, MCP_EXCHANGE_CLUSTER_WAIT);
@@ -819,7 +823,7 @@ mcp_operation_respond_now(mcp_exchange_t *x, int rc)
 {
     (void) rc;
 
-    mcp_answer_ready(x, MCP_ACT_RESPOND);
+    mcp_respond_ready(x, MCP_ACT_RESPOND);
 }
 
 
@@ -830,10 +834,10 @@ mcp_operation_respond(mcp_exchange_t *x, const mcp_stream_ref_t *ref)
 
     if (mcp_store_info(x->worker->store, ref, &info) != MCP_OK
         || info.replicated
-        || mcp_operation_hold(x, ref, 0, mcp_operation_respond_now)
+        || mcp_operation_defer(x, ref, 0, mcp_operation_respond_now)
                != MCP_AGAIN)
     {
-        mcp_answer_ready(x, MCP_ACT_RESPOND);
+        mcp_respond_ready(x, MCP_ACT_RESPOND);
     }
 }
 
@@ -844,11 +848,11 @@ mcp_operation_respond_late(mcp_exchange_t *x, int rc)
     if (rc == MCP_ERR_UNREACHABLE && x->reader.handle
         && mcp_consumer_start(x, &x->reader.ref, 0) == MCP_OK)
     {
-        mcp_answer_ready(x, MCP_ACT_STREAM);
+        mcp_respond_ready(x, MCP_ACT_STREAM);
         return;
     }
 
-    mcp_answer_ready(x, MCP_ACT_RESPOND);
+    mcp_respond_ready(x, MCP_ACT_RESPOND);
 }
 
 
@@ -860,9 +864,9 @@ mcp_operation_respond_with(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 
     if (mcp_store_info(x->worker->store, ref, &info) != MCP_OK
         || info.last_seq >= seq
-        || mcp_operation_hold(x, ref, seq, mcp_operation_respond_late)
+        || mcp_operation_defer(x, ref, seq, mcp_operation_respond_late)
                != MCP_AGAIN)
     {
-        mcp_answer_ready(x, MCP_ACT_RESPOND);
+        mcp_respond_ready(x, MCP_ACT_RESPOND);
     }
 }

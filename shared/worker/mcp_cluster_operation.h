@@ -331,7 +331,7 @@ struct mcp_operation_s {
     unsigned               unwaited:1; /* 1: no exchange waits for the result */
     unsigned               repeats:1;  /* 1: the next run of the entry function
                                           starts the operation again */
-    unsigned               holds;      /* 1: the entry function of the exchange
+    unsigned               defers;     /* 1: the entry function of the exchange
                                           has returned; the exchange sends its
                                           response, or starts its call, when
                                           this operation has its result */
@@ -353,12 +353,12 @@ struct mcp_operation_s {
 struct mcp_cluster_hooks_s {
 
     /*
-     * Starts an operation. mcp_operation_answer() passes the result to op, but
-     * never before this function has returned. If op is NULL, no exchange waits
-     * for the result.
+     * Starts an operation. mcp_operation_complete() passes the result to op,
+     * but never before this function has returned. If op is NULL, no exchange
+     * waits for the result.
      *
      * Returns MCP_OK if there is no result to wait for, or
-     *   MCP_AGAIN            mcp_operation_answer() follows, if op is not
+     *   MCP_AGAIN            mcp_operation_complete() follows, if op is not
      *                        NULL; if the operation broadcasts a notification,
      *                        this node will receive the notification as well
      *   MCP_ERR_UNREACHABLE  the cluster is unreachable
@@ -483,7 +483,7 @@ const mcp_found_t *mcp_operation_found_at(const mcp_exchange_t *x, size_t i);
  *   MCP_ERR_UNREACHABLE  the cluster is unreachable
  *   MCP_ERR_MEMORY
  */
-int mcp_operation_follow(mcp_exchange_t *x,
+int mcp_operation_lookup(mcp_exchange_t *x,
     const mcp_operation_stream_t *stream, void (*handler)(void *data, int rc),
     void *data, mcp_operation_t **op);
 
@@ -515,7 +515,7 @@ int mcp_operation_broadcast(mcp_worker_t *worker,
 
 /* Sends the response of x, which is ready and names a stream, when other
  * nodes have the stream, or after MCP_OPERATION_TIME. Replaces
- * mcp_answer_ready(). */
+ * mcp_respond_ready(). */
 void mcp_operation_respond(mcp_exchange_t *x, const mcp_stream_ref_t *ref);
 
 /*
@@ -604,7 +604,7 @@ void mcp_operation_free(mcp_operation_t *op);
 /* Called by the cluster: passes the result rc to the handler of an
  * operation, or to its exchange, which continues. op is freed, now or with
  * its exchange. */
-void mcp_operation_answer(mcp_operation_t *op, int rc);
+void mcp_operation_complete(mcp_operation_t *op, int rc);
 
 /* Detaches the operations of an exchange that is being freed: their results
  * are dropped. */

@@ -132,12 +132,12 @@ static void
 mcp_consumer_head(mcp_exchange_t *x)
 {
     mcp_exchange_set_state(x, MCP_EXCHANGE_STREAM);
-    x->answer.response.status = 200;
-    x->answer.response.content_type = mcp_str("text/event-stream");
-    x->answer.response.body = mcp_null_str;
+    x->output.response.status = 200;
+    x->output.response.content_type = mcp_str("text/event-stream");
+    x->output.response.body = mcp_null_str;
 
-    mcp_answer_header(x, mcp_str("Cache-Control"), mcp_str("no-cache"));
-    mcp_answer_header(x, mcp_str("X-Accel-Buffering"), mcp_str("no"));
+    mcp_respond_header(x, mcp_str("Cache-Control"), mcp_str("no-cache"));
+    mcp_respond_header(x, mcp_str("X-Accel-Buffering"), mcp_str("no"));
 
     mcp_hook_head(x);
 }
@@ -218,7 +218,7 @@ mcp_consumer_detach(mcp_exchange_t *x)
     }
 
     mcp_store_unwatch(x->worker->store, &x->reader.ref, x->reader.handle,
-                      x->reader.whole && x->answer.sent ? UINT64_MAX : 0,
+                      x->reader.whole && x->output.sent ? UINT64_MAX : 0,
                       mcp_worker_now(x->worker));
     mcp_consumer_forget(x);
     x->reader.woken = NULL;
@@ -251,11 +251,11 @@ mcp_consumer_start(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     x->reader.last_write = mcp_worker_now(x->worker);
     x->reader.timer.handler = mcp_consumer_timer;
     x->reader.timer.data = x;
-    x->answer.outcome = "stream";
+    x->output.outcome = "stream";
 
     mcp_duration_opened(x);
 
-    x->answer.out.len = 0;
+    x->output.out.len = 0;
 
     mcp_consumer_head(x);
     mcp_consumer_arm(x);
@@ -283,17 +283,17 @@ mcp_consumer_report_gap(mcp_exchange_t *x, uint64_t events)
         return;
     }
 
-    mcp_buf_lit(&x->answer.out, "data: {\"jsonrpc\":\"2.0\","
+    mcp_buf_lit(&x->output.out, "data: {\"jsonrpc\":\"2.0\","
                          "\"method\":\"notifications/message\","
                          "\"params\":{\"level\":\"error\",\"logger\":\"mcp\","
                          "\"data\":{\"text\":\"Earlier messages may not "
                          "have arrived and are no longer stored\","
                          "\"events\":");
-    mcp_buf_int(&x->answer.out, (int64_t) events);
-    mcp_buf_lit(&x->answer.out, "}}}\n\n");
+    mcp_buf_int(&x->output.out, (int64_t) events);
+    mcp_buf_lit(&x->output.out, "}}}\n\n");
 
-    if (x->answer.out.failed) {
-        x->answer.out.len = 0;
+    if (x->output.out.failed) {
+        x->output.out.len = 0;
     }
 }
 

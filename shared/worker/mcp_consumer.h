@@ -96,7 +96,7 @@ int mcp_consumer_fetch(mcp_exchange_t *x, mcp_buf_t *events);
  * response, which gets the id of the reading request. The response may be a
  * question, after which the call continues
  * (call/mcp_upstream_question_stateless_client.h). */
-int mcp_consumer_copy(mcp_exchange_t *x);
+int mcp_joined_reader_read(mcp_exchange_t *x);
 
 /* Returns 1 if mcp_close_after may close the connection, because the client
  * can resume: its revision has polling, it has declared a capability for

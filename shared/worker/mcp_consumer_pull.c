@@ -11,7 +11,7 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-#define MCP_CONSUMER_ASKED_RETRY  100          /* "retry" while the call waits
+#define MCP_CONSUMER_INPUT_RETRY  100          /* "retry" while the call waits
                                                   for answers, ms */
 #define MCP_CONSUMER_TAKEN_RETRY  30000        /* maximum "retry" after another
                                                   connection has displaced this
@@ -155,24 +155,24 @@ mcp_consumer_known(mcp_exchange_t *x)
 }
 
 
-/* Writes the bytes of answer.out that fit, and returns the end of the written
+/* Writes the bytes of output.out that fit, and returns the end of the written
  * bytes. */
 static char *
 mcp_consumer_flush(mcp_exchange_t *x, char *p, char *end)
 {
     size_t  n;
 
-    n = x->answer.out.len - x->reader.pos;
+    n = x->output.out.len - x->reader.pos;
 
     if (n > (size_t) (end - p)) {
         n = (size_t) (end - p);
     }
 
-    memcpy(p, x->answer.out.data + x->reader.pos, n);
+    memcpy(p, x->output.out.data + x->reader.pos, n);
     x->reader.pos += n;
 
-    if (x->reader.pos == x->answer.out.len) {
-        x->answer.out.len = 0;
+    if (x->reader.pos == x->output.out.len) {
+        x->output.out.len = 0;
         x->reader.pos = 0;
     }
 
@@ -204,7 +204,7 @@ mcp_consumer_read(mcp_exchange_t *x, char *p, size_t cap, size_t *len)
         *len = (size_t) (mcp_consumer_flush(x, p, p + cap) - p);
 
     } else {
-        x->answer.out.len = 0;
+        x->output.out.len = 0;
     }
 
     return rc;
@@ -223,8 +223,8 @@ mcp_consumer_tail(mcp_exchange_t *x, mcp_tail_e how)
         mcp_hook_tail(x, how);
     }
 
-    if (x->answer.out.failed) {
-        x->answer.out.len = 0;
+    if (x->output.out.failed) {
+        x->output.out.len = 0;
         x->reader.pos = 0;
     }
 }
@@ -237,11 +237,11 @@ mcp_consumer_retry(mcp_exchange_t *x)
 {
     mcp_stream_info_t  info;
 
-    if (x->endpoint->retry > MCP_CONSUMER_ASKED_RETRY
+    if (x->endpoint->retry > MCP_CONSUMER_INPUT_RETRY
         && mcp_store_info(x->worker->store, &x->reader.ref, &info) == MCP_OK
         && info.state == MCP_STATE_INPUT_REQUIRED)
     {
-        return MCP_CONSUMER_ASKED_RETRY;
+        return MCP_CONSUMER_INPUT_RETRY;
     }
 
     return x->endpoint->retry;
@@ -253,10 +253,10 @@ mcp_consumer_retry(mcp_exchange_t *x)
 static char *
 mcp_consumer_close(mcp_exchange_t *x, char *p)
 {
-    x->answer.outcome = "closed";
+    x->output.outcome = "closed";
     mcp_consumer_tail(x, MCP_TAIL_CLOSED);
 
-    return x->answer.out.len ? p : mcp_sse_retry(p, mcp_consumer_retry(x));
+    return x->output.out.len ? p : mcp_sse_retry(p, mcp_consumer_retry(x));
 }
 
 
@@ -275,7 +275,7 @@ mcp_consumer_yield(mcp_exchange_t *x, char *p)
     /* "retry" must not be written after a part of an event, because "retry"
      * would then belong to the event */
 
-    if (x->answer.out.len || x->reader.cursor.done
+    if (x->output.out.len || x->reader.cursor.done
         || mcp_store_info(x->worker->store, &x->reader.ref, &info) != MCP_OK)
     {
         return p;
@@ -333,7 +333,7 @@ mcp_consumer_idle(mcp_exchange_t *x, char *p)
  * InputRequiredResult, and the call waits for the answers. Such a result ends
  * the request of the client (call/mcp_upstream_question_stateless_client.h). */
 static int
-mcp_consumer_is_asked(mcp_exchange_t *x)
+mcp_consumer_needs_input(mcp_exchange_t *x)
 {
     mcp_stream_info_t  info;
 
@@ -347,7 +347,7 @@ mcp_consumer_is_asked(mcp_exchange_t *x)
         return 0;
     }
 
-    x->answer.outcome = "input-required";
+    x->output.outcome = "input-required";
 
     return 1;
 }
@@ -362,7 +362,7 @@ mcp_consumer_is_asked(mcp_exchange_t *x)
 static int
 mcp_consumer_is_taken(mcp_exchange_t *x)
 {
-    x->answer.outcome = "taken-over";
+    x->output.outcome = "taken-over";
 
     return x->reader.cursor.done || x->reader.close || x->worker->stopping
            || !mcp_hook_stays(x);
@@ -374,10 +374,10 @@ mcp_consumer_ended(mcp_exchange_t *x)
 {
     mcp_stream_info_t  info;
 
-    x->answer.outcome = "complete";
+    x->output.outcome = "complete";
 
     if (mcp_store_info(x->worker->store, &x->reader.ref, &info) == MCP_OK) {
-        x->answer.call_outcome = mcp_outcome_of(&info);
+        x->output.call_outcome = mcp_outcome_of(&info);
     }
 
     mcp_consumer_tail(x, MCP_TAIL_OVER);
@@ -448,7 +448,7 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
             break;
         }
 
-        if (mcp_consumer_is_asked(x)) {
+        if (mcp_consumer_needs_input(x)) {
             *rc = MCP_DONE;
             break;
         }
@@ -472,7 +472,7 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
         break;
 
     default:
-        x->answer.outcome = "gone";
+        x->output.outcome = "gone";
         mcp_consumer_tail(x, MCP_TAIL_LOST);
         *rc = MCP_DONE;
         break;
@@ -495,7 +495,7 @@ mcp_consumer_pulled(mcp_exchange_t *x, int rc)
         break;
 
     case MCP_AGAIN:
-        mcp_buf_free(&x->answer.out);
+        mcp_buf_free(&x->output.out);
         break;
 
     default:
@@ -532,7 +532,7 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
         }
     }
 
-    if (rc == MCP_OK && x->answer.out.len == 0
+    if (rc == MCP_OK && x->output.out.len == 0
         && x->reader.state < MCP_CONSUMER_LAST)
     {
         p = mcp_consumer_fill(x, p, end, &rc);
@@ -542,12 +542,12 @@ mcp_exchange_pull(mcp_exchange_t *x, char *buf, size_t cap, size_t *len)
         }
     }
 
-    if (x->answer.out.len) {
+    if (x->output.out.len) {
         p = mcp_consumer_flush(x, p, end);
         rc = MCP_OK;
     }
 
-    if (x->reader.state >= MCP_CONSUMER_LAST && x->answer.out.len == 0) {
+    if (x->reader.state >= MCP_CONSUMER_LAST && x->output.out.len == 0) {
         rc = MCP_DONE;
 
     } else if (rc == MCP_AGAIN && p != buf) {

@@ -43,8 +43,8 @@ mcp_exchange_log_change(mcp_exchange_t *x, const char *part, const char *change)
 
     mcp_worker_log(x->worker, MCP_LOG_DEBUG, "%s %u %s%s%s%s%s", part,
                    x->number, change, call ? ", call " : "", call ? id : "",
-                   x->answer.outcome ? ": " : "",
-                   x->answer.outcome ? x->answer.outcome : "");
+                   x->output.outcome ? ": " : "",
+                   x->output.outcome ? x->output.outcome : "");
 }
 
 
@@ -55,8 +55,8 @@ mcp_exchange_set_state(mcp_exchange_t *x, mcp_exchange_state_e state)
         mcp_exchange_log_change(x, "exchange", mcp_exchange_states[state]);
     }
 
-    x->worker->asking += (state == MCP_EXCHANGE_CLUSTER_WAIT);
-    x->worker->asking -= (x->state == MCP_EXCHANGE_CLUSTER_WAIT);
+    x->worker->n_waiting += (state == MCP_EXCHANGE_CLUSTER_WAIT);
+    x->worker->n_waiting -= (x->state == MCP_EXCHANGE_CLUSTER_WAIT);
     x->state = state;
 }
 

@@ -14,7 +14,7 @@
 
 /* Returns the class of the error in a response. */
 static mcp_error_type_e
-mcp_consumer_copy_error(const mcp_rpc_t *msg)
+mcp_joined_reader_error(const mcp_rpc_t *msg)
 {
     mcp_error_type_e  error;
 
@@ -33,24 +33,24 @@ mcp_consumer_copy_error(const mcp_rpc_t *msg)
 /* Writes the response of the call, with the id of the reading request in place
  * of the original id. */
 static void
-mcp_consumer_copy_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
+mcp_joined_reader_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
-    mcp_buf_lit(&x->answer.out, "data: {\"jsonrpc\":\"2.0\",\"id\":");
-    mcp_buf_str(&x->answer.out, x->msg->id);
+    mcp_buf_lit(&x->output.out, "data: {\"jsonrpc\":\"2.0\",\"id\":");
+    mcp_buf_str(&x->output.out, x->msg->id);
 
     if (msg->kind == MCP_RPC_RESULT) {
-        mcp_buf_lit(&x->answer.out, ",\"result\":");
-        mcp_buf_str(&x->answer.out, msg->result.raw);
+        mcp_buf_lit(&x->output.out, ",\"result\":");
+        mcp_buf_str(&x->output.out, msg->result.raw);
 
     } else {
-        mcp_buf_lit(&x->answer.out, ",\"error\":");
-        mcp_buf_str(&x->answer.out, msg->error.raw);
+        mcp_buf_lit(&x->output.out, ",\"error\":");
+        mcp_buf_str(&x->output.out, msg->error.raw);
     }
 
-    mcp_buf_lit(&x->answer.out, "}\n\n");
+    mcp_buf_lit(&x->output.out, "}\n\n");
 
     x->reader.answered = 1;
-    x->reader.error = mcp_consumer_copy_error(msg);
+    x->reader.error = mcp_joined_reader_error(msg);
 }
 
 
@@ -61,7 +61,7 @@ mcp_consumer_copy_response(mcp_exchange_t *x, const mcp_rpc_t *msg)
  * (basic/utilities/progress, "Behavior Requirements").
  */
 static void
-mcp_consumer_copy_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
+mcp_joined_reader_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
 {
     const char              *p;
     const mcp_json_value_t  *wanted;
@@ -74,11 +74,11 @@ mcp_consumer_copy_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
 
     p = token.data + token.len;
 
-    mcp_buf_lit(&x->answer.out, "data: ");
-    mcp_buf_add(&x->answer.out, text.data, (size_t) (token.data - text.data));
-    mcp_buf_str(&x->answer.out, wanted->raw);
-    mcp_buf_add(&x->answer.out, p, (size_t) (text.data + text.len - p));
-    mcp_buf_lit(&x->answer.out, "\n\n");
+    mcp_buf_lit(&x->output.out, "data: ");
+    mcp_buf_add(&x->output.out, text.data, (size_t) (token.data - text.data));
+    mcp_buf_str(&x->output.out, wanted->raw);
+    mcp_buf_add(&x->output.out, p, (size_t) (text.data + text.len - p));
+    mcp_buf_lit(&x->output.out, "\n\n");
 }
 
 
@@ -87,7 +87,7 @@ mcp_consumer_copy_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
  * its resume policy, and, if the sessions differ, questions. It gets a log
  * message if its own log level includes the message. */
 static int
-mcp_consumer_copy_wanted(mcp_exchange_t *x, const mcp_rpc_t *msg)
+mcp_joined_reader_wants(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
     if (!x->reader.joins) {
         return 1;
@@ -123,7 +123,7 @@ mcp_consumer_copy_wanted(mcp_exchange_t *x, const mcp_rpc_t *msg)
  * reading request. In a question, a progress token belongs to the client and
  * is not changed. */
 static int
-mcp_consumer_copy_message(mcp_exchange_t *x, mcp_str_t text)
+mcp_joined_reader_message(mcp_exchange_t *x, mcp_str_t text)
 {
     int          rc;
     mcp_rpc_t    msg;
@@ -142,9 +142,9 @@ mcp_consumer_copy_message(mcp_exchange_t *x, mcp_str_t text)
     }
 
     if (msg.kind == MCP_RPC_RESULT || msg.kind == MCP_RPC_ERROR) {
-        mcp_consumer_copy_response(x, &msg);
+        mcp_joined_reader_response(x, &msg);
 
-    } else if (!mcp_consumer_copy_wanted(x, &msg)) {
+    } else if (!mcp_joined_reader_wants(x, &msg)) {
         rc = MCP_OK;
 
     } else if (msg.kind == MCP_RPC_NOTIFICATION
@@ -152,24 +152,24 @@ mcp_consumer_copy_message(mcp_exchange_t *x, mcp_str_t text)
                && mcp_method_find(msg.method)->id
                   == MCP_METHOD_NOTIFICATION_PROGRESS)
     {
-        mcp_consumer_copy_progress(x, text, msg.notify_token.raw);
+        mcp_joined_reader_progress(x, text, msg.notify_token.raw);
 
     } else {
-        mcp_buf_lit(&x->answer.out, "data: ");
-        mcp_buf_str(&x->answer.out, text);
-        mcp_buf_lit(&x->answer.out, "\n\n");
+        mcp_buf_lit(&x->output.out, "data: ");
+        mcp_buf_str(&x->output.out, text);
+        mcp_buf_lit(&x->output.out, "\n\n");
     }
 
     mcp_arena_destroy(&arena);
 
-    return x->answer.out.failed;
+    return x->output.out.failed;
 }
 
 
 /* Writes the messages in *events up to the response of the call. Each message
  * is one line, and has the form "data: ...\n\n" in *events. */
 static int
-mcp_consumer_copy_events(mcp_exchange_t *x, const mcp_buf_t *events)
+mcp_joined_reader_events(mcp_exchange_t *x, const mcp_buf_t *events)
 {
     int          rc;
     mcp_str_t    text;
@@ -185,7 +185,7 @@ mcp_consumer_copy_events(mcp_exchange_t *x, const mcp_buf_t *events)
         text.len = (size_t) (p - text.data);
         p += sizeof("\n\n") - 1;
 
-        rc = mcp_consumer_copy_message(x, text);
+        rc = mcp_joined_reader_message(x, text);
     }
 
     return rc;
@@ -227,7 +227,7 @@ mcp_consumer_fetch(mcp_exchange_t *x, mcp_buf_t *events)
  * too slow, and continues with the stored events, of which the last one is the
  * response. Returns MCP_ERR_PURGED for other readers. */
 static int
-mcp_consumer_copy_skip(mcp_exchange_t *x)
+mcp_joined_reader_skip(mcp_exchange_t *x)
 {
     mcp_stream_info_t  info;
 
@@ -246,7 +246,7 @@ mcp_consumer_copy_skip(mcp_exchange_t *x)
 
 
 int
-mcp_consumer_copy(mcp_exchange_t *x)
+mcp_joined_reader_read(mcp_exchange_t *x)
 {
     int        rc;
     mcp_buf_t  events;
@@ -261,10 +261,10 @@ mcp_consumer_copy(mcp_exchange_t *x)
     rc = mcp_consumer_fetch(x, &events);
 
     if (rc == MCP_ERR_PURGED) {
-        rc = mcp_consumer_copy_skip(x);
+        rc = mcp_joined_reader_skip(x);
 
     } else if (rc == MCP_OK) {
-        rc = mcp_consumer_copy_events(x, &events);
+        rc = mcp_joined_reader_events(x, &events);
     }
 
     mcp_buf_free(&events);
@@ -273,9 +273,9 @@ mcp_consumer_copy(mcp_exchange_t *x)
      * returns bytes and is repeated, and proxies see that the connection is
      * alive */
 
-    if (rc == MCP_OK && x->answer.out.len == 0) {
-        mcp_buf_lit(&x->answer.out, MCP_SSE_COMMENT);
-        rc = x->answer.out.failed;
+    if (rc == MCP_OK && x->output.out.len == 0) {
+        mcp_buf_lit(&x->output.out, MCP_SSE_COMMENT);
+        rc = x->output.out.failed;
     }
 
     return rc;

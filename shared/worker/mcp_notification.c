@@ -52,23 +52,23 @@ typedef struct {
 
 
 /* A queued notification, which some subscribers have not got yet. */
-struct mcp_notify_part_s {
-    mcp_notify_part_t  *next;
-    unsigned char       topic[MCP_DIGEST_LEN];
-    mcp_publish_to_t    to;
-    uint64_t            position;      /* see mcp_store_publish() */
-    mcp_str_t           message;       /* the text is stored after this
+struct mcp_notify_entry_s {
+    mcp_notify_entry_t  *next;
+    unsigned char        topic[MCP_DIGEST_LEN];
+    mcp_publish_to_t     to;
+    uint64_t             position;     /* see mcp_store_publish() */
+    mcp_str_t            message;      /* the text is stored after this
                                           structure */
 };
 
 
-static void mcp_notify_turn(void *data);
+static void mcp_notify_continue(void *data);
 
 
 /* Delivers a notification to at most *left subscribers, and subtracts their
  * number from *left. Returns MCP_AGAIN if there are more subscribers. */
 static int
-mcp_notify_serve(mcp_worker_t *worker, mcp_notify_part_t *part,
+mcp_notify_serve(mcp_worker_t *worker, mcp_notify_entry_t *entry,
     unsigned *left)
 {
     int       rc;
@@ -81,8 +81,8 @@ mcp_notify_serve(mcp_worker_t *worker, mcp_notify_part_t *part,
         n = 0;
         budget = *left < MCP_NOTIFY_BUDGET ? *left : MCP_NOTIFY_BUDGET;
 
-        rc = mcp_store_publish(worker->store, part->topic, part->message,
-                               &part->to, budget, &part->position, &n);
+        rc = mcp_store_publish(worker->store, entry->topic, entry->message,
+                               &entry->to, budget, &entry->position, &n);
 
         *left -= rc == MCP_AGAIN ? budget : (unsigned) n;
     }
@@ -92,9 +92,9 @@ mcp_notify_serve(mcp_worker_t *worker, mcp_notify_part_t *part,
 
 
 static size_t
-mcp_notify_size(const mcp_notify_part_t *part)
+mcp_notify_size(const mcp_notify_entry_t *entry)
 {
-    return sizeof(mcp_notify_part_t) + part->message.len;
+    return sizeof(mcp_notify_entry_t) + entry->message.len;
 }
 
 
@@ -102,37 +102,37 @@ mcp_notify_size(const mcp_notify_part_t *part)
 static void
 mcp_notify_remove(mcp_worker_t *worker)
 {
-    mcp_notify_part_t  *part;
+    mcp_notify_entry_t  *entry;
 
-    part = worker->notify;
-    worker->notify = part->next;
-    worker->notify_size -= mcp_notify_size(part);
+    entry = worker->notify;
+    worker->notify = entry->next;
+    worker->notify_size -= mcp_notify_size(entry);
 
     if (worker->notify == NULL) {
         worker->notify_last = NULL;
         mcp_timer_del(&worker->timers, &worker->notify_timer);
     }
 
-    mcp_mem_free(&worker->env->mem, part);
+    mcp_mem_free(&worker->env->mem, entry);
 }
 
 
 /* Appends a copy of a notification to the queue. Returns 0 when out of
  * memory. */
 static int
-mcp_notify_keep(mcp_worker_t *worker, const mcp_notify_part_t *part)
+mcp_notify_keep(mcp_worker_t *worker, const mcp_notify_entry_t *entry)
 {
-    char               *text;
-    mcp_notify_part_t  *kept;
+    char                *text;
+    mcp_notify_entry_t  *kept;
 
-    kept = worker->env->mem.alloc(worker->env->mem.ctx, mcp_notify_size(part));
+    kept = worker->env->mem.alloc(worker->env->mem.ctx, mcp_notify_size(entry));
     if (kept == NULL) {
         return 0;
     }
 
-    *kept = *part;
+    *kept = *entry;
     text = (char *) (kept + 1);
-    memcpy(text, part->message.data, part->message.len);
+    memcpy(text, entry->message.data, entry->message.len);
     kept->message.data = text;
     kept->next = NULL;
 
@@ -141,7 +141,7 @@ mcp_notify_keep(mcp_worker_t *worker, const mcp_notify_part_t *part)
 
     } else {
         worker->notify = kept;
-        worker->notify_timer.handler = mcp_notify_turn;
+        worker->notify_timer.handler = mcp_notify_continue;
         worker->notify_timer.data = worker;
         mcp_timer_set(&worker->timers, &worker->notify_timer,
                       mcp_worker_now(worker) + 1);
@@ -155,7 +155,7 @@ mcp_notify_keep(mcp_worker_t *worker, const mcp_notify_part_t *part)
 
 
 static void
-mcp_notify_turn(void *data)
+mcp_notify_continue(void *data)
 {
     unsigned       left;
     mcp_worker_t  *worker;
@@ -178,13 +178,13 @@ mcp_notify_turn(void *data)
 
 /* Delivers a notification to all subscribers that have not got it yet. */
 static void
-mcp_notify_serve_all(mcp_worker_t *worker, mcp_notify_part_t *part)
+mcp_notify_serve_all(mcp_worker_t *worker, mcp_notify_entry_t *entry)
 {
     unsigned  left;
 
     do {
         left = MCP_NOTIFY_SLICE;
-    } while (mcp_notify_serve(worker, part, &left) == MCP_AGAIN);
+    } while (mcp_notify_serve(worker, entry, &left) == MCP_AGAIN);
 }
 
 
@@ -212,14 +212,14 @@ mcp_notify_slices(mcp_worker_t *worker,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
     const mcp_publish_to_t *to)
 {
-    unsigned           left;
-    mcp_notify_part_t  part;
+    unsigned            left;
+    mcp_notify_entry_t  entry;
 
     left = MCP_NOTIFY_SLICE;
-    memset(&part, 0, sizeof(mcp_notify_part_t));
-    memcpy(part.topic, topic, MCP_DIGEST_LEN);
-    part.to = *to;
-    part.message = message;
+    memset(&entry, 0, sizeof(mcp_notify_entry_t));
+    memcpy(entry.topic, topic, MCP_DIGEST_LEN);
+    entry.to = *to;
+    entry.message = message;
 
     if (worker->stopping
         || worker->notify_size + message.len > MCP_NOTIFY_QUEUE)
@@ -231,18 +231,18 @@ mcp_notify_slices(mcp_worker_t *worker,
 
         /* streams that subscribe from now on do not get the message */
 
-        part.position = mcp_store_publish_start(worker->store);
+        entry.position = mcp_store_publish_start(worker->store);
 
-    } else if (mcp_notify_serve(worker, &part, &left) != MCP_AGAIN) {
+    } else if (mcp_notify_serve(worker, &entry, &left) != MCP_AGAIN) {
         return;
     }
 
-    if (!worker->stopping && mcp_notify_keep(worker, &part)) {
+    if (!worker->stopping && mcp_notify_keep(worker, &entry)) {
         return;
     }
 
     mcp_notify_flush(worker);
-    mcp_notify_serve_all(worker, &part);
+    mcp_notify_serve_all(worker, &entry);
 }
 
 

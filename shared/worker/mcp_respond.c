@@ -13,67 +13,67 @@
 
 
 void
-mcp_answer_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value)
+mcp_respond_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value)
 {
     mcp_header_t  *h;
 
-    if (x->answer.response.n_headers == MCP_RESPONSE_HEADERS) {
+    if (x->output.response.n_headers == MCP_RESPONSE_HEADERS) {
         return;
     }
 
-    h = &x->answer.response.headers[x->answer.response.n_headers++];
+    h = &x->output.response.headers[x->output.response.n_headers++];
     h->name = name;
     h->value = value;
 }
 
 
 mcp_next_e
-mcp_answer_status(mcp_exchange_t *x, int status)
+mcp_respond_status(mcp_exchange_t *x, int status)
 {
     mcp_duration_answered(x, status < 400 ? MCP_ERROR_TYPE_NONE
                                           : MCP_ERROR_TYPE_OTHER);
     mcp_exchange_set_state(x, MCP_EXCHANGE_RESPONSE);
-    x->answer.response.status = status;
-    x->answer.response.content_type = mcp_null_str;
-    x->answer.response.body = mcp_null_str;
+    x->output.response.status = status;
+    x->output.response.content_type = mcp_null_str;
+    x->output.response.body = mcp_null_str;
 
     return MCP_NEXT_RESPOND;
 }
 
 
-/* Responds with 200 and the JSON in x->answer.out. "error" is the class of the
+/* Responds with 200 and the JSON in x->output.out. "error" is the class of the
  * error in that JSON, or MCP_ERROR_TYPE_NONE. Returns the values of
- * mcp_answer_json(). */
+ * mcp_respond_json(). */
 static mcp_next_e
-mcp_answer_body(mcp_exchange_t *x, mcp_error_type_e error)
+mcp_respond_body(mcp_exchange_t *x, mcp_error_type_e error)
 {
-    if (x->answer.out.failed) {
+    if (x->output.out.failed) {
         return MCP_NEXT_ERROR;
     }
 
     mcp_duration_answered(x, error);
     mcp_exchange_set_state(x, MCP_EXCHANGE_RESPONSE);
-    x->answer.response.status = 200;
-    x->answer.response.content_type = mcp_str("application/json");
-    x->answer.response.body.data = x->answer.out.data;
-    x->answer.response.body.len = x->answer.out.len;
+    x->output.response.status = 200;
+    x->output.response.content_type = mcp_str("application/json");
+    x->output.response.body.data = x->output.out.data;
+    x->output.response.body.len = x->output.out.len;
 
     return MCP_NEXT_RESPOND;
 }
 
 
 mcp_next_e
-mcp_answer_json(mcp_exchange_t *x)
+mcp_respond_json(mcp_exchange_t *x)
 {
-    return mcp_answer_body(x, MCP_ERROR_TYPE_NONE);
+    return mcp_respond_body(x, MCP_ERROR_TYPE_NONE);
 }
 
 
 mcp_next_e
-mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
+mcp_respond_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_str_t detail)
 {
-    return mcp_answer_fault_data(x, fault, id, detail, mcp_null_str);
+    return mcp_respond_fault_data(x, fault, id, detail, mcp_null_str);
 }
 
 
@@ -229,7 +229,7 @@ mcp_reject_log_full(mcp_worker_t *worker)
 /* Increments the zone's counter for a fault, if the zone has a counter for this
  * fault. Adds a Retry-After header if the fault is temporary. */
 static void
-mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
+mcp_respond_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
 {
     mcp_store_t  *store;
 
@@ -241,20 +241,20 @@ mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
         mcp_store_count(store, MCP_COUNT_REFUSED_FULL, 1);
         mcp_reject_log_full(x->worker);
         mcp_call_stats_refused(x, fault);
-        mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("5"));
+        mcp_respond_header(x, mcp_str("Retry-After"), mcp_str("5"));
         break;
 
     case MCP_FAULT_CLUSTER_UNREACHABLE:
         mcp_store_node_count(store, MCP_NODE_UNREACHABLE);
-        mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("1"));
+        mcp_respond_header(x, mcp_str("Retry-After"), mcp_str("1"));
         break;
 
     case MCP_FAULT_CALL_EARLY:
-        mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("1"));
+        mcp_respond_header(x, mcp_str("Retry-After"), mcp_str("1"));
         break;
 
     case MCP_FAULT_UPSTREAM_DOWN:
-        mcp_answer_header(x, mcp_str("Retry-After"), mcp_str("2"));
+        mcp_respond_header(x, mcp_str("Retry-After"), mcp_str("2"));
         break;
 
     case MCP_FAULT_TOO_MANY_STREAMS:
@@ -288,7 +288,7 @@ mcp_answer_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
 
 
 mcp_next_e
-mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
+mcp_respond_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_str_t detail, mcp_str_t data)
 {
     mcp_next_e               next;
@@ -297,18 +297,18 @@ mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_store_count(x->worker->store, MCP_COUNT_ERRORS, 1);
     mcp_reject_log(x, fault, detail);
 
-    mcp_answer_fault_note(x, fault);
+    mcp_respond_fault_note(x, fault);
 
-    x->answer.out.len = 0;
-    mcp_fault_write(&x->answer.out, x->client.revision, id, fault, detail,
+    x->output.out.len = 0;
+    mcp_fault_write(&x->output.out, x->client.revision, id, fault, detail,
                     data);
 
     code = mcp_fault_code(fault, x->client.revision);
-    next = mcp_answer_body(x, mcp_error_type_of_code(code->code));
+    next = mcp_respond_body(x, mcp_error_type_of_code(code->code));
 
     if (next == MCP_NEXT_RESPOND) {
-        x->answer.response.status = code->status;
-        x->answer.outcome = "error";
+        x->output.response.status = code->status;
+        x->output.outcome = "error";
     }
 
     return next;
@@ -316,7 +316,7 @@ mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
 
 
 void
-mcp_answer_ready(mcp_exchange_t *x, mcp_action_e action)
+mcp_respond_ready(mcp_exchange_t *x, mcp_action_e action)
 {
     x->queued.action.type = action;
     mcp_worker_queue(x->worker, &x->queued);
@@ -332,17 +332,17 @@ mcp_answer_next(mcp_exchange_t *x, mcp_next_e next)
         return;
 
     case MCP_NEXT_RESPOND:
-        mcp_answer_ready(x, MCP_ACT_RESPOND);
+        mcp_respond_ready(x, MCP_ACT_RESPOND);
         return;
 
     case MCP_NEXT_STREAM:
-        mcp_answer_ready(x, MCP_ACT_STREAM);
+        mcp_respond_ready(x, MCP_ACT_STREAM);
         return;
 
     case MCP_NEXT_BODY:
     case MCP_NEXT_CONTINUE:
     case MCP_NEXT_ERROR:
-        (void) mcp_answer_status(x, 500);
-        mcp_answer_ready(x, MCP_ACT_RESPOND);
+        (void) mcp_respond_status(x, 500);
+        mcp_respond_ready(x, MCP_ACT_RESPOND);
     }
 }

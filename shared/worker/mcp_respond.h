@@ -3,8 +3,8 @@
 /* Responses that are not streams. */
 
 
-#ifndef MCP_ANSWER_H_INCLUDED
-#define MCP_ANSWER_H_INCLUDED
+#ifndef MCP_RESPOND_H_INCLUDED
+#define MCP_RESPOND_H_INCLUDED
 
 
 #include "rpc/mcp_fault.h"
@@ -13,28 +13,28 @@
 
 /* Appends a header to the response. Headers beyond MCP_RESPONSE_HEADERS are
  * dropped. */
-void mcp_answer_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value);
+void mcp_respond_header(mcp_exchange_t *x, mcp_str_t name, mcp_str_t value);
 
 /* Responds without a body. Returns MCP_NEXT_RESPOND. */
-mcp_next_e mcp_answer_status(mcp_exchange_t *x, int status);
+mcp_next_e mcp_respond_status(mcp_exchange_t *x, int status);
 
-/* Responds with 200 and the JSON in x->answer.out. Returns MCP_NEXT_RESPOND, or
+/* Responds with 200 and the JSON in x->output.out. Returns MCP_NEXT_RESPOND, or
  * MCP_NEXT_ERROR if the buffer has failed. */
-mcp_next_e mcp_answer_json(mcp_exchange_t *x);
+mcp_next_e mcp_respond_json(mcp_exchange_t *x);
 
 /* Responds with a fault, which is counted and logged. id and detail may be
- * empty. Returns the values of mcp_answer_json(). */
-mcp_next_e mcp_answer_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
+ * empty. Returns the values of mcp_respond_json(). */
+mcp_next_e mcp_respond_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
     mcp_str_t detail);
 
-/* Responds with a fault like mcp_answer_fault(). The error gets the raw JSON in
- * "data" as its member "data". */
-mcp_next_e mcp_answer_fault_data(mcp_exchange_t *x, mcp_fault_e fault,
+/* Responds with a fault like mcp_respond_fault(). The error gets the raw JSON
+ * in "data" as its member "data". */
+mcp_next_e mcp_respond_fault_data(mcp_exchange_t *x, mcp_fault_e fault,
     mcp_str_t id, mcp_str_t detail, mcp_str_t data);
 
 /* Queues the action RESPOND or STREAM for an exchange whose glue waits for the
  * response. */
-void mcp_answer_ready(mcp_exchange_t *x, mcp_action_e action);
+void mcp_respond_ready(mcp_exchange_t *x, mcp_action_e action);
 
 /* Queues the action RESPOND or STREAM for an exchange whose glue waits for the
  * response. "next" is a value of mcp_exchange_body(). MCP_NEXT_ERROR becomes
@@ -46,4 +46,4 @@ void mcp_answer_next(mcp_exchange_t *x, mcp_next_e next);
 void mcp_reject_log_full(mcp_worker_t *worker);
 
 
-#endif /* MCP_ANSWER_H_INCLUDED */
+#endif /* MCP_RESPOND_H_INCLUDED */

@@ -55,8 +55,8 @@ typedef struct {
     void          (*start)(mcp_call_t *call);
     void          (*refused)(mcp_exchange_t *x);
 
-    /* Writes an interim response to x->answer.out, because the client has
-     * waited until call->part_at, which this method has scheduled. */
+    /* Writes an interim response to x->output.out, because the client has
+     * waited until call->interim_at, which this method has scheduled. */
     void          (*interim)(mcp_exchange_t *x);
 
     /* Handles a backend's result with a nextResumeToken. Optional. Called for
@@ -83,7 +83,7 @@ typedef struct {
 typedef struct {
 
     /* Called instead of mcp_store_read() if x->resumption is this method.
-     * Writes to x->answer.out. Returns the values of mcp_store_read(), or
+     * Writes to x->output.out. Returns the values of mcp_store_read(), or
      * MCP_ERR_MEMORY. */
     int           (*read)(mcp_exchange_t *x);
 
@@ -92,7 +92,7 @@ typedef struct {
      * it for another reason. Optional: without it, the connection ends. */
     int           (*stays)(mcp_exchange_t *x);
 
-    /* Writes the last bytes of the connection to x->answer.out, instead of the
+    /* Writes the last bytes of the connection to x->output.out, instead of the
      * "tail" hooks. Optional. */
     void          (*last)(mcp_exchange_t *x);
 
@@ -152,21 +152,21 @@ struct mcp_resume_method_s {
      * of mcp_store_append(). */
     int                     (*begin)(mcp_call_t *call);
 
-    /* Starts the cluster operations whose results the hook "answer" needs.
+    /* Starts the cluster operations whose results the hook "respond" needs.
      * Returns the values of mcp_operation(). */
     int                     (*start)(mcp_exchange_t *x, const mcp_rpc_t *msg,
                                 mcp_method_e method);
 
     /* Appends the result of a message to out, for a JSON-RPC method of this
      * resumption method. */
-    mcp_fault_e             (*answer)(mcp_exchange_t *x, const mcp_rpc_t *msg,
+    mcp_fault_e             (*respond)(mcp_exchange_t *x, const mcp_rpc_t *msg,
                                 mcp_method_e method, mcp_buf_t *out);
 
     /* Handles a message whose response is a stream, for a JSON-RPC method of
      * this resumption method. Returns the values of mcp_exchange_body(). */
     mcp_next_e              (*open)(mcp_exchange_t *x);
 
-    /* Writes to x->answer.out the last bytes of a connection that the server
+    /* Writes to x->output.out the last bytes of a connection that the server
      * ends. */
     void                    (*tail)(mcp_exchange_t *x, mcp_tail_e how);
 

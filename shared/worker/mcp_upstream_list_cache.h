@@ -48,9 +48,9 @@ struct mcp_upstream_page_s {
                                           of mcp_env_t.now */
     uint64_t                  ttl;     /* value of ttlMs, 0 if it is missing */
     unsigned                  has_ttl:1;       /* 1: the result has ttlMs */
-    uint64_t                  asked;   /* time when the pending request for a
-                                          newer page was sent, ms; 0: no request
-                                          is pending */
+    uint64_t                  requested; /* time when the pending request for a
+                                            newer page was sent, ms; 0: no
+                                            request is pending */
     uint64_t                  failed;  /* time when a request for a newer page
                                           last failed, ms; 0: none has failed */
 };

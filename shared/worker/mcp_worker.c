@@ -399,7 +399,7 @@ uint64_t
 mcp_worker_deadline(const mcp_worker_t *worker, int *busy)
 {
     if (busy) {
-        *busy = worker->calls != 0 || worker->asking != 0
+        *busy = worker->calls != 0 || worker->n_waiting != 0
                 || (worker->stopping && worker->consumers != 0);
     }
 

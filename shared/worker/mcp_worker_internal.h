@@ -28,14 +28,14 @@ typedef struct mcp_upstream_page_s  mcp_upstream_page_t;
 typedef struct mcp_upstream_tool_s  mcp_upstream_tool_t;
 
 typedef struct mcp_operation_s      mcp_operation_t;
-typedef struct mcp_asking_s         mcp_asking_t;
+typedef struct mcp_operations_s         mcp_operations_t;
 typedef struct mcp_operation_spec_s mcp_operation_spec_t;
 typedef struct mcp_broadcast_s      mcp_broadcast_t;
 typedef struct mcp_cluster_hooks_s  mcp_cluster_hooks_t;
 
 
 /* A notification that is delivered in slices, see mcp_notification.c. */
-typedef struct mcp_notify_part_s  mcp_notify_part_t;
+typedef struct mcp_notify_entry_s  mcp_notify_entry_t;
 
 
 /* An object of this worker that the store can wake. */
@@ -141,11 +141,11 @@ struct mcp_worker_s {
                                                           that were created
                                                           since the start of
                                                           the process */
-    mcp_notify_part_t                 *notify;  /* queue of notifications that
+    mcp_notify_entry_t                *notify;  /* queue of notifications that
                                                    some subscribers have not
                                                    got yet, see
                                                    mcp_notification.c */
-    mcp_notify_part_t                 *notify_last;
+    mcp_notify_entry_t                *notify_last;
     size_t                             notify_size;    /* size of the queue
                                                           of notifications,
                                                           bytes */
@@ -156,8 +156,8 @@ struct mcp_worker_s {
                                                    this worker */
     unsigned                           consumers;      /* number of exchanges
                                                           in the state STREAM */
-    unsigned                           asking;  /* number of exchanges in the
-                                                   state CLUSTER_WAIT */
+    unsigned                           n_waiting; /* number of exchanges in the
+                                                       state CLUSTER_WAIT */
     uint32_t                           configuration;  /* number of the
                                                           process's
                                                           configuration, see
@@ -211,7 +211,7 @@ typedef enum {
     MCP_CONSUMER_PRIMING = 0,  /* the first bytes after the head are not
                                   written yet */
     MCP_CONSUMER_READING,
-    MCP_CONSUMER_LAST,         /* x->answer.out contains all remaining bytes */
+    MCP_CONSUMER_LAST,         /* x->output.out contains all remaining bytes */
     MCP_CONSUMER_DONE          /* the last bytes were pulled */
 } mcp_consumer_state_e;
 
@@ -292,7 +292,7 @@ typedef struct {
                                           written completely */
     mcp_outcome_e          call_outcome; /* outcome of the call, as soon as it
                                             has ended */
-} mcp_exchange_answer_t;
+} mcp_exchange_output_t;
 
 
 /* The digests by which a request finds an equal call to join. */
@@ -322,7 +322,7 @@ typedef struct {
     uint64_t               last_write; /* when bytes were last written, ms */
     uint64_t               close_at;   /* when the connection has to be closed,
                                           ms; 0: no time is set */
-    size_t                 pos;        /* number of bytes of answer.out that
+    size_t                 pos;        /* number of bytes of output.out that
                                           the glue has pulled */
     mcp_timer_t            timer;
     mcp_consumer_state_e   state;      /* see mcp_consumer_set_state() */
@@ -333,7 +333,7 @@ typedef struct {
     unsigned               own:1;      /* 1: the stream has been created for
                                           this connection, and is freed with
                                           it; its first bytes are in
-                                          answer.out */
+                                          output.out */
     unsigned               bound:1;    /* 1: the client cannot resume the
                                           stream */
     unsigned               exact:1;    /* 1: a client that resumes does not name
@@ -404,11 +404,11 @@ struct mcp_exchange_s {
     mcp_publish_t              *publish;    /* state of a request to the publish
                                                endpoint; NULL: the request is
                                                for another URL */
-    mcp_asking_t               *asking;     /* cluster operations of the
-                                               exchange, see
-                                               mcp_cluster_operation.c;
-                                               NULL: it has no entry
-                                               function */
+    mcp_operations_t           *operations; /* cluster operations of the
+                                                   exchange, see
+                                                   mcp_cluster_operation.c;
+                                                   NULL: it has no entry
+                                                   function */
     mcp_join_t                 *join;       /* digests to find an equal call;
                                                NULL: the request can neither
                                                join a call nor begin one that
@@ -439,7 +439,7 @@ struct mcp_exchange_s {
                                                       the exchange, and frees
                                                       it */
 
-    mcp_exchange_answer_t       answer;
+    mcp_exchange_output_t       output;
     mcp_exchange_reader_t       reader;
 
     /* resumption */

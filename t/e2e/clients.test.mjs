@@ -180,11 +180,11 @@ for (const { name, connect } of clients) {
 
             // the client's GET may come later: publish until it has the message
 
-            let heard = false;
+            let received = false;
 
-            seen.then(() => { heard = true; });
+            seen.then(() => { received = true; });
 
-            while (!heard) {
+            while (!received) {
                 await session.tool('publish', { message: { jsonrpc: '2.0',
                     method: 'notifications/tools/list_changed' } });
             }

@@ -47,17 +47,17 @@ describe('a session of several nodes', { concurrency: true }, () => {
     test('session deleted at one node: 404 at each node, its calls are aborted',
          async () => {
         const session = await here.session();
-        const twin = at(there, session);
+        const remote = at(there, session);
 
-        assert.equal(await ping(twin), 200);
+        assert.equal(await ping(remote), 200);
 
         const answer = await session.call('count', { n: 5, gate: 'ends',
                                                      tag: 'ends' });
 
         await session.running('ends', 'running', 1);
 
-        assert.equal((await twin.delete()).status, 204);
-        assert.equal(await ping(twin), 404);
+        assert.equal((await remote.delete()).status, 204);
+        assert.equal(await ping(remote), 404);
         await until(async () => await ping(session) === 404);
 
         // the session's calls at other nodes are aborted
@@ -70,26 +70,26 @@ describe('a session of several nodes', { concurrency: true }, () => {
 
     test('log level set at one node: used at each node', async () => {
         const session = await here.session();
-        const twin = at(there, session);
+        const remote = at(there, session);
 
         const logs = async (of) => (await of.follow(
             await of.call('test_tool_with_logging'))).messages.length;
 
         assert.ok(await logs(session) > 0);
-        await twin.response('logging/setLevel', { level: 'emergency' });
-        assert.equal(await logs(twin), 0);
+        await remote.response('logging/setLevel', { level: 'emergency' });
+        assert.equal(await logs(remote), 0);
         await until(async () => await logs(session) === 0);
     });
 
     test('cancellation sent to another node: the call is aborted', async () => {
         const session = await here.session();
-        const twin = at(there, session);
+        const remote = at(there, session);
         const answer = await session.call('count', { n: 5, gate: 'cancelled',
                                                      tag: 'cancelled' });
 
         await session.running('cancelled', 'running', 1);
         await answer.block();
-        assert.equal((await twin.notify('notifications/cancelled',
+        assert.equal((await remote.notify('notifications/cancelled',
                                         { requestId: answer.id })).status,
                      202);
         assert.equal((await session.running('cancelled', 'aborted', 1)).aborted,
@@ -100,7 +100,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
     test('notification published at another node: the session stream has it',
          async () => {
         const session = await here.session();
-        const twin = at(there, session);
+        const remote = at(there, session);
         const listener = await session.get();
         const uri = 'test://watched-resource';
 
@@ -114,7 +114,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
             { jsonrpc: '2.0', method: 'notifications/resources/updated',
               params: { uri } }])
         {
-            await twin.tool('publish', { message });
+            await remote.tool('publish', { message });
         }
 
         await next(listener, 'notifications/tools/list_changed');
@@ -127,7 +127,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
 
         // a later publication, read at the node of the stream
 
-        await twin.tool('publish', { message: {
+        await remote.tool('publish', { message: {
             jsonrpc: '2.0', method: 'notifications/prompts/list_changed' } });
 
         const resumed = await session.get(eventId);

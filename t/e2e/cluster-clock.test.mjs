@@ -78,11 +78,11 @@ describe('a node', { skip, concurrency: true }, () => {
                 .last_error?.text));
             assert.match(await there.log(), text);
 
-            const twin = at(there, session);
+            const remote = at(there, session);
 
-            await refuses(() => twin.request('tools/list', {}));
-            await refuses(() => twin.get());
-            await refuses(() => twin.delete());
+            await refuses(() => remote.request('tools/list', {}));
+            await refuses(() => remote.get());
+            await refuses(() => remote.delete());
             await refuses(() => Object.assign(at(there, session),
                 { id: undefined }).request('initialize', {
                 protocolVersion: '2025-11-25', capabilities: {},

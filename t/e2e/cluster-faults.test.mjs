@@ -112,18 +112,18 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         t.after(() => here.stop());
 
         const session = await here.session();
-        const twin = at(there, session);
+        const remote = at(there, session);
         const counting = await Counting.start(session, 6, 3);
 
         await counting.read(3);
         cut.hold();
 
-        const late = await twin.get(counting.lastId);
+        const late = await remote.get(counting.lastId);
 
         assert.equal(late.status, 503);
         assert.equal(late.headers['retry-after'], '1');
         cut.release();
-        await counting.resume(twin);
+        await counting.resume(remote);
         await counting.open(6);
         await counting.finish();
     });
@@ -141,7 +141,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
             const nodes = await pair(t);
             const { cut, here, there } = nodes;
             const session = await here.session();
-            const twin = at(there, session);
+            const remote = at(there, session);
             const counting = await Counting.start(session, 6, 3);
 
             await counting.read(3);
@@ -154,14 +154,14 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
             await empty(nodes);
 
             for (let i = 0; i < 3; i++) {
-                const refused = await twin.get(counting.lastId);
+                const refused = await remote.get(counting.lastId);
 
                 assert.equal(refused.status, 503);
                 assert.equal(refused.headers['retry-after'], '1');
             }
 
             cut.refused = false;
-            await counting.resume(twin, { leave: false });
+            await counting.resume(remote, { leave: false });
             await counting.open(6);
             await counting.finish();
         });
@@ -233,10 +233,10 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
 
         const session = await here.session();
         const counting = await Counting.start(session, 12, 3);
-        const twin = at(there, session);
+        const remote = at(there, session);
 
         await counting.read(3);
-        await counting.resume(twin);
+        await counting.resume(remote);
 
         const [stream, last] = counting.lastId.split('.');
         const has = (what) => replica.command('HGET', `{mcp}:1:h:${stream}`,
@@ -260,7 +260,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         cuts[1].refused = false;
         assert.equal(await counting.answer.message(), null);
         assert.equal(await until(async () => {
-            const { status } = await twin.get(counting.lastId);
+            const { status } = await remote.get(counting.lastId);
 
             return status !== 503 && status;
         }), 404);
@@ -390,7 +390,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         const { redis, here, there } = await pair(t, {
             http: { mcp_cluster_outage_timeout: '5s' } });
         const session = await here.session();
-        const twin = at(there, session);
+        const remote = at(there, session);
         const counting = await Counting.start(session, 12, 3);
 
         await counting.read(3);
@@ -405,7 +405,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
 
         assert.equal(await counting.answer.message(), null);
         assert.equal((await session.get(counting.lastId)).status, 503);
-        assert.equal((await twin.get(counting.lastId)).status, 503);
+        assert.equal((await remote.get(counting.lastId)).status, 503);
         await redis.command('EVAL', `
             for _, key in ipairs(redis.call('KEYS', '{mcp}:1:h:*')) do
                 redis.call('DEL', key)
@@ -414,7 +414,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         // a node that has lost its connection to Redis sends 503 until it is
         // back
 
-        for (const client of [session, twin]) {
+        for (const client of [session, remote]) {
             assert.equal(await until(async () => {
                 const { status } = await client.get(counting.lastId);
 
@@ -429,7 +429,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         const next = await Counting.start(session, 6, 3);
 
         await next.read(3);
-        await next.resume(twin);
+        await next.resume(remote);
         await next.open(6);
         await next.finish();
     });
@@ -447,7 +447,7 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
             counting.answer.close();
 
             const answers = await Promise.all(nodes.map(
-                (twin) => twin.get(counting.lastId)));
+                (remote) => remote.get(counting.lastId)));
 
             // a late resumption gets 503; if both get 200, one stream ends in
             // order and the other continues

@@ -82,7 +82,7 @@ class Listening {
     // Reads until every publication has arrived. again: the node at which to
     // resume if the stream ends.
 
-    async hear({ again } = {}) {
+    async readAll({ again } = {}) {
         while (this.read.size < this.published) {
             const message = await this.answer.message();
 
@@ -127,14 +127,14 @@ describe('session streams', { concurrency: true }, () => {
         await listening.open(0);
         await listening.subscribe(1);
         await listening.publish(1);
-        await listening.hear();
+        await listening.readAll();
         listening.answer.close();
         await listening.publish(2);
         await listening.publish(1);
         await listening.open(2);
-        await listening.hear();
+        await listening.readAll();
         await listening.publish(0);
-        await listening.hear();
+        await listening.readAll();
         listening.answer.close();
     });
 
@@ -147,7 +147,7 @@ describe('session streams', { concurrency: true }, () => {
 
         for (const i of upTo(6)) {
             await listening.publish(i % 3);
-            await listening.hear();
+            await listening.readAll();
         }
 
         listening.answer.close();
@@ -160,7 +160,7 @@ describe('session streams', { concurrency: true }, () => {
             await redis.command('HGET', `{mcp}:1:h:${id}`, 't') >= Number(n));
         await listening.publish(0);
         await listening.open(0, { knows: false });
-        await listening.hear();
+        await listening.readAll();
         listening.answer.close();
     });
 
@@ -175,7 +175,7 @@ describe('session streams', { concurrency: true }, () => {
             await listening.publish(i % 3);
             await listening.publish((i + 1) % 3);
             await listening.open((i + 2) % 3, { leave: i % 2 === 0 });
-            await listening.hear();
+            await listening.readAll();
         }
 
         listening.answer.close();
@@ -191,7 +191,7 @@ describe('session streams', { concurrency: true }, () => {
             for (const published of upTo(3)) {
                 await listening.subscribe(subscribed);
                 await listening.publish(published);
-                await listening.hear();
+                await listening.readAll();
                 await listening.subscription(subscribed, 'unsubscribe');
             }
         }
@@ -206,7 +206,7 @@ describe('session streams', { concurrency: true }, () => {
         await listening.subscribe(2);
         await listening.publish(1);
         await listening.open(0);
-        await listening.hear();
+        await listening.readAll();
         listening.answer.close();
     });
 
@@ -224,7 +224,7 @@ describe('session streams', { concurrency: true }, () => {
 
             // of two streams that were created, one ends
 
-            await listening.hear({ again: 0 });
+            await listening.readAll({ again: 0 });
             listening.answer.close();
         }
     });
@@ -246,7 +246,7 @@ describe('session streams', { concurrency: true }, () => {
         await listening.open(2, { leave: false, knows: false });
         await ends(second);
         await listening.publish(0);
-        await listening.hear();
+        await listening.readAll();
         listening.answer.close();
     });
 
@@ -289,7 +289,7 @@ test('node of a session stream dies: each notification arrives once',
         await listening.open(0);
         await listening.subscribe(1);
         await listening.publish(1);
-        await listening.hear();
+        await listening.readAll();
     }
 
     await all[0].open(1);
@@ -304,15 +304,15 @@ test('node of a session stream dies: each notification arrives once',
         await all[1].publish(i);
     }
 
-    await all[0].hear();
+    await all[0].readAll();
     await all[1].subscribe(2);
     await all[1].open(2);
-    await all[1].hear();
+    await all[1].readAll();
 
     for (const listening of all) {
         await listening.open(1);
         await listening.publish(2);
-        await listening.hear();
+        await listening.readAll();
         listening.answer.close();
     }
 });
@@ -353,7 +353,7 @@ test('node reloads: its new processes get notifications of other nodes before th
         // a process that is about to end may have accepted the connection: it
         // then ends the stream, and the client resumes
 
-        await listening.hear({ again: i });
+        await listening.readAll({ again: i });
         listening.answer.close();
         await calls[i].open(6);
         await calls[i].finish();
@@ -372,7 +372,7 @@ describe('session streams, faults of Redis',
         await listening.open(0);
         await listening.subscribe(0);
         await listening.publish(0);
-        await listening.hear();
+        await listening.readAll();
         cut.refused = true;
         cut.drop();
 
@@ -382,7 +382,7 @@ describe('session streams, faults of Redis',
         await listening.open(0);
         await listening.publish(0);
         cut.refused = false;
-        await listening.hear();
+        await listening.readAll();
         listening.answer.close();
         assert.equal(await redis.endless(), '');
     });
@@ -397,7 +397,7 @@ describe('session streams, faults of Redis',
         await listening.open(0);
         await listening.subscribe(0);
         await listening.publish(0);
-        await listening.hear();
+        await listening.readAll();
         listening.answer.close();
     });
 
@@ -413,17 +413,17 @@ describe('session streams, faults of Redis',
         await listening.open(0);
         await listening.subscribe(1);
         await listening.publish(1);
-        await listening.hear();
+        await listening.readAll();
         cut.refused = true;
         await redis.command('FLUSHALL');
         cut.drop();
         cut.refused = false;
         await until(async () => (await redis.command('KEYS', '*:t:*')).length);
         await listening.publish(0);
-        await listening.hear();
+        await listening.readAll();
         await listening.open(1, { patient: true });
         await listening.publish(0);
-        await listening.hear();
+        await listening.readAll();
         listening.answer.close();
     });
 });

@@ -103,7 +103,7 @@ const at = (i, session) => Object.assign(
 
 // Returns the next message, null at the end, undefined after ms of silence.
 
-const heard = (answer, ms) => {
+const nextMessage = (answer, ms) => {
     const silence = new AbortController();
     const { signal } = silence;
 
@@ -161,7 +161,7 @@ async function call() {
     }
 
     while (!response) {
-        const message = await heard(answer, patience(lastId));
+        const message = await nextMessage(answer, patience(lastId));
 
         assert.ok(performance.now() - began < END, `call ${id} has no end`);
 

@@ -53,13 +53,13 @@ describe('a call', { concurrency: true }, () => {
     test('call read at two nodes in turn: each event arrives once',
          async () => {
         const session = await here.session();
-        const twin = at(there, session);
+        const remote = at(there, session);
         const counting = await Counting.start(session, 60, 1);
 
         for (let i = 0; i < 20; i++) {
             await counting.open(3 * i + 3);
             await counting.read(3);
-            await counting.resume(i % 2 ? session : twin,
+            await counting.resume(i % 2 ? session : remote,
                                   { leave: i % 3 !== 0 });
         }
 
@@ -123,9 +123,9 @@ describe('a call', { concurrency: true }, () => {
     test('questions of a call, answered at two nodes in turn: the call continues', async () => {
         const session = await here.session({
             capabilities: { elicitation: {} } });
-        const twin = at(there, session);
+        const remote = at(there, session);
         const answer = await session.call('ask', { rounds: 4 });
-        const nodes = [twin, session];
+        const nodes = [remote, session];
         let posts = 0;
 
         const { response } = await session.follow(answer, {
@@ -145,21 +145,21 @@ describe('a call', { concurrency: true }, () => {
          async () => {
         const session = await here.session({
             capabilities: { elicitation: {} } });
-        const twin = at(there, session);
+        const remote = at(there, session);
         const answer = await session.call('ask', { rounds: 1 });
 
         assert.equal((await answer.message()).method, 'elicitation/create');
         answer.close();
 
         const resumed = Object.assign(
-            await twin.get(answer.lastId.replace(/\d+$/, '0')),
+            await remote.get(answer.lastId.replace(/\d+$/, '0')),
             { id: answer.id });
 
         assert.equal(resumed.status, 200);
 
-        const { response } = await twin.follow(resumed, {
+        const { response } = await remote.follow(resumed, {
             async onMessage(message) {
-                const posted = await twin.respond(message.id,
+                const posted = await remote.respond(message.id,
                     { action: 'accept', content: { value: 'z' } });
 
                 assert.equal(posted.status, 202);
@@ -232,16 +232,16 @@ describe('a node', { concurrency: true }, () => {
         await unread.read(5);
         unread.answer.close();
 
-        const twin = at(there, session);
+        const remote = at(there, session);
 
-        await read.resume(twin);
+        await read.resume(remote);
         await kill(dying);
 
         // one stream is read meanwhile, the other one later
 
         for (const counting of [read, unread]) {
             if (counting === unread) {
-                await counting.resume(twin);
+                await counting.resume(remote);
             }
 
             for (let m; (m = await counting.answer.message());) {

@@ -39,7 +39,7 @@ const PROMPTS = { jsonrpc: '2.0',
 
 class Listener {
     constructor(id) {
-        this.heard = new Map();
+        this.received = new Map();
         this.text = '';
         this.opened = new Promise((resolve, reject) => {
             Object.assign(this, { resolve, reject });
@@ -62,7 +62,7 @@ class Listener {
             const method = /"method":"([^"]+)"/.exec(block)?.[1];
 
             if (method) {
-                this.heard.set(method, (this.heard.get(method) ?? 0) + 1);
+                this.received.set(method, (this.received.get(method) ?? 0) + 1);
             } else if (/^HTTP\/1.1 200 /.test(block)
                        && /^id: /m.test(block))
             {
@@ -115,7 +115,7 @@ test(`${n} idle session streams: calls are answered, each stream gets two publis
     // each listener gets each message once
 
     const all = (method) => async () => ({
-        n: listeners.filter((l) => l.heard.has(method)).length });
+        n: listeners.filter((l) => l.received.has(method)).length });
 
     at = Date.now();
     await session.tool('publish', { message: TOOLS });
@@ -125,9 +125,9 @@ test(`${n} idle session streams: calls are answered, each stream gets two publis
 
     await session.tool('publish', { message: PROMPTS });
     assert.deepEqual(await settle(all(PROMPTS.method), { n }), { n });
-    assert.ok(listeners.every((l) => !l.closed && l.heard.size === 2
-                              && l.heard.get(TOOLS.method) === 1
-                              && l.heard.get(PROMPTS.method) === 1));
+    assert.ok(listeners.every((l) => !l.closed && l.received.size === 2
+                              && l.received.get(TOOLS.method) === 1
+                              && l.received.get(PROMPTS.method) === 1));
 
     t.diagnostic(`${n} streams open after ${opened} ms; each `
         + `${(private_kb / n).toFixed(2)} KB of the worker's memory and `

@@ -52,7 +52,7 @@ async function listen(modern, notifications, options) {
 // Returns the next message without its subscription id, which must be this
 // subscription's.
 
-async function heard(answer) {
+async function nextMessage(answer) {
     const { method, params: { _meta: meta, ...params }, eventId }
         = await answer.message();
 
@@ -109,9 +109,9 @@ test('subscription with a filter: gets the notifications that the filter names',
     await publish(updated('test://another'));
     await publish(updated(uri));
     await publish(TOOLS);
-    assert.deepEqual(await heard(answer), {
+    assert.deepEqual(await nextMessage(answer), {
         method: 'notifications/resources/updated', params: { uri } });
-    assert.deepEqual(await heard(answer), { method: TOOLS.method,
+    assert.deepEqual(await nextMessage(answer), { method: TOOLS.method,
                                             params: {} });
     answer.close();
 });
@@ -124,7 +124,7 @@ test('subscription whose request id is a string or a number: each notification h
                                     { id });
 
         await publish(TOOLS);
-        assert.equal((await heard(answer)).method, TOOLS.method);
+        assert.equal((await nextMessage(answer)).method, TOOLS.method);
         answer.close();
     }
 });
@@ -160,7 +160,7 @@ test('subscriptions at every worker: each gets a published message', async () =>
     await publish(PROMPTS);
 
     for (const answer of answers) {
-        assert.equal((await heard(answer)).method, PROMPTS.method);
+        assert.equal((await nextMessage(answer)).method, PROMPTS.method);
         answer.close();
     }
 
@@ -211,7 +211,7 @@ test('subscription with an invalid filter: -32602', async () => {
         resourceSubscriptions: uris.slice(1) });
 
     await publish(updated(uris[1000]));
-    assert.deepEqual((await heard(most)).params, { uri: uris[1000] });
+    assert.deepEqual((await nextMessage(most)).params, { uri: uris[1000] });
     most.close();
 });
 
@@ -346,16 +346,16 @@ test('reload with changed lists: each subscription is notified, then ends',
 
     // the session is notified before its stream ends or when it returns
 
-    let told = await older.message();
+    let change = await older.message();
 
-    if (told === null) {
+    if (change === null) {
         const back = await session.get(older.lastId);
 
-        told = await back.message();
+        change = await back.message();
         back.close();
     }
 
-    assert.equal(told.method, TOOLS.method);
+    assert.equal(change.method, TOOLS.method);
     older.close();
 
     assert.deepEqual((await settle(() => status(fixture), { listeners: 1 }))
@@ -405,8 +405,8 @@ test('1200 subscriptions at one worker: each gets two published notifications, i
     await session.tool('publish', { message: PROMPTS });
 
     for (const answer of answers) {
-        assert.equal((await heard(answer)).method, TOOLS.method);
-        assert.equal((await heard(answer)).method, PROMPTS.method);
+        assert.equal((await nextMessage(answer)).method, TOOLS.method);
+        assert.equal((await nextMessage(answer)).method, PROMPTS.method);
         answer.close();
     }
 });

@@ -446,7 +446,7 @@ class Lane {
     // Updates the model by the event or URL that a request confirms or uses.
     // surely: the server has processed the request.
 
-    told({ link, c }, surely) {
+    recordConfirmed({ link, c }, surely) {
         if (link) {
             this.call.use(link, surely);
         }
@@ -473,7 +473,7 @@ class Lane {
             call.floor[1] = Math.max(call.floor[1], plan.confirms);
         }
 
-        this.told(plan, answer && (answer.sse || answer.status === 204));
+        this.recordConfirmed(plan, answer && (answer.sse || answer.status === 204));
 
         if (!answer) {
             call.newest++;
@@ -592,7 +592,7 @@ class Lane {
 
         // either request may have been processed before the other URL was used
 
-        plans.forEach((plan) => this.told(plan, false));
+        plans.forEach((plan) => this.recordConfirmed(plan, false));
 
         const served = tries.filter(({ answer }) => answer.status !== 404);
 
@@ -609,7 +609,7 @@ class Lane {
             return this.reads(answer, plan.options, plan.link?.turn);
         });
 
-        served.forEach(({ plan }) => this.told(plan, true));
+        served.forEach(({ plan }) => this.recordConfirmed(plan, true));
 
         if (served.length === 1) {
             return;

@@ -146,11 +146,11 @@ test('invalid mcp_link_origin: rejected; invalid by a variable\'s value: no Link
             { message: /" is not of the form http:\/\/host\[:port\]/ });
     }
 
-    const told = await Fixture.use({ workers: 1, location: {
+    const warned = await Fixture.use({ workers: 1, location: {
         mcp_link: 'on',
         nginx: 'mcp_link_origin https://a.example$http_x_rest;',
         apache: 'MCPLinkOrigin "https://a.example%{HTTP:X-Rest}"' } });
-    const client = await told.session();
+    const client = await warned.session();
 
     for (const [rest, is] of [[':81', true], ['/', false], ['/b', false]]) {
         const listener = await client.get(undefined,
@@ -162,7 +162,7 @@ test('invalid mcp_link_origin: rejected; invalid by a variable\'s value: no Link
     }
 
     assert.deepEqual(
-        (await told.log()).match(/a stream has no URL, because "[^"]*"/g),
+        (await warned.log()).match(/a stream has no URL, because "[^"]*"/g),
         ['a stream has no URL, because "https://a.example/"']);
 });
 

@@ -468,7 +468,7 @@ test('notifications of a task to its subscribers: equal to responses to tasks/ge
     const { taskId } = await tasks.create('always_two', { key: k });
     const listeners = await Promise.all(upTo(6).map(() =>
         tasks.listen(taskId, 'unknown')));
-    const told = async () => {
+    const current = async () => {
         const said = await Promise.all(listeners.map((l) => l.next()));
         const now = stable(await tasks.get(taskId));
 
@@ -481,13 +481,13 @@ test('notifications of a task to its subscribers: equal to responses to tasks/ge
     listeners.forEach((l) => assert.deepEqual(l.honoured, [taskId]));
     gate(k).open();
 
-    const { inputRequests } = await told();
+    const { inputRequests } = await current();
     const [a] = Object.keys(inputRequests);
 
     await tasks.update(taskId, { [a]: { action: 'accept' } });
-    assert.deepEqual(Object.keys((await told()).inputRequests).length, 1);
+    assert.deepEqual(Object.keys((await current()).inputRequests).length, 1);
     await tasks.cancel(taskId);
-    assert.equal((await told()).status, 'cancelled');
+    assert.equal((await current()).status, 'cancelled');
     listeners.forEach((l) => l.close());
 
     const { code } = await new Modern(server).refused('subscriptions/listen',

@@ -26,7 +26,8 @@
 typedef struct {
     mcp_want_e          want;
     int                 is_server;     /* 1: see mcp_backend_set_server() */
-    int                 asks;          /* 1: see mcp_backend_set_asks() */
+    int                 questions;     /* 1: see
+                                          mcp_backend_allow_questions() */
     int                 resumes;       /* 1: see mcp_backend_set_resumes() */
     mcp_str_t           type;
     int                 status;
@@ -187,14 +188,14 @@ note_message(const answer_t *a, transcript_t *t, const mcp_backend_msg_t *msg)
         break;
 
     case MCP_BACKEND_REQUEST:
-        must(a->asks && msg->id.raw.len > 0);
+        must(a->questions && msg->id.raw.len > 0);
         must(msg->method.len > 0);
         check_body(a, msg->body);
         break;
 
     case MCP_BACKEND_NOTIFICATION:
         if (msg->ignored) {
-            must(a->is_server && (!a->asks || a->resumes));
+            must(a->is_server && (!a->questions || a->resumes));
             break;
         }
 
@@ -254,8 +255,8 @@ play(const answer_t *a, memory_t *memory, size_t step, unsigned seed,
         mcp_backend_set_server(b);
     }
 
-    if (a->asks) {
-        mcp_backend_set_asks(b);
+    if (a->questions) {
+        mcp_backend_allow_questions(b);
     }
 
     if (a->resumes && mcp_backend_set_resumes(b, mcp_str("e"), mcp_str("1"))
@@ -332,7 +333,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     a.status = statuses[data[2] % (sizeof(statuses) / sizeof(statuses[0]))];
     a.fault = data[3] & 1 ? MCP_FAULT_BACKEND_TIMEOUT : MCP_FAULT_NONE;
     a.is_server = (data[3] & 12) != 0;
-    a.asks = (data[3] & 12) == 12;
+    a.questions = (data[3] & 12) == 12;
     a.resumes = a.is_server && (data[3] & 16);
     a.max = data[3] & 2 ? SMALL_MAX : 1024 * 1024;
     a.body = (const char *) data + HEAD;

@@ -134,7 +134,7 @@ specify(mcp_stream_spec_t *spec, char c)
 
 /* Starts a cluster operation for a client that has disconnected. */
 static void
-ask(const mcp_operation_spec_t *spec)
+start_operation(const mcp_operation_spec_t *spec)
 {
     mcp_operation_t  *op;
 
@@ -151,7 +151,7 @@ ask(const mcp_operation_spec_t *spec)
 
 /* Starts a cluster operation for stream c. */
 static void
-ask_by(mcp_operation_kind_e kind, char c)
+start_stream_operation(mcp_operation_kind_e kind, char c)
 {
     mcp_operation_spec_t  spec;
 
@@ -159,7 +159,7 @@ ask_by(mcp_operation_kind_e kind, char c)
     spec.kind = kind;
     memset(spec.stream.id, c, MCP_STREAM_ID_LEN);
     spec.stream.task = 1;
-    ask(&spec);
+    start_operation(&spec);
 }
 
 
@@ -192,7 +192,7 @@ joins(void)
 
 
 static void
-ask_for_room(void)
+start_quota(void)
 {
     mcp_operation_spec_t  spec;
 
@@ -200,18 +200,18 @@ ask_for_room(void)
     spec.kind = MCP_OPERATION_QUOTA;
     spec.quota.session[0] = 's';
     spec.quota.limit = 4;
-    ask(&spec);
+    start_operation(&spec);
 }
 
 
 static void
-ask_for_token(void)
+start_token(void)
 {
     mcp_operation_spec_t  spec;
 
     memset(&spec, 0, sizeof(spec));
     spec.kind = MCP_OPERATION_TOKEN;
-    ask(&spec);
+    start_operation(&spec);
 }
 
 
@@ -222,7 +222,7 @@ static void
 streams(void)
 {
     uint64_t            seq;
-    mcp_replication_t  *copy;
+    mcp_replication_t  *repl;
     mcp_stream_ref_t    ref;
     mcp_stream_spec_t   spec;
 
@@ -239,16 +239,16 @@ streams(void)
     specify(&spec, 'b');
     must(mcp_store_mirror(&p.store, &spec, 1, 0, 2, p.te.now, &ref)
          == MCP_OK);
-    copy = mcp_replication_get(p.cluster, &ref);
-    must(copy != NULL);
-    copy->number = 2;
-    mcp_replication_within(copy, 1);
+    repl = mcp_replication_get(p.cluster, &ref);
+    must(repl != NULL);
+    repl->number = 2;
+    mcp_replication_within(repl, 1);
 
-    ask_by(MCP_OPERATION_STREAM, 'c');
-    ask_by(MCP_OPERATION_LOOKUP, 'd');
-    ask_by(MCP_OPERATION_LIST, 'd');
-    ask_for_room();
-    ask_for_token();
+    start_stream_operation(MCP_OPERATION_STREAM, 'c');
+    start_stream_operation(MCP_OPERATION_LOOKUP, 'd');
+    start_stream_operation(MCP_OPERATION_LIST, 'd');
+    start_quota();
+    start_token();
     joins();
 
     mcp_worker_wake(p.worker);

@@ -1169,7 +1169,7 @@ do_misfortune(void)
 
     case 2:
         trace("who had the lock dies");
-        d.orphaned = 1;
+        d.owner_died = 1;
         break;
 
     default:
@@ -1327,7 +1327,7 @@ finish(void)
     mcp_store_stats_t  s;
 
     d.te.tm.fail_at = 0;
-    d.orphaned = 0;
+    d.owner_died = 0;
 
     for (i = 0; i < DRIVER_NODES; i++) {
         d.process[i].dies_in = 0;

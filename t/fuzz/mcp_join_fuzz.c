@@ -104,7 +104,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
 
     while (d.n_breqs) {
-        backend_answer(&d, d.breqs[0], "{\"content\":[]}");
+        backend_reply(&d, d.breqs[0], "{\"content\":[]}");
     }
 
     must(a.ended);

@@ -108,7 +108,7 @@ questions(mcp_str_t text, uint32_t given)
         }
 
         must(!mcp_json_iter_next(&rests, &left_key, &other));
-        must(mcp_task_asks(root.raw, given) == (left != 0));
+        must(mcp_task_has_questions(root.raw, given) == (left != 0));
         mcp_buf_free(&out);
     }
 

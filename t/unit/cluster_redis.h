@@ -433,7 +433,7 @@ static int         has_inbound;              /* 1 if carry() opens the inbound
                                                 timeout that does not expire
                                                 during the test */
 static unsigned    n_updates;
-static mcp_broadcast_t  told[8];
+static mcp_broadcast_t  broadcasts[8];
 
 
 static inline void
@@ -442,7 +442,7 @@ on_broadcast(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
     (void) worker;
 
     assert_true(n_updates < 8);
-    told[n_updates++] = *broadcast;
+    broadcasts[n_updates++] = *broadcast;
 }
 
 

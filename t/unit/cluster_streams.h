@@ -168,8 +168,8 @@ add_acked(int i, char c, unsigned n)
 /*
  * Fills the parameters of a cluster operation by which a client resumes stream
  * c: "after" is the last event that the client has, "session" the letter of
- * its session. ask_for_this() and ask_for() start such an operation at node i;
- * come() also waits for the reply of Redis.
+ * its session. resume_start_with() and resume_start() start such an operation
+ * at node i; come() also waits for the reply of Redis.
  */
 static inline void
 describe(mcp_operation_stream_t *stream, char c, uint64_t after, char session)
@@ -198,7 +198,7 @@ start_stream(int i, mcp_operation_kind_e kind,
 
 
 static inline void
-ask_for_this(int i, const mcp_operation_stream_t *stream)
+resume_start_with(int i, const mcp_operation_stream_t *stream)
 {
     mcp_operation_t  *op;
 
@@ -213,19 +213,19 @@ ask_for_this(int i, const mcp_operation_stream_t *stream)
 
 
 static inline void
-ask_for(int i, char c, uint64_t after, char session)
+resume_start(int i, char c, uint64_t after, char session)
 {
     mcp_operation_stream_t  stream;
 
     describe(&stream, c, after, session);
-    ask_for_this(i, &stream);
+    resume_start_with(i, &stream);
 }
 
 
 static inline void
 come(int i, char c, uint64_t after, char session)
 {
-    ask_for(i, c, after, session);
+    resume_start(i, c, after, session);
     run(i);
 }
 
@@ -237,10 +237,10 @@ n_replications(int i)
 {
     size_t              k;
     unsigned            n = 0;
-    mcp_replication_t  *copy;
+    mcp_replication_t  *repl;
 
     for (k = 0; k < MCP_CLUSTER_BUCKETS; k++) {
-        for (copy = nodes[i].cluster->repls[k]; copy; copy = copy->next) {
+        for (repl = nodes[i].cluster->repls[k]; repl; repl = repl->next) {
             n++;
         }
     }

@@ -98,7 +98,7 @@ typedef struct driver_s {
     unsigned                unlockable;         /* number of the following
                                                    attempts to lock the store
                                                    that fail */
-    unsigned                orphaned;           /* 1: the next lock returns
+    unsigned                owner_died;         /* 1: the next lock returns
                                                    MCP_AGAIN, as if its last
                                                    holder had died */
     char                    last_body[8192];    /* body of the last backend
@@ -179,8 +179,8 @@ driver_lock(void *ctx)
 
     d->locks++;
 
-    if (d->orphaned && p->scratch == NULL) {
-        d->orphaned = 0;
+    if (d->owner_died && p->scratch == NULL) {
+        d->owner_died = 0;
         return MCP_AGAIN;
     }
 
@@ -567,7 +567,7 @@ driver_wait(driver_t *d, uint64_t ms)
 
 /* Returns the value of a response header, or NULL. */
 static inline const char *
-client_answer_header(client_t *c, const char *name)
+client_response_header(client_t *c, const char *name)
 {
     size_t                 i;
     static char            value[512];
@@ -936,7 +936,7 @@ backend_stream(driver_t *d, size_t i)
 
 /* Answers a backend request with JSON, and ends it. */
 static inline void
-backend_answer(driver_t *d, mcp_backend_request_t *breq, const char *text)
+backend_reply(driver_t *d, mcp_backend_request_t *breq, const char *text)
 {
     mcp_backend_request_head(breq, 200, mcp_str("application/json"));
     backend_send(d, breq, text);
@@ -949,7 +949,7 @@ static inline void
 backend_json(driver_t *d, const char *text)
 {
     assert_int_equal(d->n_breqs, 1);
-    backend_answer(d, d->breqs[0], text);
+    backend_reply(d, d->breqs[0], text);
 }
 
 

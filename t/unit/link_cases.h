@@ -30,7 +30,7 @@ link_of(client_t *client, char *out)
     char        *end;
     const char  *value, *start;
 
-    value = client_answer_header(client, "Link");
+    value = client_response_header(client, "Link");
 
     if (value == NULL) {
         return NULL;
@@ -102,7 +102,7 @@ cached_as_it_must(client_t *client)
 {
     const char  *value;
 
-    value = client_answer_header(client, "Cache-Control");
+    value = client_response_header(client, "Cache-Control");
     assert_non_null(value);
     assert_string_equal(value, client->status == 200 ? "no-cache"
                                                      : "no-store");

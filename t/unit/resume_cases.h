@@ -28,7 +28,7 @@ static char  other[MCP_SESSION_TEXT_MAX] __attribute__((unused));
  * of client a to "token" and "stream". Returns 0 if client a has received no
  * token. */
 static inline int
-told(void)
+has_token(void)
 {
     if (strstr(a.text, "\"resumeToken\":\"") == NULL) {
         return 0;
@@ -58,7 +58,7 @@ durable(int n)
     }
 
     driver_wait(&d, 1500);
-    assert_true(told());
+    assert_true(has_token());
 
     return breq;
 }
@@ -75,7 +75,7 @@ call_as(const char *principal, const char *capabilities)
     client_post_as(&d, 0, &a, session, principal, CALL);
     breq = backend_stream(&d, 0);
     backend_send(&d, breq, PROGRESS(1) "\n");
-    assert_true(told());
+    assert_true(has_token());
 
     return breq;
 }

@@ -37,7 +37,7 @@ typedef struct {
     uint32_t           shares;         /* SHARE chunks with a stream, minus
                                           replicated streams */
     uint32_t           dirty;          /* links that are in some dirty list or
-                                          in the list of orphans */
+                                          in the list of ownerless streams */
     uint32_t           roots;
     uint32_t           data;
 } store_verify_t;
@@ -142,14 +142,14 @@ store_verify_log(store_verify_t *v, const mcp_store_log_t *log)
 
 
 /* Checks one link of a stream. A link that is in a list must belong to a slot
- * with a process, or to the orphans. store_verify_slots() compares the number
+ * with a process, or ownerless. store_verify_slots() compares the number
  * of such links with the lengths of the lists. */
 static void
 store_verify_side(store_verify_t *v, const mcp_store_stream_t *st,
     unsigned role, uint32_t slot)
 {
     if (!mcp_store_linked(&st->link[role])) {
-        store_expect(v, slot != MCP_STORE_OWNERLESS, "an orphan is lost");
+        store_expect(v, slot != MCP_STORE_OWNERLESS, "an ownerless stream is lost");
         return;
     }
 
@@ -227,7 +227,7 @@ store_verify_stream(store_verify_t *v, mcp_store_stream_t *st,
     store_expect(v, lingering == mcp_store_stream_settled(v->head, st),
                  "lingering");
     store_expect(v, st->evict == (mcp_store_stream_ring(v->head, st) + 1)
-                                 % (MCP_EVICT_MAX + 1), "a party's ring");
+                                 % (MCP_EVICT_MAX + 1), "a tenant's ring");
     store_expect(v, store_verify_list(v, &st->subs) == st->n_subs,
                  "a stream's subscriptions");
 }
@@ -364,11 +364,11 @@ store_verify_rank(store_verify_t *v, const mcp_store_entry_t *e,
         store_expect(v, mcp_store_in_ring(st, k)
                         && st->link[MCP_LINK_EVICT].prev == before
                         && st->tenant_entry == mcp_store_ref(v->head, e),
-                     "a stream in a party's ring");
+                     "a stream in a tenant's ring");
         before = ref;
     }
 
-    store_expect(v, n == 0 && ref == e->u.tenant.ring[k], "a party's ring");
+    store_expect(v, n == 0 && ref == e->u.tenant.ring[k], "a tenant's ring");
 
     if (e->u.tenant.ring[k] == 0) {
         return;
@@ -382,7 +382,7 @@ store_verify_rank(store_verify_t *v, const mcp_store_entry_t *e,
         ref = ((mcp_store_link_t *) mcp_store_at(v->head, ref))->next;
     }
 
-    store_expect(v, ref == first, "a party's rank");
+    store_expect(v, ref == first, "a tenant's rank");
     v->ranked++;
 }
 
@@ -408,12 +408,12 @@ store_verify_ring(store_verify_t *v, const mcp_store_entry_t *tenant,
     }
 
     store_expect(v, n == 0 && ref == tenant->u.tenant.pushed,
-                 "a party's pushed values");
+                 "a tenant's pushed values");
 }
 
 
 static void
-store_verify_party(store_verify_t *v, const mcp_store_entry_t *e)
+store_verify_tenant(store_verify_t *v, const mcp_store_entry_t *e)
 {
     unsigned           k;
     mcp_store_entry_t  sum;
@@ -431,16 +431,16 @@ store_verify_party(store_verify_t *v, const mcp_store_entry_t *e)
                  + sum.u.tenant.ring[MCP_EVICT_LEFT];
 
     store_expect(v, sum.u.tenant.chunks || sum.u.tenant.values,
-                 "a party without anything");
+                 "a tenant without anything");
     store_expect(v, sum.u.tenant.streams == e->u.tenant.streams,
-                 "a party's streams");
+                 "a tenant's streams");
     store_expect(v, sum.u.tenant.listeners == e->u.tenant.listeners,
-                 "a party's listeners");
+                 "a tenant's listeners");
     store_expect(v, sum.u.tenant.values == e->u.tenant.values,
-                 "a party's values");
+                 "a tenant's values");
     store_verify_ring(v, e, sum.u.tenant.pushed);
     store_expect(v, sum.u.tenant.chunks == e->u.tenant.chunks,
-                 "a party's chunks");
+                 "a tenant's chunks");
     store_expect(v, sum.u.tenant.held == e->u.tenant.held,
                  "what a party holds");
 
@@ -598,7 +598,7 @@ store_verify_entry(store_verify_t *v, mcp_store_entry_t *e)
     v->groups++;
 
     if (e->kind == MCP_ENTRY_TENANT) {
-        store_verify_party(v, e);
+        store_verify_tenant(v, e);
         return;
     }
 
@@ -772,7 +772,7 @@ store_verify_slots(store_verify_t *v)
     mcp_store_slot_t  *slot;
 
     dirty = store_verify_list(v, &v->head->ownerless);
-    store_expect(v, dirty == atomic_load(&v->head->n_ownerless), "orphans");
+    store_expect(v, dirty == atomic_load(&v->head->n_ownerless), "ownerless");
 
     for (i = 0; i < MCP_STORE_SLOTS; i++) {
         slot = &v->head->slots[i];

@@ -61,13 +61,13 @@ answer(const char *result)
     id = memmem(body.data, body.len, "\"id\":", 5);
 
     if (id == NULL) {
-        backend_answer(&d, d.breqs[0], "");
+        backend_reply(&d, d.breqs[0], "");
         return;
     }
 
     snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",%.*s,\"result\":%s}",
              (int) strcspn(id, ",}"), id, result);
-    backend_answer(&d, d.breqs[0], line);
+    backend_reply(&d, d.breqs[0], line);
 }
 
 

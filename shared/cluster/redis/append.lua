@@ -73,7 +73,8 @@
 --   {"TAKEN", stream}  another stream has the claim and has to be joined
 --   {"LATER"}          Redis has lost keys, perhaps the claim of another stream
 
-local owned, given, heard, streams, calls, crowded, claim = unpack(KEYS, 11, 17)
+local owned, given, broadcasts, streams, calls, crowded, claim = unpack(KEYS,
+    11, 17)
 local lasts, first, kept, sent_here, confirmed, state, reader_here, generation,
     task, constants, session, principal, new_topics, position, limit, digest,
     claims, joined_how, processed = unpack(ARGV, 4, 22)
@@ -139,7 +140,8 @@ local function is_open(id)
         return false
     end
 
-    return claims == 'k' or byte < OVER and not (claims == 'i' and byte == ASKS)
+    return claims == 'k'
+        or byte < OVER and not (claims == 'i' and byte == INPUT_REQUIRED)
         or tonumber(other_sent) < tonumber(other_last)
 end
 
@@ -168,7 +170,7 @@ local is_task = string.sub(task, 1, 2) ~= '0 '
 -- If the owner has not processed the last client input for the task, this
 -- command must not undo the answers. So the bits of the answered questions and
 -- the first byte of the state remain.
-if owner and is_task and not has_events and string.byte(state) == ASKS
+if owner and is_task and not has_events and string.byte(state) == INPUT_REQUIRED
     and is_posted(input, processed) == 1
 then
     task = with_answers(task, string.match(was_task, '%d+$'))
@@ -188,7 +190,7 @@ local function announce_crowded()
     if limit > 0 and 2 * redis.call('SCARD', calls) >= limit
         and redis.call('SET', crowded, '1', 'NX', 'PX', CROWDED / 2)
     then
-        announce(heard, '', 'q', session, session, '1', CROWDED)
+        announce(broadcasts, '', 'q', session, session, '1', CROWDED)
     end
 end
 
@@ -237,11 +239,11 @@ end
 -- command. So only a second command without events proves that the event does
 -- not exist.
 if query and not has_events then
-    local asked, answered = string.match(query, '^(%d+ %d+)(.*)$')
+    local queried, answered = string.match(query, '^(%d+ %d+)(.*)$')
 
-    if asked and answered ~= ' no' then
+    if queried and answered ~= ' no' then
         redis.call('HSET', head, 'y',
-            asked .. (answered == '' and ' yet' or ' no'))
+            queried .. (answered == '' and ' yet' or ' no'))
     end
 end
 

@@ -33,15 +33,15 @@
 -- Fields of a broadcast: n node, p purpose, k key, s session, v value, e end of
 -- its lifetime by the clock of Redis in ms, m message.
 
-local TOLD, HEARD = 262144, 4096
+local LASTING_MAX, BROADCASTS_MAX = 262144, 4096
 local MINUTE = 60000
 
-local told, heard, last = unpack(KEYS, 5, 7)
+local lasting, broadcasts, last = unpack(KEYS, 5, 7)
 local purpose, topic, session, value, good, message, _, number = unpack(ARGV, 3,
     10)
 local now = clock()
 local lasts = purpose == 'd' or purpose == 'l'
-local key = lasts and told or heard
+local key = lasts and lasting or broadcasts
 
 good = tonumber(good)
 
@@ -67,7 +67,8 @@ for _, entry in ipairs(redis.call('XRANGE', key, '-', '+', 'COUNT', 8)) do
     redis.call('XDEL', key, entry[1])
 end
 
-redis.call('XADD', key, 'MAXLEN', '~', lasts and TOLD or HEARD, '*',
+redis.call('XADD', key, 'MAXLEN', '~',
+    lasts and LASTING_MAX or BROADCASTS_MAX, '*',
     'n', node, 'p', purpose, 'k', topic, 's', session, 'v', value,
     'e', string.format('%.0f', now + good), 'm', message)
 

@@ -69,7 +69,7 @@ if kind == 'u' and last == seq then
     redis.call('HSET', head, 'v', task)
 
     if bit.band(string.match(task, '%d+$'), all) == all
-        and string.byte(state) == ASKS
+        and string.byte(state) == INPUT_REQUIRED
     then
         redis.call('HSET', head, 'x', '0' .. string.sub(state, 2))
     end

@@ -23,7 +23,7 @@ local SETTLED = 12
 -- maximum number of members in a reply; maximum number of nodes that a script
 -- reads
 local MEMBERS = 32
-local LOOK = 256
+local NODES_READ = 256
 
 -- Records a heartbeat of the node, and renews the keys of the members.
 local function keep(now)
@@ -38,7 +38,7 @@ end
 local function members(now)
     local found = {}
 
-    for _, other in ipairs(redis.call('ZREVRANGE', nodes, 0, LOOK - 1)) do
+    for _, other in ipairs(redis.call('ZREVRANGE', nodes, 0, NODES_READ - 1)) do
         local at, low, high, label, build, keys, dead, endpoints = unpack(
             redis.call('HMGET', prefix .. 'n:' .. other, 'at', 'low', 'high',
                 'label', 'build', 'keys', 'dead', 'endpoints'))
@@ -65,7 +65,7 @@ end
 -- label, build, number of its heartbeats, its node timeout in ms or 0 if
 -- unknown}.
 local function answer(now)
-    local beats = tonumber(redis.call('ZSCORE', nodes, node))
+    local heartbeats = tonumber(redis.call('ZSCORE', nodes, node))
     local layout, first, list = nil, nil, {}
 
     for _, member in ipairs(members(now)) do
@@ -89,7 +89,7 @@ local function answer(now)
 
     local is = written() or first or 0
 
-    if beats >= SETTLED and layout > is then
+    if heartbeats >= SETTLED and layout > is then
         is = layout
     end
 

@@ -65,10 +65,10 @@ local QUEUE_MAX = 16384
 
 -- maximum number of entries of the Redis stream of announce(), and its time to
 -- live, which is also the lifetime of a broadcast about a topic, ms
-local HEARD, MINUTE = 4096, 60000
+local BROADCASTS_MAX, MINUTE = 4096, 60000
 
 -- lifetime of the result of a query in ends_before(), ms
-local ASKED = 2000
+local QUERY_LASTS = 2000
 
 -- number of calls that is_crowded() checks
 local SWEEP = 64
@@ -79,7 +79,7 @@ local OVER = string.byte('2')
 local CANCELLED = string.byte('4')
 
 -- the digit of MCP_STATE_INPUT_REQUIRED
-local ASKS = string.byte('1')
+local INPUT_REQUIRED = string.byte('1')
 
 local stream = ARGV[3]
 local head, log, spec, topics, listeners, joined = unpack(KEYS, 5, 10)
@@ -135,14 +135,14 @@ local function expire(keys, ms)
 end
 
 -- Sends a broadcast to all nodes, with the fields that broadcast.lua describes.
--- heard is PREFIX:1:heard; good is the lifetime of the broadcast, ms.
-local function announce(heard, from, purpose, topic, session, value, good)
-    redis.call('XADD', heard, 'MAXLEN', '~', HEARD, '*', 'n', from,
-        'p', purpose, 'k', topic, 's', session, 'v', value,
+-- broadcasts is PREFIX:1:heard; good is the lifetime of the broadcast, ms.
+local function announce(broadcasts, from, purpose, topic, session, value, good)
+    redis.call('XADD', broadcasts, 'MAXLEN', '~', BROADCASTS_MAX, '*',
+        'n', from, 'p', purpose, 'k', topic, 's', session, 'v', value,
         'e', whole(clock() + good), 'm', '')
 
-    if redis.call('PTTL', heard) < MINUTE then
-        redis.call('PEXPIRE', heard, MINUTE)
+    if redis.call('PTTL', broadcasts) < MINUTE then
+        redis.call('PEXPIRE', broadcasts, MINUTE)
     end
 end
 
@@ -201,17 +201,17 @@ local function is_any_cut_off()
     local MEMBERS, CHECK = 32, 750
     local now = clock()
     local cut = redis.call('HGET', own_data, 'cut') or ''
-    local read, safe = string.match(cut, '^(%d+) (%d+)$')
+    local read, valid_until = string.match(cut, '^(%d+) (%d+)$')
 
     if read then
-        if tonumber(read) <= now and now < tonumber(safe) then
+        if tonumber(read) <= now and now < tonumber(valid_until) then
             return false
         end
     elseif cut ~= '' and is_cut_off(cut, now) then
         return true
     end
 
-    safe = now + CHECK
+    valid_until = now + CHECK
 
     for _, other in ipairs(redis.call('ZREVRANGE', nodes, 0, MEMBERS - 1)) do
         local is, from = false, nil
@@ -225,11 +225,11 @@ local function is_any_cut_off()
             return true
         end
 
-        safe = math.min(safe, from or safe)
+        valid_until = math.min(valid_until, from or valid_until)
     end
 
     redis.call('HSET', own_data, 'cut', whole(now) .. ' '
-        .. whole(math.floor(safe)))
+        .. whole(math.floor(valid_until)))
 
     return false
 end
@@ -264,8 +264,8 @@ end
 -- Extends the time to live of the stream's keys to at least two node timeouts,
 -- because a client reads the stream. Does nothing if the stream is over and its
 -- last event was sent: such a stream expires, no matter how often it is read.
-local function renew_for_reader(stands, sent, last)
-    if string.byte(stands) >= OVER and tonumber(sent) >= tonumber(last) then
+local function renew_for_reader(state, sent, last)
+    if string.byte(state) >= OVER and tonumber(sent) >= tonumber(last) then
         return
     end
 
@@ -300,23 +300,23 @@ end
 --
 -- Returns "NONE" if the stream does not have the event, or "AHEAD" if the owner
 -- has not answered yet, so that the node has to repeat its command.
-local function ends_before(owner, stands, last, after)
-    if string.byte(stands) >= OVER then
+local function ends_before(owner, state, last, after)
+    if string.byte(state) >= OVER then
         return 'NONE'
     end
 
-    local asked, time, heard = string.match(redis.call('HGET', head, 'y') or '',
-        '^(%d+) (%d+)(.*)$')
+    local queried, time, answered = string.match(
+        redis.call('HGET', head, 'y') or '', '^(%d+) (%d+)(.*)$')
     local now = clock()
 
-    asked = tonumber(asked)
+    queried = tonumber(queried)
 
-    if not asked or asked <= last or asked > tonumber(after)
-        or now - time > ASKED
+    if not queried or queried <= last or queried > tonumber(after)
+        or now - time > QUERY_LASTS
     then
         redis.call('HSET', head, 'y', after .. ' ' .. whole(now))
         queue(owner, 'k', 'q')
-    elseif heard == ' no' then
+    elseif answered == ' no' then
         redis.call('HDEL', head, 'y')
         return 'NONE'
     end

@@ -38,9 +38,9 @@
 --   PREFIX:1:g:NODE  the active streams that were assigned to a node and that
 --                    the node has not replicated yet; their field j exists
 
-local owned, given, dead_mark, left, dead_data, dead_queue, dead_given = unpack(
-    KEYS, 5, 11)
-local dead, beats = ARGV[3], ARGV[4]
+local owned, assigned, dead_mark, left, dead_data, dead_queue, dead_assigned =
+    unpack(KEYS, 5, 11)
+local dead, heartbeats = ARGV[3], ARGV[4]
 local STREAMS, ROUNDS = 16, 64
 
 -- Returns the values of a stream for the reply.
@@ -65,11 +65,11 @@ end
 local answer = {'OK'}
 
 if dead == node then
-    for _, id in ipairs(redis.call('SRANDMEMBER', given, STREAMS)) do
+    for _, id in ipairs(redis.call('SRANDMEMBER', assigned, STREAMS)) do
         if redis.pcall('HGET', prefix .. 'h:' .. id, 'o') == node then
             answer[#answer + 1] = described(id)
         else
-            redis.call('SREM', given, id)
+            redis.call('SREM', assigned, id)
         end
     end
 
@@ -77,7 +77,7 @@ if dead == node then
 end
 
 if redis.call('EXISTS', dead_mark) == 0 then
-    if redis.call('ZSCORE', nodes, dead) ~= beats then
+    if redis.call('ZSCORE', nodes, dead) ~= heartbeats then
         return {'ALIVE'}
     end
 
@@ -96,7 +96,7 @@ local function take_over(id)
         redis.call('HSET', head, 'o', node, 'j', '1',
             'n', reader == dead and '' or reader)
 
-        for _, set in ipairs({owned, given}) do
+        for _, set in ipairs({owned, assigned}) do
             redis.call('SADD', set, id)
             redis.call('PEXPIRE', set, DAY)
         end
@@ -119,7 +119,7 @@ for _ = 1, ROUNDS do
 
     if #ids == 0 then
         redis.call('ZREM', nodes, dead)
-        redis.call('DEL', dead_data, dead_queue, dead_given)
+        redis.call('DEL', dead_data, dead_queue, dead_assigned)
         return answer
     end
 end

@@ -16,7 +16,7 @@
 --   {"OK"}    the owner receives the change before all later broadcasts
 --   {"NONE"}  there is no such stream
 
-local heard = KEYS[11]
+local broadcasts = KEYS[11]
 local session, topic, subscribes = unpack(ARGV, 4, 6)
 local owner, its_session = unpack(redis.call('HMGET', head, 'o', 'g'))
 
@@ -28,7 +28,7 @@ redis.call(subscribes == '1' and 'SADD' or 'SREM', topics, topic)
 redis.call('PEXPIRE', topics, redis.call('PTTL', head))
 
 if owner ~= node then
-    announce(heard, node, 's', topic, session, subscribes, MINUTE)
+    announce(broadcasts, node, 's', topic, session, subscribes, MINUTE)
 end
 
 return {'OK'}

@@ -82,7 +82,7 @@ export class Browser {
         this.requested = [];
         await this.begin();
 
-        this.heard = {
+        this.handlers = {
             'Log.entryAdded': ({ entry }) => entry.level !== 'verbose'
                 && this.complaints.push(`${entry.text} ${entry.url ?? ''}`),
             'Runtime.exceptionThrown': ({ exceptionDetails: details }) =>
@@ -114,7 +114,7 @@ export class Browser {
         this.socket.onmessage = ({ data }) => {
             const { id, result, error, method, params } = JSON.parse(data);
 
-            this.heard?.[method]?.(params);
+            this.handlers?.[method]?.(params);
             this.waiting.get(id)?.(error ? { error } : result);
             this.waiting.delete(id);
         };

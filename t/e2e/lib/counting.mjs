@@ -60,13 +60,13 @@ export class Counting {
     // Resumes the stream at a node. An answer of 503 is retried, as a client
     // does: on a slow machine, Redis may take longer than a request waits.
 
-    async resume(twin, { leave = true } = {}) {
+    async resume(remote, { leave = true } = {}) {
         if (leave) {
             this.answer.close();
         }
 
         do {
-            this.answer = await twin.get(this.lastId);
+            this.answer = await remote.get(this.lastId);
         } while (this.answer.status === 503);
 
         assert.equal(this.answer.status, 200);

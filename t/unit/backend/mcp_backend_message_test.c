@@ -344,7 +344,7 @@ server_message(int asks, const char *text, mcp_backend_msg_t *msg)
     mcp_backend_set_server(b);
 
     if (asks) {
-        mcp_backend_set_asks(b);
+        mcp_backend_allow_questions(b);
     }
 
     mcp_backend_head(b, 200, mcp_str("text/event-stream"));

@@ -69,7 +69,7 @@ answer(int rc)
     op = cluster.op;
     cluster.op = NULL;
     assert_non_null(op);
-    mcp_operation_answer(op, rc);
+    mcp_operation_complete(op, rc);
     driver_pump(&d);
 }
 

@@ -81,7 +81,7 @@ TEST(memory_runs_out_while_requests_join_a_call_no_call_is_left)
         d.te.tm.fail_at = 0;
 
         while (d.n_breqs) {
-            backend_answer(&d, d.breqs[0], RESULT);
+            backend_reply(&d, d.breqs[0], RESULT);
         }
 
         client_close(&d, &a);

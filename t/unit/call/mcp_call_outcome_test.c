@@ -200,10 +200,10 @@ TEST(outcome_of_a_batch_is_the_worst_of_its_requests)
             driver_wait(&d, 1500);
         }
 
-        backend_answer(&d, two, TOOL_ERROR);
+        backend_reply(&d, two, TOOL_ERROR);
         variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
                 "");
-        backend_answer(&d, one, RESULT);
+        backend_reply(&d, one, RESULT);
         variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_RESULT,
                     "tool_error");
         client_close(&d, &a);

@@ -14,7 +14,7 @@ TEST(batch_becomes_a_stream_earlier_responses_are_its_first_events)
 
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
-    backend_answer(&d, d.breqs[0], RESULT);
+    backend_reply(&d, d.breqs[0], RESULT);
     assert_int_equal(stats().counter[MCP_COUNT_EVENTS], 0);
 
     driver_wait(&d, 1500);
@@ -83,7 +83,7 @@ TEST(zone_is_full_a_call_that_needs_a_stream_ends_with_an_error)
 
     driver_wait(&d, 1100);
     assert_int_equal(b.status, 200);
-    assert_null(client_answer_header(&b, "Retry-After"));
+    assert_null(client_response_header(&b, "Retry-After"));
     has(b.text, "\"id\":8,\"error\":{\"code\":-32603,");
     has(b.text, "the server has no room for its events");
     assert_int_equal(stats().counter[MCP_COUNT_REFUSED_FULL], 1);
@@ -207,13 +207,13 @@ TEST(session_has_too_many_streams_a_further_call_gets_an_error)
                 REQUEST("9", "tools/call", "{\"name\":\"other\"}"));
     driver_wait(&d, 1500);
     assert_int_equal(c.status, 200);
-    assert_null(client_answer_header(&c, "Retry-After"));
+    assert_null(client_response_header(&c, "Retry-After"));
     has(c.text, "\"id\":9,\"error\":{\"code\":-32603,");
     has(c.text, "too many streams");
     client_close(&d, &c);
     assert_int_equal(stats().counter[MCP_COUNT_REJECTED_LIMIT], 2);
 
-    backend_answer(&d, d.breqs[1], RESULT);
+    backend_reply(&d, d.breqs[1], RESULT);
     client_close(&d, &b);
     backend_json(&d, RESULT);
     has(a.text, ANSWER);

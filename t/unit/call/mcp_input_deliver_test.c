@@ -32,7 +32,7 @@ TEST(zone_has_no_room_for_an_answer_the_client_gets_503_and_can_send_it_again)
     hog(&ref);
     client_post(&d, 1, &b, session, answer);
     assert_int_equal(b.status, 503);
-    assert_string_equal(client_answer_header(&b, "Retry-After"), "5");
+    assert_string_equal(client_response_header(&b, "Retry-After"), "5");
     has(b.text, "\"error\":");
     client_close(&d, &b);
     assert_int_equal(d.n_breqs, 0);
@@ -104,7 +104,7 @@ TEST(answers_in_one_post_are_all_accepted_or_all_rejected)
     d.endpoint.stream_buffer = 2 * 1024;
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
-    backend_answer(&d, d.breqs[0], ASK_ONE("a", "roots/list", "one"));
+    backend_reply(&d, d.breqs[0], ASK_ONE("a", "roots/list", "one"));
     backend_json(&d, ASK_ONE("b", "sampling/createMessage", "two"));
     question_id(a.text, "roots/list", id);
     question_id(a.text, "sampling/createMessage", second);
@@ -118,7 +118,7 @@ TEST(answers_in_one_post_are_all_accepted_or_all_rejected)
     answered(&b, 200, PONG);
 
     assert_int_equal(d.n_breqs, 2);
-    backend_answer(&d, d.breqs[0], RESULT);
+    backend_reply(&d, d.breqs[0], RESULT);
     backend_json(&d, RESULT);
     assert_int_equal(a.ended, 1);
     has(a.text, ANSWER);

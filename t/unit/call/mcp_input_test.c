@@ -402,7 +402,7 @@ TEST(two_requests_of_a_batch_have_questions_each_backend_gets_its_own_answer)
     client_open(&d, old, OLD, ALL);
     client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
 
-    backend_answer(&d, d.breqs[0], ASK_ONE("a", "roots/list", "one"));
+    backend_reply(&d, d.breqs[0], ASK_ONE("a", "roots/list", "one"));
     backend_json(&d, ASK_ONE("b", "sampling/createMessage", "two"));
 
     question_id(a.text, "sampling/createMessage", id);

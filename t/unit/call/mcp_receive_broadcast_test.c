@@ -11,25 +11,25 @@
 
 static driver_t    there;
 static mcp_broadcast_t  broadcast;
-static unsigned    told;
+static unsigned    n_broadcasts;
 
 
 static int
-tell(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
+broadcasts(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 {
     (void) ctx;
     (void) op;
 
     assert_int_equal(spec->kind, MCP_OPERATION_BROADCAST);
     broadcast = spec->broadcast;
-    told++;
+    n_broadcasts++;
 
     return MCP_OK;
 }
 
 
 static const mcp_cluster_hooks_t  hooks = {
-    .start = tell,
+    .start = broadcasts,
     .is_unreachable = redis_reachable,
     .clock = clock_agrees,
     .check_leader = leader_stays,
@@ -47,7 +47,7 @@ both(void **state)
 
     there.process[0].worker->cluster_hooks = &hooks;
     there.process[0].worker->cluster = &there;
-    told = 0;
+    n_broadcasts = 0;
 
     return 0;
 }
@@ -65,7 +65,7 @@ neither(void **state)
 static void
 said(unsigned n)
 {
-    assert_int_equal(told, n);
+    assert_int_equal(n_broadcasts, n);
     mcp_operation_receive(d.process[1].worker, &broadcast);
     driver_pump(&d);
 }
@@ -151,7 +151,7 @@ TEST(list_changes_at_another_node_the_listeners_of_this_node_are_notified)
 {
     size_t  i;
 
-    static const char *const  strange[] = {
+    static const char *const  invalid[] = {
         "", "7", "{", "{}", "{\"method\":7}", "{\"method\":\"ping\"}",
         "{\"method\":\"notifications/resources/updated\"}",
         "{\"method\":\"notifications/resources/updated\","
@@ -172,13 +172,13 @@ TEST(list_changes_at_another_node_the_listeners_of_this_node_are_notified)
     assert_int_equal(mcp_notify_broadcast(there.process[0].worker,
                          mcp_str("notifications/message"), mcp_null_str,
                          mcp_str("{}")), 0);
-    assert_int_equal(told, 1);
+    assert_int_equal(n_broadcasts, 1);
 
     /* notifications of the other node with texts that no node sends: nothing
      * is broken */
 
-    for (i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
-        broadcast.message = test_str(strange[i]);
+    for (i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++) {
+        broadcast.message = test_str(invalid[i]);
         said(1);
     }
 
@@ -200,7 +200,7 @@ TEST(list_changes_at_another_node_the_listeners_of_this_node_are_notified)
     assert_int_equal(mcp_notify_broadcast(there.process[0].worker,
                          mcp_str("notifications/tools/list_changed"),
                          mcp_null_str, test_str(line)), 1);
-    assert_int_equal(told, 1);
+    assert_int_equal(n_broadcasts, 1);
 }
 
 

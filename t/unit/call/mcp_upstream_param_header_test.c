@@ -8,8 +8,8 @@
 #include "call/mcp_upstream_param_header.h"
 
 
-#define REFUSAL  "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32020," \
-                 "\"message\":\"Header mismatch\"}}"
+#define REJECTION  "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32020," \
+                   "\"message\":\"Header mismatch\"}}"
 
 #define OTHERS   "{\"tools\":[],\"nextCursor\":\"more\"}"
 #define TOOLS    "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":{"          \
@@ -39,7 +39,7 @@ refused(uint64_t after)
     breq = sends("tools/call");
     driver_wait(&d, after);
     mcp_backend_request_head(breq, 400, mcp_str("application/json"));
-    backend_send(&d, breq, REFUSAL);
+    backend_send(&d, breq, REJECTION);
     backend_end(&d, breq, MCP_FAILURE_NONE);
     sends("tools/list");
 }
@@ -130,9 +130,9 @@ TEST(tools_list_after_a_header_error_takes_10_s_the_call_ends_with_an_error)
 TEST(tools_list_after_a_header_error_is_refused_the_call_ends_with_an_error)
 {
     refused(0);
-    backend_answer(&d, d.breqs[0],
-                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,"
-                   "\"message\":\"no tools\"}}");
+    backend_reply(&d, d.breqs[0],
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32601,"
+                  "\"message\":\"no tools\"}}");
     call_has_failed();
 }
 

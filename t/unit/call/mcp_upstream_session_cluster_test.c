@@ -103,7 +103,7 @@ static int
 teardown_cluster(void **state)
 {
     if (cluster.op) {
-        mcp_operation_answer(cluster.op, MCP_ERR_UNREACHABLE);
+        mcp_operation_complete(cluster.op, MCP_ERR_UNREACHABLE);
     }
 
     d.process[0].worker->cluster = NULL;
@@ -126,7 +126,7 @@ redis(mcp_operation_session_e what, int rc, const char *text)
     found = op->spec.session.found;
     found->len = strlen(text);
     memcpy(found->text, text, found->len);
-    mcp_operation_answer(op, rc);
+    mcp_operation_complete(op, rc);
     driver_pump(&d);
 }
 
@@ -166,7 +166,7 @@ lost(void)
 {
     mcp_backend_request_head(sends("tools/call"), 404,
                              mcp_str("application/json"));
-    backend_answer(&d, d.breqs[0], "");
+    backend_reply(&d, d.breqs[0], "");
 }
 
 
@@ -240,7 +240,7 @@ TEST(redis_does_not_reply_for_1_s_the_call_opens_an_upstream_session_itself)
 
     /* the late reply changes nothing */
 
-    mcp_operation_answer(op, MCP_ERR_UNREACHABLE);
+    mcp_operation_complete(op, MCP_ERR_UNREACHABLE);
     answer(RESULT);
     assert_string_equal(a.text, ANSWER);
     client_close(&d, &a);

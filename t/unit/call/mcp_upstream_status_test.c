@@ -210,8 +210,8 @@ TEST(server_refuses_initialize_with_a_json_rpc_error_its_status_is_up)
 {
     call_tool(&a);
     sends("\"initialize\"");
-    backend_answer(&d, d.breqs[0], "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
-                                   "{\"code\":-32603,\"message\":\"no\"}}");
+    backend_reply(&d, d.breqs[0], "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
+                                  "{\"code\":-32603,\"message\":\"no\"}}");
     failed(MCP_UPSTREAM_UP, MCP_REASON_UPSTREAM_SESSION,
            "the MCP server responded to initialize with an error");
     assert_int_equal(row()->refused, 1);
@@ -250,7 +250,7 @@ TEST(call_gets_an_invalid_response_the_status_of_the_server_is_down)
     open_first();
 
     call_tool(&a);
-    backend_answer(&d, d.breqs[0], "{\"jsonrpc\":\"2.0\"");
+    backend_reply(&d, d.breqs[0], "{\"jsonrpc\":\"2.0\"");
     assert_int_equal(row()->up, MCP_UPSTREAM_DOWN);
     assert_int_equal(row()->reason, MCP_REASON_BACKEND_OUTPUT);
 }
@@ -261,8 +261,8 @@ TEST(call_gets_a_json_rpc_error_the_status_of_the_server_is_up)
     open_first();
 
     call_tool(&a);
-    backend_answer(&d, d.breqs[0], "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
-                                   "{\"code\":-32602,\"message\":\"no\"}}");
+    backend_reply(&d, d.breqs[0], "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
+                                  "{\"code\":-32602,\"message\":\"no\"}}");
     assert_int_equal(row()->up, MCP_UPSTREAM_UP);
     assert_int_equal(row()->failed_at, 0);
 }

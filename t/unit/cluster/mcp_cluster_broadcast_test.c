@@ -24,9 +24,9 @@
 #define NEWS(n, entries)                                                      \
     "*1\r\n*2\r\n$12\r\n{mcp}:1:told\r\n*" #n "\r\n" entries
 
-#define XREAD(told)                                                           \
+#define XREAD(lasting)                                                        \
     "XREAD COUNT 32 BLOCK 501 STREAMS {mcp}:1:told {mcp}:1:heard "            \
-    "{mcp}:1:m:1111111111111111 " told " 0-0 0-0"
+    "{mcp}:1:m:1111111111111111 " lasting " 0-0 0-0"
 
 
 static process_t   p;
@@ -81,7 +81,7 @@ join(void)
 
 
 static int
-tell(mcp_operation_t *op)
+start_broadcast(mcp_operation_t *op)
 {
     int                   rc;
     mcp_operation_spec_t  said;
@@ -100,7 +100,7 @@ tell(mcp_operation_t *op)
 }
 
 
-#define TOLD                                                                  \
+#define BROADCAST                                                             \
     "EVALSHA cccccccccccccccccccccccccccccccccccccccc 6 " MEMBER_KEYS         \
     "{mcp}:1:told {mcp}:1:heard "                                             \
     "1111111111111111 600000 d kkkkkkkkkkkkkkkk "                             \
@@ -112,12 +112,12 @@ tell(mcp_operation_t *op)
 TEST(broadcast_without_an_operation_does_not_wait_an_error_reply_is_logged)
 {
     join();
-    assert_ok(tell(NULL));
-    assert_command(&p, TOLD);
+    assert_ok(start_broadcast(NULL));
+    assert_command(&p, BROADCAST);
     process_receive(&p, "*1\r\n$2\r\nOK\r\n");
     assert_null(strstr(p.te.last, "broadcast"));
 
-    assert_ok(tell(NULL));
+    assert_ok(start_broadcast(NULL));
     process_receive(&p, "-OOM no room\r\n");
     assert_non_null(strstr(p.te.last, "script broadcast: OOM no room"));
 }
@@ -150,19 +150,19 @@ TEST(operation_of_a_broadcast_is_freed_by_any_reply_and_by_loss_of_the_link)
     join();
 
     for (i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
-        assert_int_equal(tell(waiter()), MCP_AGAIN);
+        assert_int_equal(start_broadcast(waiter()), MCP_AGAIN);
         process_receive(&p, replies[i]);
     }
 
     /* the link is lost before the reply, and at the end of the test the
      * process ends before the reply: the operation is freed */
 
-    assert_int_equal(tell(waiter()), MCP_AGAIN);
+    assert_int_equal(start_broadcast(waiter()), MCP_AGAIN);
     process_lose(&p, "it is gone");
     process_wait(&p, 200);
     process_login(&p);
     process_receive(&p, WELCOME);
-    assert_int_equal(tell(waiter()), MCP_AGAIN);
+    assert_int_equal(start_broadcast(waiter()), MCP_AGAIN);
 }
 
 
@@ -171,13 +171,13 @@ TEST(broadcast_without_redis_fails_unless_sync_is_off_or_node_is_standalone)
     mcp_operation_t  op;
 
     process_start(&p);
-    assert_int_equal(tell(&op), MCP_ERR_UNREACHABLE);
+    assert_int_equal(start_broadcast(&op), MCP_ERR_UNREACHABLE);
 
     /* mcp_cluster_sync is off: sending a broadcast returns MCP_OK, although
      * Redis is unreachable */
 
     p.conf.sync = MCP_CLUSTER_SYNC_OFF;
-    assert_ok(tell(&op));
+    assert_ok(start_broadcast(&op));
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
 
     /* the node was rejected and serves alone: sending a broadcast returns
@@ -186,7 +186,7 @@ TEST(broadcast_without_redis_fails_unless_sync_is_off_or_node_is_standalone)
     process_login(&p);
     process_receive(&p, "*3\r\n$4\r\nKEYS\r\n$16\r\n" ID("2")
                     "\r\n$5\r\nother\r\n");
-    assert_ok(tell(&op));
+    assert_ok(start_broadcast(&op));
 }
 
 
@@ -198,8 +198,8 @@ TEST(cluster_sync_is_off_a_broadcast_does_not_wait_for_the_reply_of_redis)
 
     p.conf.sync = MCP_CLUSTER_SYNC_OFF;
     join();
-    assert_ok(tell(&op));
-    assert_command(&p, TOLD);
+    assert_ok(start_broadcast(&op));
+    assert_command(&p, BROADCAST);
     process_receive(&p, "*1\r\n$2\r\nOK\r\n");
 }
 
@@ -213,7 +213,7 @@ say(const char *text)
 
 TEST(broadcasts_of_other_nodes_are_received_and_own_ones_are_skipped)
 {
-    mcp_node_position_t  place;
+    mcp_node_position_t  position;
 
     p.has_inbound = 1;
     join();
@@ -240,8 +240,8 @@ TEST(broadcasts_of_other_nodes_are_received_and_own_ones_are_skipped)
     assert_int_equal(n_updates, 2);
     assert_inbound(&p, XREAD("1700000000001-7"));
 
-    mcp_store_node_position(&p.store, MCP_NODE_SENT, &place);
-    assert_true(place.ms == 1700000000001 && place.n == 7);
+    mcp_store_node_position(&p.store, MCP_NODE_LASTING_BROADCASTS, &position);
+    assert_true(position.ms == 1700000000001 && position.n == 7);
 
     /* the inbound connection is lost: the next one requests the entries after
      * the last received one */
@@ -294,7 +294,7 @@ TEST(notification_of_8192_bytes_is_received_a_longer_one_is_skipped)
  * the new queue nor removes entries from it. */
 TEST(node_has_a_new_id_an_entry_in_the_queue_of_its_old_id_has_no_effect)
 {
-    mcp_node_position_t  place;
+    mcp_node_position_t  position;
 
     p.has_inbound = 1;
     join();
@@ -307,8 +307,8 @@ TEST(node_has_a_new_id_an_entry_in_the_queue_of_its_old_id_has_no_effect)
     say("*1\r\n*2\r\n$26\r\n{mcp}:1:m:1111111111111111\r\n*1\r\n"
         "*2\r\n$15\r\n1700000000009-0\r\n*2\r\n$1\r\nx\r\n$1\r\ny\r\n");
 
-    mcp_store_node_position(&p.store, MCP_NODE_QUEUE, &place);
-    assert_int_equal(place.ms, 0);
+    mcp_store_node_position(&p.store, MCP_NODE_QUEUE, &position);
+    assert_int_equal(position.ms, 0);
     assert_int_equal(p.taken, p.len);
     assert_inbound(&p, "XREAD COUNT 32 BLOCK 501 STREAMS {mcp}:1:told "
                    "{mcp}:1:heard {mcp}:1:m:2222222222222222 0-0 0-0 0-0");
@@ -320,7 +320,7 @@ TEST(node_has_a_new_id_an_entry_in_the_queue_of_its_old_id_has_no_effect)
 TEST(leader_was_paused_no_broadcast_takes_effect_twice)
 {
     process_t            q;
-    mcp_node_position_t  place = { 1700000000005, 0 };
+    mcp_node_position_t  position = { 1700000000005, 0 };
 
     p.has_inbound = 1;
     join();
@@ -330,7 +330,8 @@ TEST(leader_was_paused_no_broadcast_takes_effect_twice)
      * zone has recorded are skipped, and the entry after that position is
      * received */
 
-    mcp_store_node_set_position(&p.store, MCP_NODE_SENT, &place);
+    mcp_store_node_set_position(&p.store, MCP_NODE_LASTING_BROADCASTS,
+                                &position);
     say(NEWS(2, ENTRY("1700000000005-0", ID("2"), "1700000005000")
                 ENTRY("1700000000006-0", ID("2"), "1700000005000")));
     assert_int_equal(n_updates, 1);
@@ -343,8 +344,8 @@ TEST(leader_was_paused_no_broadcast_takes_effect_twice)
     assert_int_equal(mcp_store_node_lead(&q.store, p.te.now, 0), 1);
     say(NEWS(1, ENTRY("1700000000007-0", ID("2"), "1700000005000")));
     assert_int_equal(n_updates, 1);
-    mcp_store_node_position(&p.store, MCP_NODE_SENT, &place);
-    assert_int_equal(place.ms, 1700000000006);
+    mcp_store_node_position(&p.store, MCP_NODE_LASTING_BROADCASTS, &position);
+    assert_int_equal(position.ms, 1700000000006);
     p.cluster->heartbeat.handler(p.cluster);
     process_pump(&p);
     assert_false(p.inbound.connected);

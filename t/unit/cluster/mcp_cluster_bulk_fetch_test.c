@@ -13,13 +13,13 @@
 static mcp_replication_t *
 replication_of(int i, char c)
 {
-    mcp_replication_t  *copy;
+    mcp_replication_t  *repl;
     mcp_stream_info_t   info = info_of(i, c);
 
-    copy = mcp_replication_get(nodes[i].cluster, &info.ref);
-    assert_non_null(copy);
+    repl = mcp_replication_get(nodes[i].cluster, &info.ref);
+    assert_non_null(repl);
 
-    return copy;
+    return repl;
 }
 
 
@@ -51,7 +51,7 @@ come_some(void)
     (void) read_from(1, 'a', 0, &seq);
     UNTIL(info_of(1, 'a').last_seq > 300);
     assert_in_range(info_of(1, 'a').last_seq, 301, MANY - 1);
-    assert_in_range(replication_of(1, 'a')->ranges, 1, 2);
+    assert_in_range(replication_of(1, 'a')->pending, 1, 2);
 }
 
 
@@ -67,7 +67,7 @@ TEST(mirror_fetches_3000_events_in_batches_and_then_the_later_events)
     assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
     assert_int_equal(seq, MANY);
     assert_int_equal(replication_of(1, 'a')->batch, 256);
-    assert_int_equal(replication_of(1, 'a')->ranges, 0);
+    assert_int_equal(replication_of(1, 'a')->pending, 0);
 
     /* events that are appended later may be longer, so a script is run before
      * the next XRANGE */
@@ -145,7 +145,7 @@ TEST(client_leaves_during_a_bulk_fetch_the_mirror_fetches_no_more_events)
           && info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT
           && info_of(0, 'a').sent_seq == seq);
     assert_in_range(info_of(1, 'a').last_seq, seq, MANY - 1);
-    assert_int_equal(replication_of(1, 'a')->ranges, 0);
+    assert_int_equal(replication_of(1, 'a')->pending, 0);
 }
 
 
@@ -170,7 +170,7 @@ TEST(event_log_in_redis_has_an_invalid_entry_a_mirror_gets_only_earlier_events)
         come(1, 'a', 0, 's');
         (void) read_from(1, 'a', 0, &seq);
         UNTIL(replication_of(1, 'a')->mirror == MCP_MIRROR_PAUSED);
-        assert_int_equal(replication_of(1, 'a')->ranges, 0);
+        assert_int_equal(replication_of(1, 'a')->pending, 0);
         assert_int_equal(info_of(1, 'a').last_seq, 600);
         end_all();
     }

@@ -10,7 +10,7 @@
 
 
 static const char *
-mail(int i, const char *what, const char *rest)
+queue(int i, const char *what, const char *rest)
 {
     char  text[200];
 
@@ -22,13 +22,13 @@ mail(int i, const char *what, const char *rest)
 
 
 static mcp_node_position_t
-place_of(mcp_node_position_e which)
+position_of(mcp_node_position_e which)
 {
-    mcp_node_position_t  place;
+    mcp_node_position_t  position;
 
-    mcp_store_node_position(&nodes[0].store, which, &place);
+    mcp_store_node_position(&nodes[0].store, which, &position);
 
-    return place;
+    return position;
 }
 
 
@@ -41,8 +41,8 @@ receive_beyond(uint64_t ms)
 
     begin_replicated(2, 0);
     snprintf(text, sizeof(text), " %llu-3 s x k q", (unsigned long long) ms);
-    (void) mail(1, "XADD", text);
-    UNTIL(place_of(MCP_NODE_QUEUE).ms == ms);
+    (void) queue(1, "XADD", text);
+    UNTIL(position_of(MCP_NODE_QUEUE).ms == ms);
 }
 
 
@@ -79,10 +79,10 @@ TEST(node_queue_is_lost_entries_with_lower_ids_are_received)
     uint64_t  beyond = real_now() + AHEAD;
 
     receive_beyond(beyond);
-    (void) mail(1, "DEL", "");
+    (void) queue(1, "DEL", "");
     rejoin();
     answer();
-    assert_true(place_of(MCP_NODE_QUEUE).ms < beyond);
+    assert_true(position_of(MCP_NODE_QUEUE).ms < beyond);
 }
 
 
@@ -93,10 +93,10 @@ TEST(node_queue_is_recreated_before_the_node_joins_again_it_gets_new_entries)
     uint64_t  beyond = real_now() + AHEAD;
 
     receive_beyond(beyond);
-    (void) mail(1, "DEL", "");
-    (void) mail(1, "XADD", " * s x k q");
+    (void) queue(1, "DEL", "");
+    (void) queue(1, "XADD", " * s x k q");
     rejoin();
-    UNTIL(place_of(MCP_NODE_QUEUE).ms < beyond);
+    UNTIL(position_of(MCP_NODE_QUEUE).ms < beyond);
     answer();
 }
 
@@ -110,8 +110,8 @@ TEST(node_joins_again_its_queue_is_intact_reading_continues_after_the_position)
     receive_beyond(beyond);
     rejoin();
     answer();
-    assert_int_equal(place_of(MCP_NODE_QUEUE).ms, beyond);
-    assert_int_equal(place_of(MCP_NODE_QUEUE).n, 4);
+    assert_int_equal(position_of(MCP_NODE_QUEUE).ms, beyond);
+    assert_int_equal(position_of(MCP_NODE_QUEUE).n, 4);
 }
 
 

@@ -254,7 +254,7 @@ TEST(one_command_may_fill_the_byte_limit_its_buffer_is_freed_once_written)
     /* the bytes of the long command are counted as bytes of a replicator,
      * which have a limit of their own: other commands are accepted */
 
-    mcp_link_copied(&p.cluster->link, 0);
+    mcp_link_replicated(&p.cluster->link, 0);
     assert_ok(send_word("X"));
     assert_false(mcp_link_has_room(&p.cluster->link));
 
@@ -273,7 +273,7 @@ TEST(one_command_may_fill_the_byte_limit_its_buffer_is_freed_once_written)
 
     assert_true(p.cluster->link.out[0].cap <= MCP_LINK_BYTES_KEPT
                 && p.cluster->link.out[1].cap <= MCP_LINK_BYTES_KEPT);
-    assert_int_equal(p.cluster->link.copied, 0);
+    assert_int_equal(p.cluster->link.replicated, 0);
     assert_true(mcp_link_has_room(&p.cluster->link));
     assert_ok(send_word("X"));
     free(big);

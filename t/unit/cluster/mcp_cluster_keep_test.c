@@ -17,7 +17,7 @@ static void
 begin_idle(void)
 {
     int                 i;
-    mcp_replication_t  *copy;
+    mcp_replication_t  *repl;
     mcp_stream_info_t   info;
 
     begin_all(1);
@@ -35,8 +35,8 @@ begin_idle(void)
         (void) about(0, "HSET", 'h', i, "z " MARK);
         (void) about(0, "PEXPIRE", 'h', i, "1000");
         assert_true(mcp_replication_has(nodes[0].cluster, id_of(i), &info));
-        copy = mcp_replication_get(nodes[0].cluster, &info.ref);
-        copy->time -= 100000;
+        repl = mcp_replication_get(nodes[0].cluster, &info.ref);
+        repl->time -= 100000;
     }
 }
 

@@ -42,38 +42,38 @@ TEST(redis_is_paused_the_status_has_a_replication_lag_until_redis_continues)
 TEST(redis_acknowledges_some_events_the_start_time_of_the_lag_moves_forward)
 {
     uint64_t                 first;
-    mcp_replication_t       *copy;
+    mcp_replication_t       *repl;
     mcp_stream_info_t        info;
     mcp_store_replication_state_t  now;
 
     begin_replicated(1, 0);
 
     info = info_of(0, 'a');
-    copy = mcp_replication_get(nodes[0].cluster, &info.ref);
+    repl = mcp_replication_get(nodes[0].cluster, &info.ref);
     add_events(0, 'a', 3);
 
     now = repl_state(0, 'a');
-    mcp_lag_check(copy, &now);
-    first = copy->behind;
+    mcp_lag_check(repl, &now);
+    first = repl->behind;
     assert_int_not_equal(first, 0);
 
     /* no event was acknowledged: the lag began with the first event */
 
     nodes[0].te.now += 20;
-    mcp_lag_check(copy, &now);
-    assert_int_equal(copy->behind, first);
+    mcp_lag_check(repl, &now);
+    assert_int_equal(repl->behind, first);
 
     /* one more event was acknowledged: the lag began when the latest command
      * was sent */
 
-    copy->time = first + 10;
+    repl->time = first + 10;
     now.acked.seq++;
-    mcp_lag_check(copy, &now);
-    assert_int_equal(copy->behind, first + 10);
+    mcp_lag_check(repl, &now);
+    assert_int_equal(repl->behind, first + 10);
 
     now.acked.seq = now.own.seq;
-    mcp_lag_check(copy, &now);
-    assert_int_equal(copy->behind, 0);
+    mcp_lag_check(repl, &now);
+    assert_int_equal(repl->behind, 0);
 }
 
 

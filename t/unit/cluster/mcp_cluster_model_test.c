@@ -116,15 +116,15 @@ risk(int i)
 
 /* The time when each node sent the last heartbeat that Redis has answered.
  * Redis received that heartbeat at this time or later. */
-static uint64_t  beaten[ALL];
+static uint64_t  heartbeat_at[ALL];
 
 
 /* Sets "risk" for the streams of node i if the other nodes may have declared
  * it dead by now. */
 static void
-doubt(int i)
+check_risk(int i)
 {
-    if (real_now() > beaten[i] + LATE) {
+    if (real_now() > heartbeat_at[i] + LATE) {
         risk(i);
     }
 }
@@ -144,8 +144,8 @@ carry_one(int i)
     carry(i);
 
     if (node_info(i).view.at != at) {
-        doubt(i);
-        beaten[i] = asked;
+        check_risk(i);
+        heartbeat_at[i] = asked;
     }
 }
 
@@ -164,7 +164,7 @@ carry_all(void)
     }
 
     for (i = 0; i < ALL; i++) {
-        doubt(i);
+        check_risk(i);
     }
 
     usleep(200);
@@ -442,7 +442,7 @@ come_one(model_t *m)
     rc = start_stream(i, MCP_OPERATION_STREAM, &stream, op);
 
     if (rc != MCP_AGAIN) {
-        mcp_operation_answer(op, rc);
+        mcp_operation_complete(op, rc);
     }
 }
 
@@ -524,7 +524,7 @@ is_written(const model_t *m)
 /* Returns 1 if Redis has acknowledged the stream's last event and state, or if
  * the owner does not have the stream. */
 static int
-is_copied(model_t *m)
+is_acknowledged(model_t *m)
 {
     mcp_store_replication_state_t  c;
 
@@ -583,7 +583,7 @@ empty(void)
 
     for (k = 0; k < STREAMS; k++) {
         if (models[k].letter && owned(&models[k])) {
-            ALL_UNTIL(is_copied(&models[k]) && is_written(&models[k]));
+            ALL_UNTIL(is_acknowledged(&models[k]) && is_written(&models[k]));
         }
     }
 

@@ -10,7 +10,7 @@
 
 static mcp_reply_t   items[32];
 static mcp_reply_t  *list[32];
-static mcp_reply_t   mail;
+static mcp_reply_t   queue;
 
 
 /* Processes an entry of the node queue about a stream. "text" has the names
@@ -31,16 +31,16 @@ take(const char *stream, const char *text)
         items[n++].text = test_str(strcmp(p, "-") ? p : "1 0");
     }
 
-    mail.type = MCP_REPLY_ARRAY;
-    mail.items = list;
-    mail.n = n;
+    queue.type = MCP_REPLY_ARRAY;
+    queue.items = list;
+    queue.n = n;
 
     while (n--) {
         items[n].type = MCP_REPLY_TEXT;
         list[n] = &items[n];
     }
 
-    mcp_cluster_node_queue(nodes[0].cluster, &mail);
+    mcp_cluster_node_queue(nodes[0].cluster, &queue);
 }
 
 

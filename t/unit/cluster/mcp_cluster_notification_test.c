@@ -8,7 +8,7 @@
 
 #define WELCOME                                                               \
     "*4\r\n$2\r\nOK\r\n:1700000000000\r\n:1\r\n*0\r\n"
-#define TOLD  "*1\r\n$2\r\nOK\r\n"
+#define BROADCAST_OK  "*1\r\n$2\r\nOK\r\n"
 
 
 /* The letters of the notifications that each node has received; a lowercase
@@ -205,7 +205,7 @@ TEST(cluster_sync_is_off_a_notification_on_a_lost_link_is_delivered_locally)
     assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
     assert_int_equal(notify(&p, 'B'), MCP_AGAIN);
     process_pump(&p);
-    process_receive(&p, TOLD);
+    process_receive(&p, BROADCAST_OK);
     assert_string_equal(all[0], "");
     process_lose(&p, "it is gone");
     assert_string_equal(all[0], "b");
@@ -232,17 +232,17 @@ TEST(link_is_full_notifications_wait_until_replies_arrive)
     assert_int_equal(notify(&p, 'C'), MCP_AGAIN);
     assert_int_equal(p.cluster->notifications_sending, 1);
     process_pump(&p);
-    process_receive(&p, TOLD);
+    process_receive(&p, BROADCAST_OK);
     assert_int_equal(p.cluster->notifications_sending, 1);
 
     for (i = 1; i < MCP_LINK_WINDOW; i++) {
         process_receive(&p, "+PONG\r\n");
     }
 
-    process_receive(&p, TOLD);
+    process_receive(&p, BROADCAST_OK);
     assert_int_equal(p.cluster->notifications_sending, 1);
     assert_int_equal(p.cluster->n_notifications, 1);
-    process_receive(&p, TOLD);
+    process_receive(&p, BROADCAST_OK);
     assert_null(p.cluster->notifications);
 
     process_free(&p);

@@ -28,9 +28,9 @@ TEST(redis_is_emptied_and_the_readers_node_dies_the_owner_drops_the_reader)
  * reader with number "number", but the link of node i is lost before the
  * reply. Redis is queried on the link of node "other". */
 static void
-come_unheard(int i, int other, const char *number)
+resume_without_reply(int i, int other, const char *number)
 {
-    ask_for(i, 'a', 1, 's');
+    resume_start(i, 'a', 1, 's');
     deliver(i);
 
     do {
@@ -47,7 +47,7 @@ come_unheard(int i, int other, const char *number)
 TEST(reply_to_a_remote_resume_is_lost_the_owner_drops_the_recorded_reader)
 {
     begin_replicated(2, 3);
-    come_unheard(1, 0, "2");
+    resume_without_reply(1, 0, "2");
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
 }
@@ -64,7 +64,7 @@ TEST(reply_to_a_resume_at_the_owner_is_lost_the_owner_drops_the_remote_reader)
     come(1, 'a', 1, 's');
     assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
-    come_unheard(0, 2, "3");
+    resume_without_reply(0, 2, "3");
     UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
 }
 

@@ -183,7 +183,7 @@ TEST(link_is_lost_during_a_resume_the_next_resume_gets_a_mirror)
     uint64_t  seq;
 
     begin_replicated(2, 1);
-    ask_for(1, 'a', 0, 's');
+    resume_start(1, 'a', 0, 's');
     cut_off(1);
     assert_false(is_at(1, 'a'));
     UNTIL(nodes[1].cluster->state == MCP_CLUSTER_MEMBER);
@@ -214,14 +214,14 @@ TEST(stream_url_of_a_later_generation_was_used_an_earlier_url_is_rejected)
     stream.has_generation = 1;
     stream.generation = 4;
     stream.generation_max = 5;
-    ask_for_this(1, &stream);
+    resume_start_with(1, &stream);
     run(1);
     assert_int_equal(info_of(1, 'a').generation, 4);
     assert_string_equal(about(0, "HGET", 'h', 'a', "d"), "4");
 
     stream.generation = 2;
     stream.generation_max = 3;
-    ask_for_this(0, &stream);
+    resume_start_with(0, &stream);
     run(0);
     assert_string_equal(about(0, "HGET", 'h', 'a', "w"), "2");
     assert_int_equal(info_of(0, 'a').generation, 0);
@@ -246,7 +246,7 @@ TEST(client_drops_received_events_when_it_resumes_all_nodes_remove_them)
 
     describe(&stream, 'a', 3, 's');
     stream.drops = 1;
-    ask_for_this(2, &stream);
+    resume_start_with(2, &stream);
     run(2);
     assert_int_equal(info_of(2, 'a').first_seq, 4);
     come(1, 'a', 0, 's');
@@ -281,7 +281,7 @@ TEST(later_reader_at_another_node_is_reported_a_pending_resume_is_denied)
  * the number of the event for which Redis has queried the owner, and the
  * owner's answer, if there is one. */
 static const char *
-asked(void)
+query(void)
 {
     int          end;
     const char  *text;
@@ -301,7 +301,7 @@ asked(void)
 
 
 static void
-asks(const char *text)
+set_query(const char *text)
 {
     char       key[64], *end;
     mcp_str_t  words[4] = { mcp_str("HSET"), { key, 0 }, mcp_str("y"),
@@ -321,9 +321,9 @@ TEST(client_resumes_after_an_event_that_never_existed_the_owner_is_queried)
     begin_replicated(2, 2);
 
     assert_int_equal(comes(1, 'a', 5, 's'), MCP_AGAIN);
-    UNTIL(strcmp(asked(), "5 no") == 0);
+    UNTIL(strcmp(query(), "5 no") == 0);
     assert_int_equal(comes(1, 'a', 4, 's'), MCP_AGAIN);
-    UNTIL(strcmp(asked(), "4 no") == 0);
+    UNTIL(strcmp(query(), "4 no") == 0);
 
     /* the client names an even later event: it does not exist either, so the
      * owner is not queried again */
@@ -338,14 +338,14 @@ TEST(client_resumes_after_an_event_that_never_existed_the_owner_is_queried)
     assert_int_equal(comes(1, 'a', 3, 's'), MCP_AGAIN);
     add_acked(0, 'a', 1);
     assert_int_equal(comes(1, 'a', 4, 's'), MCP_AGAIN);
-    assert_string_equal(asked(), "4");
+    assert_string_equal(query(), "4");
 
     /* the owner's answer is older than two seconds: the owner is queried
      * again */
 
-    asks("4 1 no");
+    set_query("4 1 no");
     assert_int_equal(comes(1, 'a', 4, 's'), MCP_AGAIN);
-    assert_string_equal(asked(), "4");
+    assert_string_equal(query(), "4");
 }
 
 
@@ -382,13 +382,13 @@ TEST(owner_command_sent_before_a_query_about_an_event_is_not_taken_as_answer)
 
     add_events(0, 'a', 1);
     assert_int_equal(comes(1, 'a', 3, 's'), MCP_AGAIN);
-    assert_string_equal(asked(), "3");
+    assert_string_equal(query(), "3");
 
     assert_int_equal(write(fds[0], p->sent + p->taken, p->len - p->taken),
                      p->len - p->taken);
     p->taken = p->len;
 
-    while (strcmp(asked(), "3") == 0) {
+    while (strcmp(query(), "3") == 0) {
         usleep(1000);
     }
 

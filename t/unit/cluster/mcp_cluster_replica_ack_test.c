@@ -12,7 +12,7 @@
 /* Sends "text" on a separate connection, and returns all replies. The last
  * command in "text" has to be QUIT, by which Redis closes the connection. */
 static const char *
-ask_coalesced(const char *text)
+query_redis(const char *text)
 {
     int          fd;
     size_t       len = 0;
@@ -39,7 +39,7 @@ n_waits(void)
 {
     const char  *p;
 
-    p = strstr(ask_coalesced("INFO commandstats\r\nQUIT\r\n"),
+    p = strstr(query_redis("INFO commandstats\r\nQUIT\r\n"),
                "cmdstat_wait:calls=");
 
     return p ? (unsigned) strtoul(p + strlen("cmdstat_wait:calls="), NULL, 10)
@@ -60,7 +60,7 @@ be_replica(void)
     static const char  second[] = "PSYNC ? -1\r\n";
     static const char  ack[] = "REPLCONF ACK 1000000000000\r\n";
 
-    (void) ask_coalesced("CONFIG SET repl-diskless-sync-delay 0\r\nQUIT\r\n");
+    (void) query_redis("CONFIG SET repl-diskless-sync-delay 0\r\nQUIT\r\n");
     fd = dial();
     assert_true(fd >= 0);
     assert_int_equal(write(fd, first, strlen(first)), strlen(first));
@@ -76,7 +76,7 @@ be_replica(void)
         }
 
         assert_int_equal(write(fd, ack, strlen(ack)), strlen(ack));
-    } while (strstr(ask_coalesced("INFO replication\r\nQUIT\r\n"),
+    } while (strstr(query_redis("INFO replication\r\nQUIT\r\n"),
                     "state=online")
              == NULL);
 
@@ -102,7 +102,7 @@ make_streams(int i)
     }
 
     nodes[i].conf.replicas = 1;
-    (void) ask_coalesced("CONFIG RESETSTAT\r\nQUIT\r\n");
+    (void) query_redis("CONFIG RESETSTAT\r\nQUIT\r\n");
 
     for (n = 0; n < STREAMS; n++) {
         add_events(i, (char) ('A' + n), 1);
@@ -111,16 +111,16 @@ make_streams(int i)
 
 
 static unsigned
-n_safe(int i)
+n_replicated(int i)
 {
     int       n;
-    unsigned  safe = 0;
+    unsigned  replicated = 0;
 
     for (n = 0; n < STREAMS; n++) {
-        safe += repl_state(i, (char) ('A' + n)).acked.seq == 1;
+        replicated += repl_state(i, (char) ('A' + n)).acked.seq == 1;
     }
 
-    return safe;
+    return replicated;
 }
 
 
@@ -141,7 +141,7 @@ TEST(redis_has_no_replica_events_wait_but_heartbeats_are_not_delayed)
         usleep(1000);
     }
 
-    assert_int_equal(n_safe(0), 0);
+    assert_int_equal(n_replicated(0), 0);
     waits = n_waits();
     assert_true(waits >= 2 && waits < STREAMS / 2);
 
@@ -149,7 +149,7 @@ TEST(redis_has_no_replica_events_wait_but_heartbeats_are_not_delayed)
      * acknowledged */
 
     nodes[0].conf.replicas = 0;
-    UNTIL(n_safe(0) == STREAMS);
+    UNTIL(n_replicated(0) == STREAMS);
 }
 
 
@@ -162,7 +162,7 @@ TEST(events_of_30_streams_are_acknowledged_by_fewer_than_15_wait_commands)
     begin_all(1);
     fd = be_replica();
     make_streams(0);
-    UNTIL(n_safe(0) == STREAMS);
+    UNTIL(n_replicated(0) == STREAMS);
     assert_true(n_waits() >= 1 && n_waits() < STREAMS / 2);
     assert_null(nodes[0].cluster->ack_waiters);
 
@@ -186,7 +186,7 @@ TEST(link_is_lost_during_a_wait_command_its_events_are_acknowledged_later)
     assert_null(nodes[0].cluster->ack_waiters);
     assert_false(nodes[0].cluster->ack_pending);
     fd = be_replica();
-    UNTIL(n_safe(0) == STREAMS);
+    UNTIL(n_replicated(0) == STREAMS);
     close(fd);
 }
 

@@ -75,21 +75,21 @@ TEST(node_serves_alone_a_reader_gets_events_that_redis_lacks)
 TEST(stream_is_freed_while_its_command_is_pending_redis_removes_the_stream)
 {
     mcp_stream_info_t   info;
-    mcp_replication_t  *copy;
+    mcp_replication_t  *repl;
 
     begin_replicated(1, 0);
     info = info_of(0, 'a');
-    copy = mcp_replication_get(nodes[0].cluster, &info.ref);
-    assert_int_equal(copy->phase, MCP_REPLICATION_IDLE);
-    assert_int_equal(copy->mirror, MCP_MIRROR_NONE);
+    repl = mcp_replication_get(nodes[0].cluster, &info.ref);
+    assert_int_equal(repl->phase, MCP_REPLICATION_IDLE);
+    assert_int_equal(repl->mirror, MCP_MIRROR_NONE);
 
     add_events(0, 'a', 1);
     mcp_worker_wake(nodes[0].worker);
-    assert_int_equal(copy->phase, MCP_REPLICATION_SENT);
+    assert_int_equal(repl->phase, MCP_REPLICATION_SENT);
 
     mcp_store_free(&nodes[0].store, &info.ref);
     mcp_worker_wake(nodes[0].worker);
-    assert_int_equal(copy->phase, MCP_REPLICATION_DISCARD);
+    assert_int_equal(repl->phase, MCP_REPLICATION_DISCARD);
 
     UNTIL(n_replications(0) == 0
           && strcmp(about(0, "EXISTS", 'h', 'a', ""), "0") == 0);

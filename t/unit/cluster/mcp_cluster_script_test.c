@@ -226,7 +226,7 @@ rest(int i)
 
 
 static void
-tell(int i, mcp_broadcast_e purpose, char c, uint64_t good)
+start_broadcast(int i, mcp_broadcast_e purpose, char c, uint64_t good)
 {
     mcp_broadcast_t  broadcast;
     unsigned char    key[MCP_DIGEST_LEN];
@@ -249,28 +249,29 @@ TEST(each_broadcast_is_received_once_by_every_other_node)
     tick(0);
     begin(1, KEY1);
 
-    tell(0, MCP_BROADCAST_SESSION_ENDED, 'A', 60000);
-    tell(0, MCP_BROADCAST_CANCELLED, '\n', 10000);
+    start_broadcast(0, MCP_BROADCAST_SESSION_ENDED, 'A', 60000);
+    start_broadcast(0, MCP_BROADCAST_CANCELLED, '\n', 10000);
     listen_for(1, 2);
 
-    assert_int_equal(told[0].what, MCP_BROADCAST_SESSION_ENDED);
-    assert_int_equal(told[0].value, 'A');
-    assert_int_equal(told[0].key[15], 'A');
-    assert_in_range(told[0].expires, real_now() + 50000, real_now() + 61000);
-    assert_int_equal(told[1].what, MCP_BROADCAST_CANCELLED);
-    assert_int_equal(told[1].session[0], '\n');
+    assert_int_equal(broadcasts[0].what, MCP_BROADCAST_SESSION_ENDED);
+    assert_int_equal(broadcasts[0].value, 'A');
+    assert_int_equal(broadcasts[0].key[15], 'A');
+    assert_in_range(broadcasts[0].expires, real_now() + 50000,
+                    real_now() + 61000);
+    assert_int_equal(broadcasts[1].what, MCP_BROADCAST_CANCELLED);
+    assert_int_equal(broadcasts[1].session[0], '\n');
     all_expire(0);
 
     /* the next inbound connection continues after the last received broadcast;
      * a broadcast that the node itself has sent is skipped */
 
-    tell(1, MCP_BROADCAST_SESSION_ENDED, 'B', 60000);
-    tell(0, MCP_BROADCAST_LOG_LEVEL, 'C', 1);
-    tell(0, MCP_BROADCAST_SESSION_ENDED, 'D', 60000);
+    start_broadcast(1, MCP_BROADCAST_SESSION_ENDED, 'B', 60000);
+    start_broadcast(0, MCP_BROADCAST_LOG_LEVEL, 'C', 1);
+    start_broadcast(0, MCP_BROADCAST_SESSION_ENDED, 'D', 60000);
     rest(1);
     listen_for(1, 4);
-    assert_int_equal(told[2].value, 'C');
-    assert_int_equal(told[3].value, 'D');
+    assert_int_equal(broadcasts[2].value, 'C');
+    assert_int_equal(broadcasts[3].value, 'D');
 
     /* a node that joins receives all five broadcasts; sending a broadcast
      * removes the oldest ones if they have expired */
@@ -282,15 +283,15 @@ TEST(each_broadcast_is_received_once_by_every_other_node)
     assert_string_equal(command(0, "XLEN {mcp}:1:told"), "4");
 
     (void) command(0, "DEL {mcp}:1:told");
-    tell(0, MCP_BROADCAST_LOG_LEVEL, 'E', 1);
+    start_broadcast(0, MCP_BROADCAST_LOG_LEVEL, 'E', 1);
     usleep(5000);
-    tell(0, MCP_BROADCAST_LOG_LEVEL, 'F', 60000);
+    start_broadcast(0, MCP_BROADCAST_LOG_LEVEL, 'F', 60000);
     assert_string_equal(command(0, "XLEN {mcp}:1:told"), "1");
 
     /* the key of the broadcasts has a wrong type: an error */
 
     (void) command(0, "SET {mcp}:1:told x EX 60");
-    tell(0, MCP_BROADCAST_LOG_LEVEL, 'G', 60000);
+    start_broadcast(0, MCP_BROADCAST_LOG_LEVEL, 'G', 60000);
     assert_non_null(strstr(node_info(0).error, "script broadcast: "));
 
     has_inbound = 0;

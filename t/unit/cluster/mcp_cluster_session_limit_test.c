@@ -133,10 +133,10 @@ TEST(session_reaches_half_of_its_maximum_of_calls_one_broadcast_is_sent)
     /* the node whose call has caused the broadcast receives it as well */
 
     UNTIL(n_updates == 2);
-    assert_int_equal(told[0].what, MCP_BROADCAST_CROWDED);
-    assert_int_equal(told[1].what, MCP_BROADCAST_CROWDED);
-    assert_int_equal(told[0].key[0], 's');
-    assert_true(told[0].expires > real_now() + 500000);
+    assert_int_equal(broadcasts[0].what, MCP_BROADCAST_CROWDED);
+    assert_int_equal(broadcasts[1].what, MCP_BROADCAST_CROWDED);
+    assert_int_equal(broadcasts[0].key[0], 's');
+    assert_true(broadcasts[0].expires > real_now() + 500000);
     assert_string_equal(command(0, "XLEN {mcp}:1:heard"), "1");
     all_expire(0);
     end_all();

@@ -218,7 +218,7 @@ TEST(successor_has_not_fetched_an_event_yet_a_resume_after_it_is_rejected)
 {
     mcp_operation_t        *op;
     uint64_t                seq;
-    mcp_replication_t      *copy;
+    mcp_replication_t      *repl;
     mcp_operation_stream_t  stream;
     mcp_stream_info_t       info;
 
@@ -234,8 +234,8 @@ TEST(successor_has_not_fetched_an_event_yet_a_resume_after_it_is_rejected)
     assert_int_equal(info.mirror, 1);
     assert_int_equal(info.last_seq, 0);
     cut_off(1);
-    copy = mcp_replication_get(nodes[1].cluster, &info.ref);
-    mcp_replication_set_phase(copy, MCP_REPLICATION_SENT);
+    repl = mcp_replication_get(nodes[1].cluster, &info.ref);
+    mcp_replication_set_phase(repl, MCP_REPLICATION_SENT);
 
     while (nodes[1].cluster->state != MCP_CLUSTER_MEMBER) {
         carry(1);
@@ -254,8 +254,8 @@ TEST(successor_has_not_fetched_an_event_yet_a_resume_after_it_is_rejected)
     assert_int_equal(info_of(1, 'a').last_seq, 0);
     assert_int_equal(came, MCP_ERR_UNREACHABLE);
 
-    mcp_replication_set_phase(copy, MCP_REPLICATION_IDLE);
-    mcp_replication_check(copy);
+    mcp_replication_set_phase(repl, MCP_REPLICATION_IDLE);
+    mcp_replication_check(repl);
     UNTIL(info_of(1, 'a').state == MCP_STATE_FAILED);
     come(1, 'a', 3, 's');
     assert_int_equal(read_from(1, 'a', 3, &seq), MCP_DONE);

@@ -83,7 +83,7 @@ take(int i, char c)
 
 
 static void
-tell_token(int i, mcp_operation_token_e what, char c, uint32_t number)
+send_token(int i, mcp_operation_token_e what, char c, uint32_t number)
 {
     mcp_operation_spec_t  spec;
 
@@ -96,7 +96,7 @@ tell_token(int i, mcp_operation_token_e what, char c, uint32_t number)
 static void
 say_token(int i, mcp_operation_token_e what, char c, uint32_t number)
 {
-    tell_token(i, what, c, number);
+    send_token(i, what, c, number);
     run(i);
 }
 
@@ -204,7 +204,7 @@ TEST(redis_is_unreachable_it_gets_the_stream_id_of_a_resume_token_later)
     assert_ok(take(0, 'a'));
     assert_ok(take(0, 'b'));
     cut_off(0);
-    tell_token(0, MCP_OPERATION_TOKEN_SET, 'a', 7);
+    send_token(0, MCP_OPERATION_TOKEN_SET, 'a', 7);
     assert_int_equal(nodes[0].cluster->n_updates, 1);
     UNTIL(nodes[0].cluster->n_updates == 0);
     assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
@@ -212,7 +212,7 @@ TEST(redis_is_unreachable_it_gets_the_stream_id_of_a_resume_token_later)
 
     /* the reply is lost: the command that records the stream is sent again */
 
-    tell_token(0, MCP_OPERATION_TOKEN_SET, 'b', 8);
+    send_token(0, MCP_OPERATION_TOKEN_SET, 'b', 8);
     cut_off(0);
     assert_int_equal(nodes[0].cluster->n_updates, 1);
     UNTIL(nodes[0].cluster->n_updates == 0);
@@ -227,7 +227,7 @@ TEST(redis_is_unreachable_it_gets_the_stream_id_of_a_resume_token_later)
     (void) mcp_cluster_start(nodes[0].cluster, &spec, NULL);
     UNTIL(nodes[0].cluster->n_updates == 0);
     cut_off(0);
-    tell_token(0, MCP_OPERATION_TOKEN_SET, 'd', 9);
+    send_token(0, MCP_OPERATION_TOKEN_SET, 'd', 9);
 }
 
 

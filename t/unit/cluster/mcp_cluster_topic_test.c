@@ -27,7 +27,7 @@ answers(void *data, int rc)
 
 
 static mcp_operation_t *
-asks(int i)
+new_operation(int i)
 {
     mcp_operation_t  *op;
 
@@ -45,7 +45,7 @@ asks(int i)
 /* Processes a broadcast that a node has received: a notification, or a change
  * of the stream's topics. */
 static void
-hear(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
+notified(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 {
     mcp_stream_info_t  info;
 
@@ -73,7 +73,7 @@ begin_listening(int n)
     begin_all(n);
 
     while (n--) {
-        nodes[n].worker->on_broadcast = hear;
+        nodes[n].worker->on_broadcast = notified;
     }
 }
 
@@ -115,7 +115,7 @@ come_listening(int i)
     memset(stream.principal, 'p', MCP_DIGEST_LEN);
     stream.listens = 1;
 
-    op = asks(i);
+    op = new_operation(i);
     rc = start_stream(i, MCP_OPERATION_STREAM, &stream, op);
 
     if (rc != MCP_AGAIN) {
@@ -132,7 +132,7 @@ come_listening(int i)
 /* Subscribes the stream to the resource x://y at node i if "on" is 1, or
  * unsubscribes it if "on" is 0. Returns MCP_AGAIN if the result is pending. */
 static int
-subscribe_ask(int i, unsigned on)
+subscribe_start(int i, unsigned on)
 {
     int                    rc;
     mcp_operation_t       *op;
@@ -147,9 +147,9 @@ subscribe_ask(int i, unsigned on)
     spec.topic.subscribe = on & 1;
     mcp_broadcast_make(&broadcast, MCP_BROADCAST_TOPIC, spec.topic.topic,
         spec.topic.session, on, 0);
-    hear(nodes[i].worker, &broadcast);
+    notified(nodes[i].worker, &broadcast);
 
-    op = asks(i);
+    op = new_operation(i);
     rc = mcp_cluster_start(nodes[i].cluster, &spec, op);
 
     if (rc != MCP_AGAIN) {
@@ -165,7 +165,7 @@ subscribe(int i, unsigned on)
 {
     int  rc;
 
-    rc = subscribe_ask(i, on);
+    rc = subscribe_start(i, on);
 
     if (rc == MCP_AGAIN) {
         UNTIL(answer != MCP_AGAIN);
@@ -370,10 +370,10 @@ static void
 subscribe_received(unsigned on)
 {
     unsigned             tries;
-    mcp_node_position_t  before, place;
+    mcp_node_position_t  before, position;
 
-    mcp_store_node_position(&nodes[1].store, MCP_NODE_RECEIVED, &before);
-    assert_int_equal(subscribe_ask(2, on), MCP_AGAIN);
+    mcp_store_node_position(&nodes[1].store, MCP_NODE_BROADCASTS, &before);
+    assert_int_equal(subscribe_start(2, on), MCP_AGAIN);
     run(2);
     assert_ok(answer);
 
@@ -383,8 +383,9 @@ subscribe_received(unsigned on)
         assert_true(tries++ < 10000);
         usleep(1000);
         carry_inbound(1);
-        mcp_store_node_position(&nodes[1].store, MCP_NODE_RECEIVED, &place);
-    } while (memcmp(&place, &before, sizeof(place)) == 0);
+        mcp_store_node_position(&nodes[1].store, MCP_NODE_BROADCASTS,
+                                &position);
+    } while (memcmp(&position, &before, sizeof(position)) == 0);
 }
 
 
@@ -461,7 +462,7 @@ TEST(topics_change_before_the_successor_knows_of_its_stream_the_change_is_kept)
          * about that */
 
         leave_to_successor(!on);
-        assert_int_equal(subscribe_ask(1, on), MCP_AGAIN);
+        assert_int_equal(subscribe_start(1, on), MCP_AGAIN);
         UNTIL(answer == MCP_OK);
         taken_over(on);
     }
@@ -497,7 +498,7 @@ TEST(topics_change_while_the_successor_fetches_them_the_change_is_kept)
  * them again on the next link. */
 TEST(link_is_lost_while_missed_broadcasts_are_requested_the_request_is_repeated)
 {
-    mcp_replication_t  *copy;
+    mcp_replication_t  *repl;
     mcp_stream_info_t   info;
 
     begin_listening(2);
@@ -507,9 +508,9 @@ TEST(link_is_lost_while_missed_broadcasts_are_requested_the_request_is_repeated)
     UNTIL(last(0) == 1);
 
     info = info_of(0, 'a');
-    copy = mcp_replication_get(nodes[0].cluster, &info.ref);
-    copy->replays = 1;
-    mcp_topic_replay(copy);
+    repl = mcp_replication_get(nodes[0].cluster, &info.ref);
+    repl->replays = 1;
+    mcp_topic_replay(repl);
     cut_off(0);
     assert_non_null(nodes[0].cluster->replays);
     UNTIL(last(0) == 2);
@@ -518,8 +519,8 @@ TEST(link_is_lost_while_missed_broadcasts_are_requested_the_request_is_repeated)
     /* the process ends while it requests missed broadcasts: the request is
      * freed */
 
-    copy->replays = 1;
-    mcp_topic_replay(copy);
+    repl->replays = 1;
+    mcp_topic_replay(repl);
     cut_off(0);
     assert_non_null(nodes[0].cluster->replays);
 }

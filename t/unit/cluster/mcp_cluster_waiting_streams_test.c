@@ -9,11 +9,11 @@ static unsigned
 n_waiting(int i)
 {
     unsigned            n = 0;
-    mcp_replication_t  *copy;
+    mcp_replication_t  *repl;
 
-    for (copy = nodes[i].cluster->waiting; copy; copy = copy->waits_next) {
-        assert_int_equal(copy->phase, MCP_REPLICATION_WAIT_ROOM);
-        assert_false(mcp_timer_armed(&copy->timer));
+    for (repl = nodes[i].cluster->waiting; repl; repl = repl->waits_next) {
+        assert_int_equal(repl->phase, MCP_REPLICATION_SEND_QUEUE);
+        assert_false(mcp_timer_armed(&repl->timer));
         n++;
     }
 
@@ -183,15 +183,15 @@ TEST(stream_that_a_client_waits_for_is_replicated_although_the_link_is_full)
  * another stream may get its id. */
 TEST(link_has_no_room_a_freed_stream_is_still_removed_from_redis)
 {
-    mcp_replication_t  *copy;
+    mcp_replication_t  *repl;
     mcp_stream_info_t   info;
 
     begin_replicated(1, 0);
     info = info_of(0, 'a');
-    copy = mcp_replication_get(nodes[0].cluster, &info.ref);
+    repl = mcp_replication_get(nodes[0].cluster, &info.ref);
     fill_window(0);
     lose(0, 'a');
-    mcp_replication_check(copy);
+    mcp_replication_check(repl);
     assert_int_equal(nodes[0].cluster->link.n_pending,
                      MCP_LINK_REPLICATIONS + 1);
     assert_int_equal(n_replications(0), 0);
@@ -234,10 +234,10 @@ TEST(link_counts_replicated_bytes_until_they_are_written)
     link = &nodes[0].cluster->link;
     make(0, 'a');
     mcp_worker_wake(nodes[0].worker);
-    assert_true(link->copied > 0);
-    assert_int_equal(link->copied, mcp_link_bytes(link));
+    assert_true(link->replicated > 0);
+    assert_int_equal(link->replicated, mcp_link_bytes(link));
     UNTIL(repl_state(0, 'a').created);
-    assert_int_equal(link->copied, 0);
+    assert_int_equal(link->replicated, 0);
 }
 
 
@@ -327,7 +327,7 @@ TEST(stream_is_freed_while_its_command_is_pending_its_id_can_be_reused)
  * stream, even if the reply was lost. */
 TEST(ended_stream_whose_end_redis_has_is_freed_here_but_stays_in_redis)
 {
-    mcp_replication_t  *copy;
+    mcp_replication_t  *repl;
     mcp_stream_info_t   info;
 
     begin_all(1);
@@ -335,8 +335,8 @@ TEST(ended_stream_whose_end_redis_has_is_freed_here_but_stays_in_redis)
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
     UNTIL(repl_state(0, 'a').acked.state == MCP_STATE_COMPLETED);
     info = info_of(0, 'a');
-    copy = mcp_replication_get(nodes[0].cluster, &info.ref);
-    copy->time = 0;
+    repl = mcp_replication_get(nodes[0].cluster, &info.ref);
+    repl->time = 0;
     lose(0, 'a');
     mcp_worker_wake(nodes[0].worker);
     UNTIL(n_replications(0) == 0);

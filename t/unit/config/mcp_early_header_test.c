@@ -75,10 +75,10 @@ typedef struct {
     const char  *headers[10];          /* names and values in turn */
     const char  *variable;
     const char  *value;                /* "": the variable is empty */
-} sent_case_t;
+} early_case_t;
 
 
-static const sent_case_t  cases[] = {
+static const early_case_t  cases[] = {
 
     { { VERSION, "Mcp-Method", "tools/call" }, "mcp_header_method",
       "tools/call" },
@@ -156,7 +156,7 @@ static const sent_case_t  cases[] = {
 
 
 static void
-make(mcp_early_header_t *sent, const sent_case_t *c)
+make(mcp_early_header_t *early, const early_case_t *c)
 {
     size_t  n;
 
@@ -169,23 +169,24 @@ make(mcp_early_header_t *sent, const sent_case_t *c)
 
     endpoint.revisions = MCP_REVISION_ALL;
 
-    sent->mem = &pool_mem;
-    sent->endpoint = &endpoint;
-    sent->headers = headers;
-    sent->n_headers = n;
+    early->mem = &pool_mem;
+    early->endpoint = &endpoint;
+    early->headers = headers;
+    early->n_headers = n;
 }
 
 
 TEST(header_is_missing_or_invalid_its_variable_is_empty_otherwise_decoded)
 {
     size_t              i;
-    mcp_early_header_t  sent;
+    mcp_early_header_t  early;
     mcp_str_t           value;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        make(&sent, &cases[i]);
+        make(&early, &cases[i]);
 
-        assert_ok(mcp_early_header(&sent, test_str(cases[i].variable), &value));
+        assert_ok(mcp_early_header(&early, test_str(cases[i].variable),
+                                   &value));
 
         if (value.len != strlen(cases[i].value)
             || (value.len > 0
@@ -202,13 +203,13 @@ TEST(header_is_missing_or_invalid_its_variable_is_empty_otherwise_decoded)
 TEST(name_of_each_request_header_with_an_effect_on_a_variable_begins_with_m)
 {
     size_t              i, n;
-    mcp_early_header_t  sent;
+    mcp_early_header_t  early;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        make(&sent, &cases[i]);
+        make(&early, &cases[i]);
 
-        for (n = 0; n < sent.n_headers; n++) {
-            assert_int_equal(sent.headers[n].name.data[0] | 0x20,
+        for (n = 0; n < early.n_headers; n++) {
+            assert_int_equal(early.headers[n].name.data[0] | 0x20,
                              MCP_EARLY_HEADER_INITIAL);
         }
     }
@@ -219,18 +220,18 @@ TEST(name_of_each_request_header_with_an_effect_on_a_variable_begins_with_m)
  * empty. */
 TEST(endpoint_lacks_the_revision_of_a_request_the_variables_are_empty)
 {
-    mcp_early_header_t  sent;
+    mcp_early_header_t  early;
     mcp_str_t           value;
 
-    make(&sent, &cases[0]);
+    make(&early, &cases[0]);
     endpoint.revisions = mcp_revision_bit(MCP_REVISION_2025_11_25);
 
-    assert_ok(mcp_early_header(&sent, mcp_early_header_method, &value));
+    assert_ok(mcp_early_header(&early, mcp_early_header_method, &value));
     assert_int_equal(value.len, 0);
 }
 
 
-static const sent_case_t  all = {
+static const early_case_t  all = {
     { "Mcp-Param-Region", "eu", "Mcp-Method", "tools/call", VERSION,
       "X-Other", "a", "mcp-param-DRY-run", "=?base64?dHJ1ZQ==?=" },
     NULL, NULL
@@ -242,15 +243,15 @@ TEST(all_variables_of_a_request_are_listed)
     int                 rc;
     char                text[256], *p;
     size_t              at;
-    mcp_early_header_t  sent;
+    mcp_early_header_t  early;
     mcp_str_t           variable, value;
 
-    make(&sent, &all);
+    make(&early, &all);
 
     p = text;
     at = 0;
 
-    while ((rc = mcp_early_header_next(&sent, &at, &variable, &value))
+    while ((rc = mcp_early_header_next(&early, &at, &variable, &value))
            == MCP_OK) {
         p += sprintf(p, "%.*s=%.*s;", (int) variable.len, variable.data,
                      (int) value.len, value.data);
@@ -260,9 +261,9 @@ TEST(all_variables_of_a_request_are_listed)
     assert_string_equal(text, "mcp_header_method=tools/call;"
                         "mcp_param_region=eu;mcp_param_dry_run=true;");
 
-    make(&sent, &cases[8]);
+    make(&early, &cases[8]);
     at = 0;
-    assert_int_equal(mcp_early_header_next(&sent, &at, &variable, &value),
+    assert_int_equal(mcp_early_header_next(&early, &at, &variable, &value),
                      MCP_DONE);
 }
 
@@ -272,17 +273,17 @@ TEST(memory_runs_out_listing_the_variables_of_a_request_fails)
     int                 rc;
     size_t              at;
     unsigned            i;
-    mcp_early_header_t  sent;
+    mcp_early_header_t  early;
     mcp_str_t           variable, value;
 
-    make(&sent, &all);
+    make(&early, &all);
 
     for (i = 1; i <= 3; i++) {
         pool.fail_at = i;
         at = 0;
 
         do {
-            rc = mcp_early_header_next(&sent, &at, &variable, &value);
+            rc = mcp_early_header_next(&early, &at, &variable, &value);
         } while (rc == MCP_OK);
 
         assert_int_equal(rc, MCP_ERR_MEMORY);

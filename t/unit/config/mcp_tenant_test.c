@@ -135,7 +135,7 @@ TEST(tenant_of_an_ipv6_address_is_part_of_its_56_tenant_and_that_of_its_48_tenan
     unsigned char        id[MCP_DIGEST_LEN], other[MCP_DIGEST_LEN];
     const mcp_str_t      none[] = { V4, MAPPED, mcp_null_str };
     const unsigned char  address[16] = { 0x20, 1, 0xd, 0xb8, 1, 2, 3, 4, 5 };
-    const unsigned char  beside[16] = { 0x20, 1, 0xd, 0xb8, 1, 2, 3, 9, 5 };
+    const unsigned char  other_net[16] = { 0x20, 1, 0xd, 0xb8, 1, 2, 3, 9, 5 };
     const unsigned char  far[16] = { 0x20, 1, 0xd, 0xb8, 1, 2, 9, 4, 5 };
 
     e.quota_key = MCP_QUOTA_KEY_ADDRESS;
@@ -149,7 +149,8 @@ TEST(tenant_of_an_ipv6_address_is_part_of_its_56_tenant_and_that_of_its_48_tenan
     assert_false(mcp_tenant_parent(nobody, other));
 
     mcp_tenant_id(&e, nobody, (mcp_str_t) { (const char *) address, 16 }, id);
-    mcp_tenant_id(&e, nobody, (mcp_str_t) { (const char *) beside, 16 }, other);
+    mcp_tenant_id(&e, nobody, (mcp_str_t) { (const char *) other_net, 16 },
+                  other);
     assert_memory_not_equal(id, other, MCP_DIGEST_LEN);
     assert_true(mcp_tenant_parent(id, id) && mcp_tenant_parent(other, other));
     assert_memory_equal(id, other, MCP_DIGEST_LEN);

@@ -24,9 +24,9 @@ TEST(responses_of_a_batch_are_one_array_in_the_order_of_its_requests)
     variable_is(&two->variables, MCP_VARIABLE_REQUEST_ID, "8");
     variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_METHOD, "batch");
 
-    backend_answer(&d, two, RESULT);
+    backend_reply(&d, two, RESULT);
     assert_int_equal(a.status, 0);
-    backend_answer(&d, one, RESULT);
+    backend_reply(&d, one, RESULT);
 
     assert_int_equal(a.status, 200);
     has(a.text, "[" PONG "," ANSWER ",{\"jsonrpc\":\"2.0\",\"id\":8,"

@@ -196,7 +196,7 @@ TEST(request_with_an_invalid_progress_token_is_rejected)
 
         client_post(&d, 0, &a, session, body);
         assert_int_equal(d.n_breqs, 1);
-        backend_answer(&d, d.breqs[0], RESULT);
+        backend_reply(&d, d.breqs[0], RESULT);
         client_close(&d, &a);
     }
 
@@ -206,7 +206,7 @@ TEST(request_with_an_invalid_progress_token_is_rejected)
         assert_int_equal(d.n_breqs, 1);
         variable_is(&d.breqs[0]->variables, MCP_VARIABLE_PROGRESS_TOKEN,
                     good[i]);
-        backend_answer(&d, d.breqs[0], RESULT);
+        backend_reply(&d, d.breqs[0], RESULT);
         client_close(&d, &a);
     }
 
@@ -218,7 +218,7 @@ TEST(request_with_an_invalid_progress_token_is_rejected)
                 NOTE("ping", "{\"_meta\":{\"progressToken\":[]}}") "]");
     assert_int_equal(d.n_breqs, 1);
     variable_is(&d.breqs[0]->variables, MCP_VARIABLE_REQUEST_ID, "8");
-    backend_answer(&d, d.breqs[0], RESULT);
+    backend_reply(&d, d.breqs[0], RESULT);
     has(a.text, "[" BAD_TOKEN ",{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":");
 }
 

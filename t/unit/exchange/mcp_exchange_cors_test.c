@@ -29,22 +29,22 @@ TEST(only_requests_of_an_allowed_origin_get_cors_headers)
     /* no Origin header: no CORS headers */
 
     client_post(&d, 0, &a, session, PING);
-    assert_null(client_answer_header(&a, "Access-Control-Allow-Origin"));
-    assert_null(client_answer_header(&a, "Vary"));
+    assert_null(client_response_header(&a, "Access-Control-Allow-Origin"));
+    assert_null(client_response_header(&a, "Vary"));
     client_close(&d, &a);
 
     client_init(&a, session);
     client_header(&a, "Origin", allowed);
     client_send(&d, 0, &a, "POST", PING);
     assert_int_equal(a.status, 200);
-    assert_string_equal(client_answer_header(&a,
-                                             "Access-Control-Allow-Origin"),
+    assert_string_equal(client_response_header(&a,
+                                               "Access-Control-Allow-Origin"),
                         allowed);
-    assert_string_equal(client_answer_header(&a, "Vary"), "Origin");
-    assert_string_equal(client_answer_header(&a,
-                                             "Access-Control-Expose-Headers"),
+    assert_string_equal(client_response_header(&a, "Vary"), "Origin");
+    assert_string_equal(client_response_header(&a,
+                                               "Access-Control-Expose-Headers"),
                         "Mcp-Session-Id, WWW-Authenticate, Retry-After");
-    assert_null(client_answer_header(&a, "Access-Control-Allow-Methods"));
+    assert_null(client_response_header(&a, "Access-Control-Allow-Methods"));
     client_close(&d, &a);
 
     /* error responses and streams have CORS headers as well */
@@ -53,16 +53,16 @@ TEST(only_requests_of_an_allowed_origin_get_cors_headers)
     client_header(&a, "Origin", allowed);
     client_send(&d, 0, &a, "POST", PING);
     assert_int_equal(a.status, 400);
-    assert_non_null(client_answer_header(&a, "Access-Control-Allow-Origin"));
+    assert_non_null(client_response_header(&a, "Access-Control-Allow-Origin"));
     client_close(&d, &a);
 
     client_init(&a, session);
     client_header(&a, "Origin", allowed);
     client_send(&d, 0, &a, "GET", "");
     assert_int_equal(a.streaming, 1);
-    assert_non_null(client_answer_header(&a, "Access-Control-Allow-Origin"));
-    assert_string_equal(client_answer_header(&a, "X-Accel-Buffering"), "no");
-    assert_string_equal(client_answer_header(&a, "Cache-Control"),
+    assert_non_null(client_response_header(&a, "Access-Control-Allow-Origin"));
+    assert_string_equal(client_response_header(&a, "X-Accel-Buffering"), "no");
+    assert_string_equal(client_response_header(&a, "Cache-Control"),
                         "no-cache");
     client_close(&d, &a);
 
@@ -73,12 +73,12 @@ TEST(only_requests_of_an_allowed_origin_get_cors_headers)
     client_send(&d, 0, &a, "OPTIONS", "");
     assert_int_equal(a.status, 204);
     assert_int_equal(a.len, 0);
-    assert_string_equal(client_answer_header(&a,
-                                             "Access-Control-Allow-Origin"),
+    assert_string_equal(client_response_header(&a,
+                                               "Access-Control-Allow-Origin"),
                         allowed);
 
     for (i = 0; i < ITEMS(preflight); i += 2) {
-        assert_string_equal(client_answer_header(&a, preflight[i]),
+        assert_string_equal(client_response_header(&a, preflight[i]),
                             preflight[i + 1]);
     }
 
@@ -91,7 +91,7 @@ TEST(only_requests_of_an_allowed_origin_get_cors_headers)
     client_header(&a, "Origin", "https://other.example");
     client_send(&d, 0, &a, "POST", PING);
     assert_int_equal(a.status, 403);
-    assert_null(client_answer_header(&a, "Access-Control-Allow-Origin"));
+    assert_null(client_response_header(&a, "Access-Control-Allow-Origin"));
     client_close(&d, &a);
 
     d.endpoint.any_origin = 1;
@@ -144,7 +144,7 @@ TEST(valid_mcp_param_headers_of_a_preflight_are_allowed)
         assert_int_equal(a.status, 204);
 
         snprintf(expected, sizeof(expected), FIXED "%s", cases[i].added);
-        assert_string_equal(client_answer_header(
+        assert_string_equal(client_response_header(
                                 &a, "Access-Control-Allow-Headers"), expected);
         client_close(&d, &a);
     }
@@ -161,8 +161,8 @@ TEST(valid_mcp_param_headers_of_a_preflight_are_allowed)
     client_header(&a, "Access-Control-Request-Headers", list);
     client_send(&d, 0, &a, "OPTIONS", "");
     assert_int_equal(a.status, 204);
-    assert_string_equal(client_answer_header(&a,
-                                             "Access-Control-Allow-Headers"),
+    assert_string_equal(client_response_header(&a,
+                                               "Access-Control-Allow-Headers"),
                         FIXED);
 }
 

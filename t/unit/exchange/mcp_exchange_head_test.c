@@ -205,7 +205,7 @@ TEST(http_method_and_headers_decide_the_status_of_a_request)
             fail_msg("%s: no %s in %s", t->what, t->part, a.text);
         }
 
-        allow = client_answer_header(&a, "Allow");
+        allow = client_response_header(&a, "Allow");
 
         if (t->status == 405) {
             assert_string_equal(allow, "GET, POST, DELETE");

@@ -370,7 +370,7 @@ TEST(mcp_param_header_is_wrong_the_call_gets_400_except_in_a_session)
                 REQUEST("5", "tools/call", "{\"name\":\"t\",\"arguments\":{"
                         "\"region\":\"eu\"}}"));
     assert_int_equal(d.n_breqs, 1);
-    backend_answer(&d, d.breqs[0], RESULT);
+    backend_reply(&d, d.breqs[0], RESULT);
     assert_int_equal(a.status, 200);
 }
 

@@ -27,7 +27,7 @@ lasts_with(const char *revision, const char *capabilities, const char *body)
     assert_int_equal(mcp_exchange_lasts(a.x), lasts);
 
     while (d.n_breqs) {
-        backend_answer(&d, d.breqs[0], RESULT);
+        backend_reply(&d, d.breqs[0], RESULT);
     }
 
     client_close(&d, &a);
@@ -174,7 +174,7 @@ same_ahead(const char *body, const mcp_mem_t *mem)
     assert_int_equal(b.next, a.next);
 
     while (d.n_breqs) {
-        backend_answer(&d, d.breqs[0], RESULT);
+        backend_reply(&d, d.breqs[0], RESULT);
     }
 
     r = mcp_exchange_response(a.x);

@@ -102,8 +102,8 @@ TEST(client_loses_its_connection_and_repeats_its_request_it_joins_the_call)
     assert_int_equal(d.n_breqs, 1);
     modern_call(0, &b, KEY("k2"));
     assert_int_equal(d.n_breqs, 2);
-    backend_answer(&d, d.breqs[0], RESULT);
-    backend_answer(&d, d.breqs[0], RESULT);
+    backend_reply(&d, d.breqs[0], RESULT);
+    backend_reply(&d, d.breqs[0], RESULT);
     sent(&a);
     sent(&b);
     driver_wait(&d, 60001);
@@ -283,8 +283,8 @@ TEST(call_is_cancelled_or_its_process_dies_joined_requests_get_an_error)
 }
 
 
-static unsigned    away;
-static mcp_operation_t  *asked;
+static unsigned    unreachable;
+static mcp_operation_t  *pending;
 
 
 static int
@@ -292,19 +292,19 @@ is_unreachable(void *ctx)
 {
     (void) ctx;
 
-    return (int) away;
+    return (int) unreachable;
 }
 
 
 /* The hook "await_replication", which stores the operation in "asked" and does
  * not answer it. */
 static int
-safe(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *ask)
+await_replication(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *ask)
 {
     (void) ctx;
     (void) ref;
 
-    asked = ask;
+    pending = ask;
 
     return MCP_AGAIN;
 }
@@ -320,14 +320,14 @@ TEST(redis_becomes_unreachable_a_request_that_waits_to_join_gets_503)
         .clock = clock_agrees,
         .check_leader = leader_stays,
         .replicate = replicates_nothing,
-        .await_replication = safe
+        .await_replication = await_replication
     };
 
-    away = 0;
+    unreachable = 0;
     d.process[0].worker->cluster_hooks = &hooks;
-    d.process[0].worker->cluster = &away;
+    d.process[0].worker->cluster = &unreachable;
     d.process[1].worker->cluster_hooks = &hooks;
-    d.process[1].worker->cluster = &away;
+    d.process[1].worker->cluster = &unreachable;
 
     client_post(&d, 1, &a, session, KEYED("1", "other", "\"k\""));
     client_post(&d, 0, &b, session, KEYED("2", "other", "\"k\""));
@@ -339,7 +339,7 @@ TEST(redis_becomes_unreachable_a_request_that_waits_to_join_gets_503)
     mcp_worker_expire(d.process[0].worker);
     assert_int_equal(b.ended, 0);
 
-    away = 1;
+    unreachable = 1;
     d.te.now += 1000;
     mcp_worker_expire(d.process[0].worker);
     driver_pump(&d);
@@ -347,7 +347,7 @@ TEST(redis_becomes_unreachable_a_request_that_waits_to_join_gets_503)
     assert_int_equal(b.status, 503);
 
     client_close(&d, &a);
-    mcp_operation_answer(asked, MCP_ERR_UNREACHABLE);
+    mcp_operation_complete(pending, MCP_ERR_UNREACHABLE);
     d.process[0].worker->cluster = NULL;
     d.process[1].worker->cluster = NULL;
 }

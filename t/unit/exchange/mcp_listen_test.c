@@ -23,7 +23,7 @@
     "\"notifications/subscriptions/acknowledged\",\"params\":{\"_meta\":{"    \
     ID(id) "},\"notifications\":{" notifications "}}}\n\n"
 
-#define HEARD(id, method, params)                                            \
+#define NOTIFIED(id, method, params)                                         \
     "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/" method "\","     \
     "\"params\":{\"_meta\":{" ID(id) "}" params "}}\n\n"
 
@@ -76,9 +76,9 @@ TEST(subscription_gets_only_the_notifications_of_its_filter)
                               "{\"uri\":\"test://b\"}"));
     assert_string_equal(a.text,
                         ACK("7", TOOLS "," URIS("\"test://a\""))
-                        HEARD("7", "tools/list_changed", "")
-                        HEARD("7", "resources/updated",
-                              ",\"uri\":\"test://a\""));
+                        NOTIFIED("7", "tools/list_changed", "")
+                        NOTIFIED("7", "resources/updated",
+                                 ",\"uri\":\"test://a\""));
 
     /* a comment is sent after 15 s without an event, to keep the connection
      * open */
@@ -105,9 +105,10 @@ TEST(each_notification_has_the_id_of_its_subscription)
     publish(0, door, DOOR, LIST("prompts"));
     assert_string_equal(a.text,
                         ACK("\"\\u0041\\\"{\"", PROMPTS)
-                        HEARD("\"\\u0041\\\"{\"", "prompts/list_changed", ""));
+                        NOTIFIED("\"\\u0041\\\"{\"", "prompts/list_changed",
+                                 ""));
     assert_string_equal(b.text, ACK("-1", PROMPTS)
-                                HEARD("-1", "prompts/list_changed", ""));
+                                NOTIFIED("-1", "prompts/list_changed", ""));
     client_close(&d, &a);
     client_close(&d, &b);
     free(door);
@@ -236,8 +237,8 @@ TEST(subscription_to_1000_resources_is_accepted_to_1001_rejected)
     assert_int_equal(a.status, 200);
     publish(1, &b, DOOR, NOTE("notifications/resources/updated",
                               "{\"uri\":\"test:\\/\\/999\"}"));
-    ends_with(a.text, HEARD("1", "resources/updated",
-                            ",\"uri\":\"test:\\/\\/999\""));
+    ends_with(a.text, NOTIFIED("1", "resources/updated",
+                               ",\"uri\":\"test:\\/\\/999\""));
     assert_int_equal(stats().subscriptions, 1000);
     client_close(&d, &a);
     free(body);
@@ -316,8 +317,8 @@ TEST(configuration_is_reloaded_a_subscription_gets_changes_and_ends)
 
     assert_string_equal(a.text,
                         ACK("\"x\"", TOOLS "," PROMPTS)
-                        HEARD("\"x\"", "tools/list_changed", "")
-                        HEARD("\"x\"", "prompts/list_changed", "")
+                        NOTIFIED("\"x\"", "tools/list_changed", "")
+                        NOTIFIED("\"x\"", "prompts/list_changed", "")
                         END("\"x\""));
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
@@ -405,8 +406,8 @@ TEST(output_buffer_has_minimum_size_all_notifications_are_sent)
         publish(1, &b, DOOR, UPDATED);
     }
 
-    assert_int_equal(count(a.text, HEARD("1", "resources/updated",
-                                         ",\"uri\":\"test://a\"")), 3);
+    assert_int_equal(count(a.text, NOTIFIED("1", "resources/updated",
+                                            ",\"uri\":\"test://a\"")), 3);
     client_close(&d, &a);
     all_gone();
 }

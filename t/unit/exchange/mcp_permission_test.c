@@ -265,7 +265,7 @@ TEST(caller_lacks_a_scope_of_an_item_the_request_gets_403)
         "\"code\":-32600,\"message\":\"Forbidden: the request needs the scopes: "
         "pay read\"");
     assert_int_equal(a.status, 403);
-    assert_string_equal(client_answer_header(&a, "WWW-Authenticate"),
+    assert_string_equal(client_response_header(&a, "WWW-Authenticate"),
                         "Bearer error=\"insufficient_scope\", "
                         "scope=\"pay read\"");
     assert_int_equal(driver_evaluated[1], 1);
@@ -278,7 +278,7 @@ TEST(caller_lacks_a_scope_of_an_item_the_request_gets_403)
                      "\"ref\":{\"type\":\"ref/resource\","
                      "\"uri\":\"open:{t}\"}");
     assert_int_equal(a.status, 403);
-    assert_string_equal(client_answer_header(&a, "WWW-Authenticate"),
+    assert_string_equal(client_response_header(&a, "WWW-Authenticate"),
                         "Bearer error=\"insufficient_scope\", scope=\"o\"");
     client_close(&d, &a);
 
@@ -332,7 +332,7 @@ TEST(subscription_has_only_resources_that_the_caller_may_read)
     modern(0, &a, "subscriptions/listen", NULL, "\"notifications\":{"
            "\"resourceSubscriptions\":[\"test://a\",\"test://s\",\"open:x\"]}");
     assert_int_equal(a.status, 403);
-    assert_string_equal(client_answer_header(&a, "WWW-Authenticate"),
+    assert_string_equal(client_response_header(&a, "WWW-Authenticate"),
                         "Bearer error=\"insufficient_scope\", scope=\"s o\"");
 }
 

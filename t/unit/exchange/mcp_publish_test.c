@@ -298,7 +298,7 @@ TEST(publish_request_with_an_invalid_method_or_token_is_rejected)
         client_init(&b, NULL);
         knock(1, &b, methods[i], path, "");
         assert_int_equal(b.status, 405);
-        assert_string_equal(client_answer_header(&b, "Allow"), "POST");
+        assert_string_equal(client_response_header(&b, "Allow"), "POST");
         client_close(&d, &b);
     }
 

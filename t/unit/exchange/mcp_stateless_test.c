@@ -261,7 +261,7 @@ TEST(stateless_get_without_last_event_id_and_stateless_delete_are_rejected)
         client_header(&a, "MCP-Protocol-Version", MODERN);
         client_send(&d, 0, &a, methods[i], "");
         assert_int_equal(a.status, 405);
-        assert_string_equal(client_answer_header(&a, "Allow"), "POST");
+        assert_string_equal(client_response_header(&a, "Allow"), "POST");
         has(a.text, "-32600");
         client_close(&d, &a);
     }

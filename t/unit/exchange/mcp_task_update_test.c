@@ -41,7 +41,7 @@ questions_are(const char *text, uint32_t given, const char *left)
     mcp_task_questions(test_str(text), given, &buf);
     rest = (mcp_str_t) { buf.data, buf.len };
     assert_str_is(rest, left);
-    assert_int_equal(mcp_task_asks(test_str(text), given),
+    assert_int_equal(mcp_task_has_questions(test_str(text), given),
                      strcmp(left, "{}") != 0);
     mcp_buf_free(&buf);
 }
@@ -152,43 +152,43 @@ TEST(redis_has_not_acknowledged_a_question_yet_an_answer_to_it_is_accepted)
 }
 
 
-static unsigned char          away_id[MCP_STREAM_ID_LEN];
-static mcp_store_lookup_t     away_is;
-static unsigned               away_asks, away_posts;
-static uint64_t               away_seq;
-static uint32_t               away_bits;
-static int                    away_rc;
-static const char            *away_event;
-static mcp_operation_t       *away_asked;
+static unsigned char          remote_id[MCP_STREAM_ID_LEN];
+static mcp_store_lookup_t     remote_is;
+static unsigned               remote_queries, remote_inputs;
+static uint64_t               remote_seq;
+static uint32_t               remote_bits;
+static int                    remote_rc;
+static const char            *remote_event;
+static mcp_operation_t       *remote_queried;
 
 
 static int
-away_start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *ask)
+remote_start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *ask)
 {
     (void) ctx;
 
     if (spec->kind == MCP_OPERATION_LOOKUP) {
-        assert_memory_equal(spec->stream.id, away_id, MCP_STREAM_ID_LEN);
-        away_asked = ask;
-        away_asks++;
+        assert_memory_equal(spec->stream.id, remote_id, MCP_STREAM_ID_LEN);
+        remote_queried = ask;
+        remote_queries++;
 
         return MCP_AGAIN;
     }
 
     assert_int_equal(spec->kind, MCP_OPERATION_CLIENT_INPUT);
     assert_int_equal(spec->input.what, MCP_OPERATION_INPUT_TASK);
-    assert_int_equal(spec->input.seq, away_seq);
-    assert_int_equal(spec->input.bits, away_bits);
+    assert_int_equal(spec->input.seq, remote_seq);
+    assert_int_equal(spec->input.bits, remote_bits);
     assert_str_is(spec->input.data,
-                  away_bits == 1 ? "{\"0\":{}}" : "{\"1\":{}}");
-    away_posts++;
+                  remote_bits == 1 ? "{\"0\":{}}" : "{\"1\":{}}");
+    remote_inputs++;
 
-    return away_rc;
+    return remote_rc;
 }
 
 
 static int
-away_is_not(void *ctx)
+remote_is_not(void *ctx)
 {
     (void) ctx;
 
@@ -197,8 +197,8 @@ away_is_not(void *ctx)
 
 
 static const mcp_cluster_hooks_t  elsewhere_hooks = {
-    .start = away_start,
-    .is_unreachable = away_is_not,
+    .start = remote_start,
+    .is_unreachable = remote_is_not,
     .clock = clock_agrees,
     .check_leader = leader_stays
 };
@@ -207,28 +207,28 @@ static const mcp_cluster_hooks_t  elsewhere_hooks = {
 /* Finishes the lookup that the request waits for. In its result, the task has
  * this state, and "seq" is the number of its last event in Redis. */
 static void
-away_answer(mcp_stream_state_e state, uint64_t seq)
+remote_state(mcp_stream_state_e state, uint64_t seq)
 {
     char             *p;
-    mcp_operation_t  *ask = away_asked;
+    mcp_operation_t  *ask = remote_queried;
     mcp_found_t      *found;
 
     assert_non_null(ask);
-    away_asked = NULL;
+    remote_queried = NULL;
     found = mcp_mem_calloc(&ask->worker->env->mem, sizeof(mcp_found_t));
     p = ask->worker->env->mem.alloc(ask->worker->env->mem.ctx,
-                                    strlen(away_event));
+                                    strlen(remote_event));
     assert_true(found && p);
-    memcpy(p, away_event, strlen(away_event));
-    found->lookup = away_is;
+    memcpy(p, remote_event, strlen(remote_event));
+    found->lookup = remote_is;
     found->lookup.info.state = state;
     found->lookup.info.last_seq = seq;
     found->lookup.seq = seq;
     found->lookup.state = state;
-    found->event = (mcp_str_t) { p, strlen(away_event) };
+    found->event = (mcp_str_t) { p, strlen(remote_event) };
     ask->found = found;
     ask->n_found = 1;
-    mcp_operation_answer(ask, MCP_OK);
+    mcp_operation_complete(ask, MCP_OK);
     driver_pump(&d);
 }
 
@@ -236,7 +236,7 @@ away_answer(mcp_stream_state_e state, uint64_t seq)
 /* Creates a task, removes it from the store, and sets hooks as if another node
  * had it. */
 static void
-away_begin(void)
+remote_begin(void)
 {
     mcp_task_id_t      id;
     mcp_stream_info_t  info;
@@ -244,28 +244,28 @@ away_begin(void)
     (void) task_begin(0);
     assert_ok(mcp_task_id_read(&id, d.endpoint.keys, test_str(task_id),
                                d.te.now));
-    memcpy(away_id, id.stream, MCP_STREAM_ID_LEN);
-    assert_ok(mcp_store_find(&d.process[0].store, away_id, 0, &info));
-    memset(&away_is, 0, sizeof(away_is));
-    away_is.info = info;
-    away_is.info.ref.index = 0;
-    away_asks = 0;
-    away_posts = 0;
-    away_seq = 3;
-    away_bits = 1;
-    away_rc = MCP_OK;
+    memcpy(remote_id, id.stream, MCP_STREAM_ID_LEN);
+    assert_ok(mcp_store_find(&d.process[0].store, remote_id, 0, &info));
+    memset(&remote_is, 0, sizeof(remote_is));
+    remote_is.info = info;
+    remote_is.info.ref.index = 0;
+    remote_queries = 0;
+    remote_inputs = 0;
+    remote_seq = 3;
+    remote_bits = 1;
+    remote_rc = MCP_OK;
 
     task_does(0, "tasks/cancel", "");
     mcp_store_free(&d.process[0].store, &info.ref);
     driver_wait(&d, 2000);
 
     d.process[1].worker->cluster_hooks = &elsewhere_hooks;
-    d.process[1].worker->cluster = away_id;
+    d.process[1].worker->cluster = remote_id;
 }
 
 
 static void
-away_done(void)
+remote_done(void)
 {
     answered(&b, 200, NULL);
     d.process[1].worker->cluster_hooks = NULL;
@@ -277,20 +277,20 @@ away_done(void)
  * the stream is looked up again until Redis has the questions. */
 TEST(answer_arrives_before_redis_has_the_question_the_lookup_is_repeated)
 {
-    away_begin();
-    away_event = "{\"k#1\":{}}";
+    remote_begin();
+    remote_event = "{\"k#1\":{}}";
     task_request(1, "tasks/update", ",\"inputResponses\":{\"k#3\":{}}");
-    away_answer(MCP_STATE_INPUT_REQUIRED, 1);
-    assert_null(away_asked);
+    remote_state(MCP_STATE_INPUT_REQUIRED, 1);
+    assert_null(remote_queried);
     assert_int_equal(b.status, 0);
     driver_wait(&d, 60);
-    away_event = "\"works\"";
-    away_answer(MCP_STATE_PROCESSING, 2);
+    remote_event = "\"works\"";
+    remote_state(MCP_STATE_PROCESSING, 2);
     driver_wait(&d, 60);
-    away_event = "{\"k#3\":{}}";
-    away_answer(MCP_STATE_INPUT_REQUIRED, 3);
-    assert_int_equal(away_posts, 1);
-    away_done();
+    remote_event = "{\"k#3\":{}}";
+    remote_state(MCP_STATE_INPUT_REQUIRED, 3);
+    assert_int_equal(remote_inputs, 1);
+    remote_done();
 }
 
 
@@ -301,21 +301,21 @@ TEST(task_event_has_more_than_32_questions_answers_to_the_surplus_are_ignored)
 {
     char  text[1024];
 
-    away_begin();
-    away_event = many_questions(text, sizeof(text), 0, 70);
+    remote_begin();
+    remote_event = many_questions(text, sizeof(text), 0, 70);
     task_request(1, "tasks/update", ",\"inputResponses\":{\"32#3\":{},"
              "\"33#3\":{},\"69#3\":{}}");
-    away_answer(MCP_STATE_INPUT_REQUIRED, 3);
-    assert_int_equal(away_posts, 0);
-    away_done();
+    remote_state(MCP_STATE_INPUT_REQUIRED, 3);
+    assert_int_equal(remote_inputs, 0);
+    remote_done();
 
-    away_begin();
-    away_bits = 2;
+    remote_begin();
+    remote_bits = 2;
     task_request(1, "tasks/update",
              ",\"inputResponses\":{\"1#3\":{},\"33#3\":{}}");
-    away_answer(MCP_STATE_INPUT_REQUIRED, 3);
-    assert_int_equal(away_posts, 1);
-    away_done();
+    remote_state(MCP_STATE_INPUT_REQUIRED, 3);
+    assert_int_equal(remote_inputs, 1);
+    remote_done();
 }
 
 
@@ -331,31 +331,31 @@ TEST(redis_never_gets_the_question_an_answer_to_it_is_still_acknowledged)
 
     static const char *const  keys[] = { "k", "k#2", "#", "k#x", "" };
 
-    away_begin();
-    away_event = "{\"k#2\":{}}";
+    remote_begin();
+    remote_event = "{\"k#2\":{}}";
     task_request(1, "tasks/update", ",\"inputResponses\":{\"k#3\":{}}");
 
     while (b.status == 0) {
-        away_answer(MCP_STATE_PROCESSING, 2);
+        remote_state(MCP_STATE_PROCESSING, 2);
         driver_wait(&d, 60);
-        assert_in_range(away_asks, 1, 100);
+        assert_in_range(remote_queries, 1, 100);
     }
 
-    assert_true(away_asks > 2);
-    away_done();
+    assert_true(remote_queries > 2);
+    remote_done();
 
     for (i = 0; i <= ITEMS(keys); i++) {
-        away_begin();
+        remote_begin();
         snprintf(line, sizeof(line), ",\"inputResponses\":{\"%s\":{}}",
                  i < ITEMS(keys) ? keys[i] : "k#3");
         task_request(1, "tasks/update", line);
-        away_answer(i < ITEMS(keys) ? MCP_STATE_PROCESSING
-                                    : MCP_STATE_COMPLETED, 2);
-        assert_int_equal(away_asks, 1);
-        away_done();
+        remote_state(i < ITEMS(keys) ? MCP_STATE_PROCESSING
+                                     : MCP_STATE_COMPLETED, 2);
+        assert_int_equal(remote_queries, 1);
+        remote_done();
     }
 
-    assert_int_equal(away_posts, 0);
+    assert_int_equal(remote_inputs, 0);
 }
 
 
@@ -363,32 +363,32 @@ TEST(redis_never_gets_the_question_an_answer_to_it_is_still_acknowledged)
  * lookup is repeated. */
 TEST(redis_has_the_state_before_the_call_became_a_task_the_lookup_is_repeated)
 {
-    away_begin();
-    away_event = "{\"method\":\"notifications/progress\"}";
-    away_is.info.expires = 0;
+    remote_begin();
+    remote_event = "{\"method\":\"notifications/progress\"}";
+    remote_is.info.expires = 0;
     task_request(1, "tasks/get", "");
-    away_answer(MCP_STATE_PROCESSING, 2);
+    remote_state(MCP_STATE_PROCESSING, 2);
     assert_int_equal(b.status, 0);
     driver_wait(&d, 60);
-    away_is.info.expires = d.te.now + 1000;
-    away_answer(MCP_STATE_PROCESSING, 2);
+    remote_is.info.expires = d.te.now + 1000;
+    remote_state(MCP_STATE_PROCESSING, 2);
     has(b.text, "\"status\":\"working\"");
-    away_done();
+    remote_done();
 
     /* Redis never gets a newer state: the task id counts as unknown */
 
-    away_begin();
-    away_is.info.expires = 0;
+    remote_begin();
+    remote_is.info.expires = 0;
     task_request(1, "tasks/get", "");
 
     while (b.status == 0) {
-        away_answer(MCP_STATE_PROCESSING, 2);
+        remote_state(MCP_STATE_PROCESSING, 2);
         driver_wait(&d, 60);
-        assert_in_range(away_asks, 1, 100);
+        assert_in_range(remote_queries, 1, 100);
     }
 
     has(b.text, UNKNOWN);
-    away_done();
+    remote_done();
 }
 
 
@@ -405,7 +405,7 @@ own_begin(void)
     store = &d.process[0].store;
     assert_ok(mcp_task_id_read(&id, d.endpoint.keys, test_str(task_id),
                                d.te.now));
-    memcpy(away_id, id.stream, MCP_STREAM_ID_LEN);
+    memcpy(remote_id, id.stream, MCP_STREAM_ID_LEN);
     assert_ok(mcp_store_find(store, id.stream, 0, &info));
     assert_ok(mcp_store_replication_start(store, &info.ref, 0));
     backend_send(&d, breq,
@@ -415,16 +415,16 @@ own_begin(void)
     assert_ok(mcp_store_find(store, id.stream, 0, &info));
     assert_int_equal(info.state, MCP_STATE_INPUT_REQUIRED);
 
-    memset(&away_is, 0, sizeof(away_is));
-    away_is.info = info;
-    away_asks = 0;
-    away_posts = 0;
-    away_seq = info.last_seq;
-    away_bits = 2;
-    away_rc = MCP_OK;
-    away_event = "{\"k#1\":{},\"l#1\":{}}";
+    memset(&remote_is, 0, sizeof(remote_is));
+    remote_is.info = info;
+    remote_queries = 0;
+    remote_inputs = 0;
+    remote_seq = info.last_seq;
+    remote_bits = 2;
+    remote_rc = MCP_OK;
+    remote_event = "{\"k#1\":{},\"l#1\":{}}";
     d.process[1].worker->cluster_hooks = &elsewhere_hooks;
-    d.process[1].worker->cluster = away_id;
+    d.process[1].worker->cluster = remote_id;
 
     return info;
 }
@@ -438,17 +438,17 @@ TEST(answer_at_another_node_counts_before_this_node_has_received_it)
     mcp_stream_info_t  info;
 
     info = own_begin();
-    away_is.given = 1;
+    remote_is.given = 1;
     task_request(1, "tasks/get", "");
-    away_answer(MCP_STATE_INPUT_REQUIRED, info.last_seq);
+    remote_state(MCP_STATE_INPUT_REQUIRED, info.last_seq);
     assert_null(strstr(b.text, "\"k#1\""));
     has(b.text, "\"l#1\"");
     client_close(&d, &b);
 
     task_request(1, "tasks/update",
              ",\"inputResponses\":{\"k#1\":{\"late\":1},\"l#1\":{}}");
-    away_answer(MCP_STATE_INPUT_REQUIRED, info.last_seq);
-    assert_int_equal(away_posts, 1);
+    remote_state(MCP_STATE_INPUT_REQUIRED, info.last_seq);
+    assert_int_equal(remote_inputs, 1);
     answered(&b, 200, NULL);
     assert_int_equal(d.n_breqs, 0);
 
@@ -481,24 +481,24 @@ TEST(redis_lacks_the_task_or_is_unreachable_the_state_of_this_node_decides)
 
     for (i = 0; i < ITEMS(rcs); i++) {
         info = own_begin();
-        away_rc = rcs[i];
-        away_bits = 1;
+        remote_rc = rcs[i];
+        remote_bits = 1;
         task_request(1, "tasks/update", ",\"inputResponses\":{\"k#1\":{}}");
-        away_answer(MCP_STATE_INPUT_REQUIRED, info.last_seq);
-        assert_int_equal(away_posts, 1);
+        remote_state(MCP_STATE_INPUT_REQUIRED, info.last_seq);
+        assert_int_equal(remote_inputs, 1);
         answered(&b, 200, NULL);
 
         task_request(1, "tasks/get", "");
-        mcp_operation_answer(away_asked, MCP_ERR_UNREACHABLE);
+        mcp_operation_complete(remote_queried, MCP_ERR_UNREACHABLE);
         driver_pump(&d);
         assert_null(strstr(b.text, "\"k#1\""));
         has(b.text, "\"l#1\"");
         client_close(&d, &b);
 
         task_request(1, "tasks/update", ",\"inputResponses\":{\"l#1\":{}}");
-        mcp_operation_answer(away_asked, MCP_ERR_UNREACHABLE);
+        mcp_operation_complete(remote_queried, MCP_ERR_UNREACHABLE);
         driver_pump(&d);
-        assert_int_equal(away_posts, 1);
+        assert_int_equal(remote_inputs, 1);
         answered(&b, 200, NULL);
         assert_int_equal(d.n_breqs, 1);
         d.process[1].worker->cluster_hooks = NULL;

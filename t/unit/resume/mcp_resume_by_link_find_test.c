@@ -16,14 +16,14 @@ static char  old[4096];
  */
 TEST(old_url_is_valid_until_the_client_uses_the_new_url)
 {
-    int                     turn;
+    int                     generation;
     mcp_backend_request_t  *breq;
 
     begin(NEW);
     breq = linked(1);
     strcpy(old, url);
 
-    for (turn = 0; turn < 3; turn++) {
+    for (generation = 0; generation < 3; generation++) {
         asked(breq);
         has(a.text + a.len - 12, "retry: 100\n\n");
         assert_int_equal(questions(a.text), 2);
@@ -42,7 +42,7 @@ TEST(old_url_is_valid_until_the_client_uses_the_new_url)
         assert_int_equal(b.ended, 1);
         client_close(&d, &b);
 
-        send_to(1, &a, turn % 2 ? session : NULL, "POST", url, NULL,
+        send_to(1, &a, generation % 2 ? session : NULL, "POST", url, NULL,
                 answers(2));
         assert_int_equal(a.status, 200);
         cached_as_it_must(&a);

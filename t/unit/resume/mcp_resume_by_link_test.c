@@ -90,7 +90,7 @@ TEST(get_of_a_url_resumes_its_stream_with_or_without_a_session)
 
     client_resume(&d, 0, &b, session, last);
     assert_int_equal(b.status, 404);
-    assert_null(client_answer_header(&b, "Cache-Control"));
+    assert_null(client_response_header(&b, "Cache-Control"));
 }
 
 
@@ -208,7 +208,7 @@ TEST(one_request_of_a_batch_has_ended_a_get_waits_for_the_other_request)
 
     send_to(1, &b, session, "GET", url, last, "");
     assert_int_equal(b.status, 200);
-    backend_answer(&d, d.breqs[0], RESULT);
+    backend_reply(&d, d.breqs[0], RESULT);
     has(b.text, "\"id\":7,");
 }
 
@@ -692,7 +692,7 @@ TEST(zone_has_no_room_for_answers_the_client_gets_503_and_can_send_them_again)
     hog(&ref);
     send_to(1, &b, session, "POST", url, NULL, old);
     assert_int_equal(b.status, 503);
-    assert_null(client_answer_header(&b, "Link"));
+    assert_null(client_response_header(&b, "Link"));
     client_close(&d, &b);
     mcp_store_free(&d.process[1].store, &ref);
 

@@ -67,10 +67,10 @@ TEST(url_in_the_link_header_is_made_of_origin_or_host_and_the_target)
 
         if (cases[i].before) {
             assert_non_null(link_of(&a, url));
-            has(client_answer_header(&a, "Link"), cases[i].before);
+            has(client_response_header(&a, "Link"), cases[i].before);
 
         } else {
-            assert_null(client_answer_header(&a, "Link"));
+            assert_null(client_response_header(&a, "Link"));
         }
 
         client_close(&d, &a);
@@ -83,9 +83,9 @@ TEST(url_in_the_link_header_is_made_of_origin_or_host_and_the_target)
     client_header(&a, "Host", "localhost");
     client_header(&a, "Origin", "http://localhost");
     client_send(&d, 0, &a, "POST", PING);
-    assert_null(client_answer_header(&a, "Link"));
-    assert_string_equal(client_answer_header(&a,
-                                             "Access-Control-Expose-Headers"),
+    assert_null(client_response_header(&a, "Link"));
+    assert_string_equal(client_response_header(&a,
+                                               "Access-Control-Expose-Headers"),
                         "Mcp-Session-Id, WWW-Authenticate, Retry-After, Link");
     client_close(&d, &a);
 
@@ -98,9 +98,9 @@ TEST(url_in_the_link_header_is_made_of_origin_or_host_and_the_target)
     client_header(&a, "Origin", "http://localhost");
     a.target = url;
     client_send(&d, 0, &a, "GET", "");
-    assert_null(client_answer_header(&a, "Link"));
-    assert_string_equal(client_answer_header(&a,
-                                             "Access-Control-Expose-Headers"),
+    assert_null(client_response_header(&a, "Link"));
+    assert_string_equal(client_response_header(&a,
+                                               "Access-Control-Expose-Headers"),
                         "Mcp-Session-Id, WWW-Authenticate, Retry-After");
 }
 
@@ -138,7 +138,7 @@ TEST(invalid_origin_from_a_variable_is_logged_once_a_minute)
         a.origin = cases[i].origin;
         client_send(&d, 0, &a, "GET", "");
         assert_int_equal(a.status, 200);
-        assert_int_equal(client_answer_header(&a, "Link") != NULL,
+        assert_int_equal(client_response_header(&a, "Link") != NULL,
                          i == ITEMS(cases) - 1);
         client_close(&d, &a);
 
@@ -173,10 +173,10 @@ TEST(target_of_2048_bytes_has_a_url_and_one_of_2049_bytes_has_none)
         assert_int_equal(a.status, 200);
 
         if (more) {
-            assert_null(client_answer_header(&a, "Link"));
+            assert_null(client_response_header(&a, "Link"));
 
         } else {
-            has(client_answer_header(&a, "Link"), "<http://h/%22%22");
+            has(client_response_header(&a, "Link"), "<http://h/%22%22");
         }
 
         client_close(&d, &a);

@@ -399,7 +399,7 @@ TEST(request_ids_with_different_spellings_of_one_value_are_equal)
 
     post_after(1, &b, session, resume_of("\"a/b\"", token), NULL);
     assert_int_equal(b.streaming, 1);
-    backend_answer(&d, breq, RESULT);
+    backend_reply(&d, breq, RESULT);
     has(b.text, "{\"jsonrpc\":\"2.0\",\"id\":\"\\u0061/b\",\"result\":");
 }
 
@@ -546,7 +546,7 @@ TEST(each_request_of_a_batch_has_its_own_status)
 
     batch("[" CALL "," CALL8 "]");
     breq = d.breqs[1];
-    backend_answer(&d, d.breqs[0], RESULT);
+    backend_reply(&d, d.breqs[0], RESULT);
     ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
     ask(session, status_of("8", token), 200, "\"status\":\"processing\"");
     backend_end(&d, breq, MCP_FAILURE_REPLY);
@@ -591,7 +591,7 @@ TEST(batch_request_with_an_open_question_ends_the_batch_has_no_open_question)
         ask(session, status_of("7", first), 200, "\"status\":\"processing\"");
         ask(session, status_of("7", first), 200,
             "\"hasInputRequest\":false");
-        backend_answer(&d, d.breqs[0], RESULT);
+        backend_reply(&d, d.breqs[0], RESULT);
         ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
     }
 }
@@ -603,7 +603,7 @@ TEST(request_of_a_batch_is_cancelled_the_other_response_is_kept)
 {
     begin(OLD);
     batch("[" CALL "," CALL8 "]");
-    backend_answer(&d, d.breqs[0], RESULT);
+    backend_reply(&d, d.breqs[0], RESULT);
     cancel(1, session, "8");
     ask(session, status_of("7", first), 200, "\"status\":\"completed\","
         "\"hasPendingMessage\":true");
@@ -619,7 +619,7 @@ TEST(request_of_a_batch_is_cancelled_the_other_response_is_kept)
     batch("[" CALL "," CALL8 "]");
     cancel(1, session, "8");
     ask(session, status_of("7", first), 200, "\"status\":\"processing\"");
-    backend_answer(&d, d.breqs[0], RESULT);
+    backend_reply(&d, d.breqs[0], RESULT);
     ask(session, status_of("7", first), 200, "\"status\":\"completed\"");
     ask(session, status_of("8", token), 200, REFUSED);
 }
@@ -670,7 +670,7 @@ no_memory(void)
         breq = backend_stream(&d, 0);
         backend_send(&d, breq, PROGRESS(1) "\n");
 
-        (void) told();
+        (void) has_token();
         client_close(&d, &a);
 
         post_after(1, &b, session, status_of("7", token), NULL);

@@ -574,7 +574,7 @@ TEST(batch_has_one_stream_id_and_a_stream_create_for_each_request)
     /* one stream/create for each request, all with the same stream id */
 
     assert_int_equal(count(a.text, CREATE), 2);
-    assert_true(told());
+    assert_true(has_token());
     assert_int_equal(count(a.text, "\"streamId\":\""), 2);
     snprintf(line, sizeof(line), "\"streamId\":\"%s\"", stream);
     assert_int_equal(count(a.text, line), 2);
@@ -602,7 +602,7 @@ no_memory(void)
         breq = backend_stream(&d, 0);
         backend_send(&d, breq, PROGRESS(1) "\n");
 
-        (void) told();
+        (void) has_token();
         client_close(&d, &a);
 
         post_after(1, &b, session, poll_it(), NULL);

@@ -536,7 +536,7 @@ TEST(tokens_that_are_invalid_expired_or_of_another_request_are_rejected)
     refused(key);
 
     client_post(&d, 0, &a, session, CALL);
-    backend_answer(&d, d.breqs[1], PAGE);
+    backend_reply(&d, d.breqs[1], PAGE);
     token_of(&a);
     client_close(&d, &a);
     refused(token);

@@ -21,7 +21,7 @@ TEST(stream_with_resume_information_starts_when_mcp_policy_after_has_passed)
     static const struct {
         const char  *capabilities;
         unsigned     link, wait, after;
-        const char  *told;
+        const char  *expected;
     } cases[] = {
         { "{\"resumableRequests\":{}}", 0, 60000, 50, "resumePolicy" },
         { "{\"streams\":{}}", 0, 60000, 50, "stream/create" },
@@ -51,8 +51,8 @@ TEST(stream_with_resume_information_starts_when_mcp_policy_after_has_passed)
         driver_wait(&d, 2);
         assert_int_equal(a.streaming, 1);
 
-        if (cases[i].told) {
-            has(a.text, cases[i].told);
+        if (cases[i].expected) {
+            has(a.text, cases[i].expected);
         }
 
         backend_json(&d, RESULT);
@@ -170,7 +170,7 @@ TEST(client_declared_no_resumption_method_it_gets_no_resume_information)
     end_with_result(breq);
     assert_int_equal(a.len, strlen(a.text));
     strcpy(plain, strchr(a.text, '.'));
-    assert_null(client_answer_header(&a, "Link"));
+    assert_null(client_response_header(&a, "Link"));
     client_close(&d, &a);
     has(plain, ".0\nretry: 2000\ndata: \n\nid: ");
     assert_int_equal(count(plain, "\ndata: {"), 2);
@@ -397,7 +397,7 @@ TEST(call_is_not_resumable_none_of_its_event_ids_resumes_it)
     client_open(&d, session, NEW, "{" INPUT "," EVERY "}");
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
-    assert_null(client_answer_header(&a, "Link"));
+    assert_null(client_response_header(&a, "Link"));
     client_last_id(&a, last);
 
     client_resume(&d, 1, &b, session, last);

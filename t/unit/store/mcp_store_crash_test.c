@@ -327,7 +327,7 @@ worker_copy(worker_t *w, entry_t *own)
     size_t                   i, len;
     static __thread char     buf[70000], want[70000];
     mcp_store_raw_t          raw[4];
-    mcp_store_replicator_t   copy = { 0 };
+    mcp_store_replicator_t   replicator = { 0 };
     mcp_store_replication_state_t  repl_state;
 
     if (draw(&w->seed) % 8 == 0) {
@@ -347,18 +347,19 @@ worker_copy(worker_t *w, entry_t *own)
         return;
     }
 
-    copy.at = repl_state.acked;
-    copy.raw = raw;
-    copy.max = 4;
-    copy.buf = buf;
-    copy.cap = sizeof(buf);
+    replicator.at = repl_state.acked;
+    replicator.raw = raw;
+    replicator.max = 4;
+    replicator.buf = buf;
+    replicator.cap = sizeof(buf);
 
-    if (mcp_store_replicator_read(&w->store, &own->ref, &copy) != MCP_OK) {
+    if (mcp_store_replicator_read(&w->store, &own->ref,
+                                  &replicator) != MCP_OK) {
         return;                        /* unacknowledged events were dropped,
                                           which can happen without "sync" */
     }
 
-    for (i = 0; i < copy.n; i++) {
+    for (i = 0; i < replicator.n; i++) {
         len = text_len(own->ref.id, raw[i].seq);
         text_fill(want, own->ref.id, raw[i].seq, len);
 
@@ -370,14 +371,14 @@ worker_copy(worker_t *w, entry_t *own)
         }
     }
 
-    mcp_store_acked(&w->store, &own->ref, &copy.at);
+    mcp_store_acked(&w->store, &own->ref, &replicator.at);
 
     if (draw(&w->seed) % 4 == 0) {
         mcp_store_remote_consumer(&w->store, &own->ref, repl_state.reader + 1,
-                                  copy.at.seq, 0);
+                                  replicator.at.seq, 0);
         mcp_store_remote_consumer_left(&w->store, &own->ref,
                                        repl_state.reader + 1,
-                                       copy.at.seq, clock_ms());
+                                       replicator.at.seq, clock_ms());
     }
 }
 

@@ -17,13 +17,13 @@
 #define STREAMS  5
 #define EVENTS   400                   /* maximum number of events of a
                                           stream */
-#define MAILS    64
+#define ENTRIES  64
 #define OWN      0                     /* number of the node with the owners */
 #define FAR      1
 
 
 typedef enum {
-    ENTRY_WATCHED = 0,                  /* this and the next three types go to
+    ENTRY_REMOTE_CONSUMER = 0,          /* this and the next three types go to
                                            the owner's node; they use the
                                            members number and seq */
     ENTRY_SENT,
@@ -84,7 +84,7 @@ typedef struct {
                                           received */
     connection_t            at[2];
 
-    entry_t                  mail[MAILS];
+    entry_t                  queue[ENTRIES];
     unsigned                n_entries;
 } stream_t;
 
@@ -145,9 +145,9 @@ sound(void)
 static void
 post(stream_t *s, entry_e type, uint64_t number, uint64_t seq)
 {
-    entry_t  *mail;
+    entry_t  *queue;
 
-    if (s->n_entries == MAILS) {
+    if (s->n_entries == ENTRIES) {
 
         /* the queue is full: a new message of type ENTRY_SENT, ENTRY_EVENT or
          * ENTRY_STATE is lost, because the next message of its type replaces
@@ -158,14 +158,14 @@ post(stream_t *s, entry_e type, uint64_t number, uint64_t seq)
             return;
         }
 
-        s->mail[0] = s->mail[--s->n_entries];
+        s->queue[0] = s->queue[--s->n_entries];
     }
 
-    mail = &s->mail[s->n_entries++];
-    mail->type = type;
-    mail->number = number;
-    mail->seq = seq;
-    mail->checkpoint = s->there;
+    queue = &s->queue[s->n_entries++];
+    queue->type = type;
+    queue->number = number;
+    queue->seq = seq;
+    queue->checkpoint = s->there;
 }
 
 
@@ -181,38 +181,38 @@ arrive(stream_t *s, uint64_t seq)
 static void
 deliver(stream_t *s, unsigned i)
 {
-    entry_t        mail;
+    entry_t        queue;
     mcp_store_t  *own, *mirror;
 
-    mail = s->mail[i];
-    s->mail[i] = s->mail[--s->n_entries];
+    queue = s->queue[i];
+    s->queue[i] = s->queue[--s->n_entries];
     own = process(OWN, (unsigned) draw(2));
     mirror = process(FAR, (unsigned) draw(2));
 
-    switch (mail.type) {
-    case ENTRY_WATCHED:
-        (void) mcp_store_remote_consumer(own, &s->ref, mail.number, mail.seq,
+    switch (queue.type) {
+    case ENTRY_REMOTE_CONSUMER:
+        (void) mcp_store_remote_consumer(own, &s->ref, queue.number, queue.seq,
                                          0);
         break;
     case ENTRY_SENT:
-        mcp_store_remote_consumer_sent(own, &s->ref, mail.number, mail.seq);
+        mcp_store_remote_consumer_sent(own, &s->ref, queue.number, queue.seq);
         break;
     case ENTRY_LEFT:
-        mcp_store_remote_consumer_left(own, &s->ref, mail.number, mail.seq,
+        mcp_store_remote_consumer_left(own, &s->ref, queue.number, queue.seq,
                                        now);
         break;
     case ENTRY_CONFIRMED:
-        (void) mcp_store_confirm(own, &s->ref, mail.seq);
+        (void) mcp_store_confirm(own, &s->ref, queue.seq);
         break;
     case ENTRY_EVENT:
-        arrive(s, mail.seq);
+        arrive(s, queue.seq);
         break;
     case ENTRY_STATE:
-        (void) mcp_store_mirror_known(mirror, s->spec.id, &mail.checkpoint,
+        (void) mcp_store_mirror_known(mirror, s->spec.id, &queue.checkpoint,
                                       s->confirmed, now);
         break;
     case ENTRY_DISPLACED:
-        mcp_store_mirror_displaced(mirror, s->spec.id, mail.number);
+        mcp_store_mirror_displaced(mirror, s->spec.id, queue.number);
         break;
     }
 }
@@ -350,7 +350,7 @@ turn(stream_t *s)
 /* Replicates the next events to Redis. If "sure" is 0, the acknowledgement may
  * be lost. */
 static void
-copy(stream_t *s, unsigned slot, int sure)
+replicate(stream_t *s, unsigned slot, int sure)
 {
     int                      rc;
     size_t                   i;
@@ -515,7 +515,7 @@ resume(stream_t *s, unsigned machine)
     store = process(machine, c->process);
 
     if (machine == FAR) {
-        post(s, ENTRY_WATCHED, c->number, after);
+        post(s, ENTRY_REMOTE_CONSUMER, c->number, after);
         assert_ok(mcp_store_mirror(store, &s->spec, s->confirmed + 1, after,
                                    c->number, now, &c->ref));
         post(s, ENTRY_STATE, 0, 0);
@@ -710,7 +710,7 @@ settle(stream_t *s)
 
     for (slot = 0; slot < 2; slot++) {
         if (woken[OWN][slot][s - streams]) {
-            copy(s, slot, 1);
+            replicate(s, slot, 1);
         }
 
         if (woken[FAR][slot][s - streams]) {
@@ -788,7 +788,7 @@ operate(stream_t *s)
     } else if (n == 7 && draw(20) == 0) {
         mcp_store_mirror_forget(process(FAR, slot), s->spec.id);
     } else if (n == 8 && s->n_entries > 0) {
-        s->n_entries -= s->mail[s->n_entries - 1].type == ENTRY_EVENT;
+        s->n_entries -= s->queue[s->n_entries - 1].type == ENTRY_EVENT;
     } else if (n == 9) {
         now += draw(4000);
         mcp_store_sweep(process(FAR, slot), now, UINT32_MAX, NULL, NULL);
@@ -798,7 +798,7 @@ operate(stream_t *s)
     } else if (n >= 11 && n <= 13) {
         drain((unsigned) draw(2));
     } else if (n >= 14 && n <= 17 && woken[OWN][slot][s - streams]) {
-        copy(s, slot, 0);
+        replicate(s, slot, 0);
     } else if (n >= 18 && n <= 21 && woken[FAR][slot][s - streams]) {
         feed(s, slot);
     } else if (n >= 22 && n <= 26 && s->n_entries > 0) {

@@ -612,7 +612,7 @@ TEST(functions_for_calls_reject_a_mirror_functions_for_mirrors_reject_a_call)
     char                    text[8];
     mcp_buf_t               request;
     mcp_store_raw_t         raw[2];
-    mcp_store_replicator_t  copy = { 0 };
+    mcp_store_replicator_t  replicator = { 0 };
     mcp_store_checkpoint_t  at = { 0 };
     mcp_stream_ref_t        ref, own;
     mcp_stream_info_t       info;
@@ -632,11 +632,11 @@ TEST(functions_for_calls_reject_a_mirror_functions_for_mirrors_reject_a_call)
                      MCP_ERR_DENIED);
     assert_int_equal(mcp_store_acked(S0, &ref, &at), MCP_ERR_DENIED);
 
-    copy.raw = raw;
-    copy.max = 2;
-    copy.buf = text;
-    copy.cap = sizeof(text);
-    assert_int_equal(mcp_store_replicator_read(S0, &ref, &copy),
+    replicator.raw = raw;
+    replicator.max = 2;
+    replicator.buf = text;
+    replicator.cap = sizeof(text);
+    assert_int_equal(mcp_store_replicator_read(S0, &ref, &replicator),
                      MCP_ERR_DENIED);
     mcp_buf_init(&request, &d.tm.mem, 100);
     assert_int_equal(mcp_store_replication_spec(S0, &ref, &same, &info,

@@ -141,8 +141,8 @@ TEST(leader_is_silent_longer_than_the_limit_another_process_becomes_leader)
 {
     assert_int_equal(mcp_store_node_lead(&store[0], 1000, 50), 1);
     assert_int_equal(mcp_store_node_lead(&store[1], 1050, 50), 0);
-    mcp_store_node_spoke(&store[1], 2000);
-    mcp_store_node_spoke(&store[0], 1010);
+    mcp_store_node_leader_reply(&store[1], 2000);
+    mcp_store_node_leader_reply(&store[0], 1010);
     assert_int_equal(mcp_store_node_lead(&store[1], 900, 50), 0);
     assert_int_equal(mcp_store_node_lead(&store[1], 1060, 50), 0);
     assert_int_equal(mcp_store_node_lead(&store[1], 1061, 50), 1);

@@ -25,22 +25,22 @@ say(const mcp_stream_ref_t *ref, const char *text, int answers,
 /* Copies all events after *at, checks that their number is "events", and sets
  * *at to the checkpoint after them. */
 static void
-copy_all(mcp_store_t *store, const mcp_stream_ref_t *ref,
+replicate_all(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_checkpoint_t *at, size_t events)
 {
     char                    buf[100];
     mcp_store_raw_t         raw[8];
-    mcp_store_replicator_t  copy = { 0 };
+    mcp_store_replicator_t  replicator = { 0 };
 
-    copy.at = *at;
-    copy.raw = raw;
-    copy.max = 8;
-    copy.buf = buf;
-    copy.cap = sizeof(buf);
+    replicator.at = *at;
+    replicator.raw = raw;
+    replicator.max = 8;
+    replicator.buf = buf;
+    replicator.cap = sizeof(buf);
 
-    assert_ok(mcp_store_replicator_read(store, ref, &copy));
-    assert_int_equal(copy.n, events);
-    *at = copy.at;
+    assert_ok(mcp_store_replicator_read(store, ref, &replicator));
+    assert_int_equal(replicator.n, events);
+    *at = replicator.at;
 }
 
 
@@ -59,7 +59,7 @@ visible(const mcp_stream_ref_t *ref, mcp_stream_state_e state)
 /* Checks that a process has exactly one wake-up, as the replicator of a
  * stream. */
 static void
-to_copy(unsigned slot, uint32_t index)
+wakes_replicator(unsigned slot, uint32_t index)
 {
     mcp_store_wake_t  wake;
 
@@ -91,7 +91,7 @@ TEST(cluster_sync_is_on_readers_see_only_events_that_redis_has_acknowledged)
     assert_int_equal(read_all(1, &ref, 5, &cursor, 100, &got), MCP_AGAIN);
     assert_int_equal(got.len, 0);
 
-    copy_all(S0, &ref, &at, 1);
+    replicate_all(S0, &ref, &at, 1);
     say(&ref, "two", 0, MCP_STATE_COMPLETED);
     store_drain(&d, 1, NULL);
     assert_ok(mcp_store_acked(S0, &ref, &at));
@@ -113,7 +113,7 @@ TEST(cluster_sync_is_on_readers_see_only_events_that_redis_has_acknowledged)
     assert_int_equal(info.answered, 0);
     assert_int_equal(info.own_answered, 1);
 
-    copy_all(S0, &ref, &at, 1);
+    replicate_all(S0, &ref, &at, 1);
     assert_int_equal(at.state, MCP_STATE_COMPLETED);
     assert_int_equal(at.answered, 1);
     assert_ok(mcp_store_acked(S0, &ref, &at));
@@ -179,14 +179,14 @@ TEST(many_changes_of_a_stream_wake_its_replicator_once)
     mcp_stream_ref_t  ref;
 
     shared(&ref, 1);
-    to_copy(0, ref.index);
+    wakes_replicator(0, ref.index);
 
     say(&ref, "one", -1, MCP_STATE_PROCESSING);
     say(&ref, "two", -1, MCP_STATE_PROCESSING);
-    to_copy(0, ref.index);
+    wakes_replicator(0, ref.index);
 
     assert_ok(mcp_store_set_generation(S1, &ref, 0, 1));
-    to_copy(0, ref.index);
+    wakes_replicator(0, ref.index);
 
     watch_ok(S1, &ref, 5, 0, &cursor);
     assert_int_equal(store_drain(&d, 0, NULL), 2);
@@ -194,12 +194,12 @@ TEST(many_changes_of_a_stream_wake_its_replicator_once)
     assert_int_equal(store_drain(&d, 0, NULL), 2);
 
     assert_ok(mcp_store_set_state(S0, &ref, MCP_STATE_CANCELLED, 5));
-    to_copy(0, ref.index);
+    wakes_replicator(0, ref.index);
 
     mcp_store_free(S1, &ref);
     store_sound(&d);
     d.died = 1;
-    to_copy(0, 0);
+    wakes_replicator(0, 0);
     assert_int_equal(store_drain(&d, 0, NULL), 0);
 }
 
@@ -218,7 +218,7 @@ TEST(stream_lingers_only_after_redis_has_acknowledged_its_end)
     store_spec(&spec, 1, 1);
     shared(&ref, 1);
     say(&ref, "one", 0, MCP_STATE_PROCESSING);
-    copy_all(S0, &ref, &at, 1);
+    replicate_all(S0, &ref, &at, 1);
     assert_ok(mcp_store_acked(S0, &ref, &at));
     watch_ok(S1, &ref, 5, 0, &cursor);
     mcp_store_unwatch(S1, &ref, 5, 1, 3);
@@ -229,7 +229,7 @@ TEST(stream_lingers_only_after_redis_has_acknowledged_its_end)
                                             &info, NULL), MCP_DONE);
     store_sound(&d);
 
-    copy_all(S0, &ref, &at, 0);
+    replicate_all(S0, &ref, &at, 0);
     assert_ok(mcp_store_acked(S0, &ref, &at));
     position = 0;
     assert_ok(mcp_store_session_next(S0, spec.session, 1, &position, &info,
@@ -255,14 +255,14 @@ TEST(task_keeps_its_last_event_and_all_events_redis_has_not_acknowledged)
     assert_ok(mcp_store_lookup(S1, &ref, 0, &lookup, &buf));
     assert_int_equal(lookup.seq, 0);
 
-    copy_all(S0, &ref, &at, 1);
+    replicate_all(S0, &ref, &at, 1);
     say(&ref, "two", -1, MCP_STATE_PROCESSING);
     say(&ref, "three", -1, MCP_STATE_PROCESSING);
     assert_ok(mcp_store_acked(S0, &ref, &at));
     assert_ok(mcp_store_lookup(S1, &ref, 0, &lookup, &buf));
     assert_int_equal(lookup.seq, 1);
 
-    copy_all(S0, &ref, &at, 2);
+    replicate_all(S0, &ref, &at, 2);
     assert_ok(mcp_store_acked(S0, &ref, &at));
     assert_ok(mcp_store_replication_state(S0, &ref, &repl_state));
     assert_int_equal(repl_state.first_seq, 3);
@@ -293,10 +293,10 @@ TEST(replicator_dies_the_process_that_adopts_its_stream_becomes_replicator)
     assert_int_equal(info.owner_slot, 1);
     assert_int_equal(info.answered, 0);
     assert_int_equal(info.own_answered, 2);
-    to_copy(1, ref.index);
+    wakes_replicator(1, ref.index);
     assert_ok(mcp_store_replication_start(S1, &ref, 1));
     assert_ok(store_append(&d, 1, &ref, mcp_str("end"), 0, MCP_STATE_FAILED));
-    to_copy(1, ref.index);
+    wakes_replicator(1, ref.index);
 
     store_attach(&d, 0, 500);
     mcp_store_reclaim(S0, 1, S1->pid);
@@ -304,8 +304,8 @@ TEST(replicator_dies_the_process_that_adopts_its_stream_becomes_replicator)
     assert_ok(mcp_store_adopt(S0, 9, &info, NULL));
     assert_int_equal(info.owner_slot, MCP_STORE_NO_SLOT);
     assert_int_equal(mcp_store_adopt(S0, 9, &info, NULL), MCP_DONE);
-    to_copy(0, ref.index);
-    copy_all(S0, &ref, &at, 2);
+    wakes_replicator(0, ref.index);
+    replicate_all(S0, &ref, &at, 2);
     assert_ok(mcp_store_acked(S0, &ref, &at));
     store_sound(&d);
 
@@ -377,20 +377,20 @@ TEST(listener_has_no_owner_the_first_process_to_start_becomes_its_replicator)
     assert_ok(mcp_store_replication_start(S0, &ref, 1));
     assert_ok(mcp_store_replication_start(S0, &ref, 1));
     assert_int_equal(mcp_store_replication_start(S1, &ref, 1), MCP_ERR_DENIED);
-    to_copy(0, ref.index);
+    wakes_replicator(0, ref.index);
 
     /* a listener at its limit drops its oldest events, whether they are
      * acknowledged or not */
 
     publish("one");
     publish("two");
-    to_copy(0, ref.index);
+    wakes_replicator(0, ref.index);
     assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 0);
-    copy_all(S0, &ref, &at, 2);
+    replicate_all(S0, &ref, &at, 2);
     publish("three");
     assert_ok(mcp_store_replication_state(S0, &ref, &repl_state));
     assert_int_equal(repl_state.first_seq, 2);
-    copy_all(S0, &ref, &at, 1);
+    replicate_all(S0, &ref, &at, 1);
     assert_ok(mcp_store_acked(S0, &ref, &at));
     assert_int_equal(visible(&ref, MCP_STATE_PROCESSING), 3);
 
@@ -403,8 +403,8 @@ TEST(listener_has_no_owner_the_first_process_to_start_becomes_its_replicator)
     assert_int_equal(info.owner_slot, MCP_STORE_NO_SLOT);
     assert_int_equal(mcp_store_adopt(S1, 9, &info, NULL), MCP_DONE);
     publish("four");
-    to_copy(1, ref.index);
-    copy_all(S1, &ref, &at, 1);
+    wakes_replicator(1, ref.index);
+    replicate_all(S1, &ref, &at, 1);
 
     mcp_store_reclaim(S0, 1, d.store[1].pid);
     store_attach(&d, 1, 502);
@@ -419,7 +419,7 @@ TEST(replicator_reads_only_whole_events_up_to_its_limits_of_number_and_bytes)
 {
     char                    buf[5];
     mcp_store_raw_t         raw[2];
-    mcp_store_replicator_t  copy = { 0 };
+    mcp_store_replicator_t  replicator = { 0 };
     mcp_stream_ref_t        ref;
 
     shared(&ref, 1);
@@ -428,37 +428,38 @@ TEST(replicator_reads_only_whole_events_up_to_its_limits_of_number_and_bytes)
     say(&ref, "f", -1, MCP_STATE_PROCESSING);
     say(&ref, "too long", -1, MCP_STATE_PROCESSING);
 
-    copy.raw = raw;
-    copy.max = 2;
-    copy.buf = buf;
-    copy.cap = sizeof(buf);
+    replicator.raw = raw;
+    replicator.max = 2;
+    replicator.buf = buf;
+    replicator.cap = sizeof(buf);
 
-    assert_ok(mcp_store_replicator_read(S0, &ref, &copy));
-    assert_int_equal(copy.n, 2);
+    assert_ok(mcp_store_replicator_read(S0, &ref, &replicator));
+    assert_int_equal(replicator.n, 2);
     assert_memory_equal(buf, "abcde", 5);
     assert_int_equal(raw[1].offset, 3);
     assert_int_equal(raw[1].len, 2);
     assert_int_equal(raw[1].seq, 2);
-    assert_int_equal(copy.at.answered, 2);
-    assert_int_equal(copy.at.failed, 2);
-    assert_int_equal(copy.at.failed_seq, 2);
+    assert_int_equal(replicator.at.answered, 2);
+    assert_int_equal(replicator.at.failed, 2);
+    assert_int_equal(replicator.at.failed_seq, 2);
 
-    assert_ok(mcp_store_replicator_read(S0, &ref, &copy));
-    assert_int_equal(copy.n, 1);
-    assert_int_equal(mcp_store_replicator_read(S0, &ref, &copy),
+    assert_ok(mcp_store_replicator_read(S0, &ref, &replicator));
+    assert_int_equal(replicator.n, 1);
+    assert_int_equal(mcp_store_replicator_read(S0, &ref, &replicator),
                      MCP_ERR_LIMIT);
-    assert_int_equal(copy.len, 8);
+    assert_int_equal(replicator.len, 8);
 
-    assert_ok(mcp_store_acked(S0, &ref, &copy.at));
+    assert_ok(mcp_store_acked(S0, &ref, &replicator.at));
     assert_ok(mcp_store_confirm(S1, &ref, 3));
-    copy.at.seq = 1;
-    assert_int_equal(mcp_store_replicator_read(S0, &ref, &copy),
+    replicator.at.seq = 1;
+    assert_int_equal(mcp_store_replicator_read(S0, &ref, &replicator),
                      MCP_ERR_PURGED);
 
-    copy.at.seq = 9;
-    assert_int_equal(mcp_store_replicator_read(S0, &ref, &copy),
+    replicator.at.seq = 9;
+    assert_int_equal(mcp_store_replicator_read(S0, &ref, &replicator),
                      MCP_ERR_NOT_FOUND);
-    assert_int_equal(mcp_store_acked(S0, &ref, &copy.at), MCP_ERR_NOT_FOUND);
+    assert_int_equal(mcp_store_acked(S0, &ref, &replicator.at),
+                     MCP_ERR_NOT_FOUND);
 }
 
 

@@ -246,7 +246,7 @@ op_append_evict(mcp_store_t *a, scene_t *s)
 /* Appends in a full region without a lingering stream: the stream's own sent
  * events are removed. */
 static void
-op_append_spare(mcp_store_t *a, scene_t *s)
+op_append_keep(mcp_store_t *a, scene_t *s)
 {
     uint64_t     seq;
     static char  text[600];
@@ -266,7 +266,7 @@ op_append_spare(mcp_store_t *a, scene_t *s)
 /* Appends a message in a full region, where removing sent events does not make
  * enough room: the owner is blocked on space. */
 static void
-op_append_hungry(mcp_store_t *a, scene_t *s)
+op_append_blocked(mcp_store_t *a, scene_t *s)
 {
     uint64_t     seq;
     static char  text[65000];
@@ -648,21 +648,21 @@ op_share(mcp_store_t *a, scene_t *s)
     char                    buf[8000];
     unsigned                i;
     mcp_store_raw_t         raw[3];
-    mcp_store_replicator_t  copy = { 0 };
+    mcp_store_replicator_t  replicator = { 0 };
 
-    copy.raw = raw;
-    copy.max = 3;
-    copy.buf = buf;
-    copy.cap = sizeof(buf);
+    replicator.raw = raw;
+    replicator.max = 3;
+    replicator.buf = buf;
+    replicator.cap = sizeof(buf);
 
     if (mcp_store_replication_start(a, &s->ref[0], 1) != MCP_OK) {
         abort();
     }
 
     for (i = 0; i < 2; i++) {
-        if (mcp_store_replicator_read(a, &s->ref[0], &copy) != MCP_OK
-            || copy.n != 3
-            || mcp_store_acked(a, &s->ref[0], &copy.at) != MCP_OK)
+        if (mcp_store_replicator_read(a, &s->ref[0], &replicator) != MCP_OK
+            || replicator.n != 3
+            || mcp_store_acked(a, &s->ref[0], &replicator.at) != MCP_OK)
         {
             abort();
         }
@@ -805,8 +805,8 @@ static const operation_t  operations[] = {
     { "append a big one", op_append_big, 1 << 1, 0 },
     { "append and drop", op_append_trim, 1 << 2, 0 },
     { "append and evict", op_append_evict, 1, 1 << 3 },
-    { "append and spare", op_append_spare, 1 << 2, 1 << 3 },
-    { "append in vain", op_append_hungry, 0, 1 << 3 },
+    { "append and keep", op_append_keep, 1 << 2, 1 << 3 },
+    { "append in vain", op_append_blocked, 0, 1 << 3 },
     { "create", op_create, 0, 0 },
     { "free", op_free, 0, 1 << 1 },
     { "free a consumed stream", op_free_consumed, 0, 1 << 2 },
@@ -897,7 +897,7 @@ scene_check_texts(const operation_t *op, mcp_store_t *store,
 /* Checks a copy of the region after a step of an operation, as a process that
  * repairs the region would find it. */
 static void
-scene_check(const operation_t *op, const scene_t *scene, void *copy,
+scene_check(const operation_t *op, const scene_t *scene, void *replicator,
     unsigned long step)
 {
     int                rc, taken;
@@ -907,7 +907,7 @@ scene_check(const operation_t *op, const scene_t *scene, void *copy,
     mcp_cursor_t       cursor;
     mcp_stream_info_t  info;
 
-    scene_attach(&store, copy, 2);
+    scene_attach(&store, replicator, 2);
 
     if (store_verify(&store, &why) != MCP_OK) {
         fail_msg("%s, step %lu: %s", op->name, step, why);
@@ -980,8 +980,8 @@ scene_check(const operation_t *op, const scene_t *scene, void *copy,
 /* Runs an operation in a child process, instruction by instruction. Returns 0
  * if ptrace is not permitted. */
 static int
-scene_step(const operation_t *op, scene_t *scene, void *region, void *copy,
-    void *before, unsigned long *steps, unsigned long *states)
+scene_step(const operation_t *op, scene_t *scene, void *region,
+    void *replicator, void *before, unsigned long *steps, unsigned long *states)
 {
     int            status;
     pid_t          pid;
@@ -1045,8 +1045,8 @@ scene_step(const operation_t *op, scene_t *scene, void *region, void *copy,
 
         (*states)++;
         memcpy(before, region, SMALL);
-        memcpy(copy, region, SMALL);
-        scene_check(op, scene, copy, *steps);
+        memcpy(replicator, region, SMALL);
+        scene_check(op, scene, replicator, *steps);
     }
 
     return 1;
@@ -1055,7 +1055,7 @@ scene_step(const operation_t *op, scene_t *scene, void *region, void *copy,
 
 TEST(process_dies_at_any_instruction_repair_completes_or_undoes_its_operation)
 {
-    void           *region, *copy, *before;
+    void           *region, *replicator, *before;
     size_t          k;
     unsigned        i;
     scene_t         scene;
@@ -1064,7 +1064,7 @@ TEST(process_dies_at_any_instruction_repair_completes_or_undoes_its_operation)
     mcp_stream_info_t  info;
 
     region = shared_new(SMALL);
-    copy = shared_new(SMALL);
+    replicator = shared_new(SMALL);
     before = shared_new(SMALL);
     steps = 0;
     states = 0;
@@ -1078,8 +1078,8 @@ TEST(process_dies_at_any_instruction_repair_completes_or_undoes_its_operation)
             scene.last[i] = info.last_seq;
         }
 
-        if (!scene_step(&operations[k], &scene, region, copy, before, &steps,
-                        &states))
+        if (!scene_step(&operations[k], &scene, region, replicator, before,
+                        &steps, &states))
         {
             printf("no ptrace here\n");
             skip();
@@ -1088,7 +1088,7 @@ TEST(process_dies_at_any_instruction_repair_completes_or_undoes_its_operation)
 
     printf("%lu instructions, %lu states\n", steps, states);
     munmap(region, SMALL);
-    munmap(copy, SMALL);
+    munmap(replicator, SMALL);
     munmap(before, SMALL);
 }
 

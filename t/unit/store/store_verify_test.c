@@ -51,7 +51,7 @@ static void harm_streams(void) { S0->head->n_streams++; }
 static void harm_values(void) { S0->head->n_values--; }
 static void harm_subs(void) { S0->head->n_subs++; }
 static void harm_purpose(void) { atomic_fetch_add(&S0->head->purpose[9], 1); }
-static void harm_orphans(void) { atomic_store(&S0->head->n_ownerless, 1); }
+static void harm_ownerless(void) { atomic_store(&S0->head->n_ownerless, 1); }
 static void harm_partial(void) { S0->head->partial.last = 77; }
 static void harm_reserved(void) { S0->head->slots[9].reserved = 1; }
 static void harm_bytes(void) { stream(0)->events.bytes++; }
@@ -119,7 +119,7 @@ harm_two_uses(void)
 
 static void (*const harms[])(void) = {
     harm_free, harm_lost, harm_streams, harm_values, harm_subs, harm_purpose,
-    harm_orphans, harm_partial, harm_reserved, harm_bytes, harm_total,
+    harm_ownerless, harm_partial, harm_reserved, harm_bytes, harm_total,
     harm_chunks, harm_offset, harm_tail, harm_applied, harm_dirty,
     harm_session, harm_linger, harm_text, harm_peers, harm_key, harm_group,
     harm_pending, harm_two_uses, harm_text_none, harm_text_far,

@@ -50,7 +50,7 @@ reload(uint32_t number, const char *text)
 /* Checks how many notifications about each list the listener has received
  * since the last call of this function. */
 static void
-told(int tools, int prompts, int resources)
+received(int tools, int prompts, int resources)
 {
     static int  before[3];
     static int  now[3];
@@ -77,9 +77,9 @@ TEST(listener_is_notified_only_of_lists_whose_public_content_has_changed)
     values = stats().values;
 
     reload(1, TOOLS PROMPTS "}");
-    told(0, 0, 0);
+    received(0, 0, 0);
     reload(2, TOOLS PROMPTS "}");
-    told(0, 0, 0);
+    received(0, 0, 0);
 
     /* the catalog has another spelling, or changes that clients cannot see: no
      * notification */
@@ -88,20 +88,20 @@ TEST(listener_is_notified_only_of_lists_whose_public_content_has_changed)
               "\"instructions\":\"new\","
               "\"tools\":[{\"inputSchema\":{\"type\":\"object\"},"
               "\"name\":\"a\"}]}");
-    told(0, 0, 0);
+    received(0, 0, 0);
 
     reload(4, TOOLS PROMPTS RESOURCES "}");
-    told(0, 0, 1);
+    received(0, 0, 1);
     reload(5, TOOLS PROMPTS RESOURCES TEMPLATES "}");
-    told(0, 0, 1);
+    received(0, 0, 1);
     reload(6, TOOLS ",\"prompts\":[]" TEMPLATES "}");
-    told(0, 1, 1);
+    received(0, 1, 1);
     reload(7, TOOLS TEMPLATES "}");
-    told(0, 1, 0);
+    received(0, 1, 0);
     reload(8, NULL);
-    told(1, 1, 1);
+    received(1, 1, 1);
     reload(9, NULL);
-    told(0, 0, 0);
+    received(0, 0, 0);
 
     /* lists of other endpoints change: the listener gets no notification */
 
@@ -111,7 +111,7 @@ TEST(listener_is_notified_only_of_lists_whose_public_content_has_changed)
         reload(11, NULL);
     }
 
-    told(0, 0, 0);
+    received(0, 0, 0);
     assert_int_equal(stats().values, values);
 }
 

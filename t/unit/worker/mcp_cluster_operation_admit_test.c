@@ -13,14 +13,14 @@ static struct {
     mcp_broadcast_t        broadcast;
     mcp_operation_t       *op;
     unsigned               shared;
-    unsigned               watched;
+    unsigned               n_streams;
     uint32_t               limit;  /* argument of the latest call of the hook
                                       "replicate", or of the latest QUOTA
                                       operation */
-    unsigned               asked;  /* number of QUOTA operations, and of
-                                      operations to use a token */
+    unsigned               n_started; /* number of QUOTA operations, and of
+                                         operations to use a token */
     mcp_operation_token_t  token;  /* argument of the last TOKEN operation */
-    unsigned               told;   /* number of TOKEN operations without a
+    unsigned               n_sent; /* number of TOKEN operations without a
                                       result, by which a node reports the end
                                       or the stream of a token's call */
 } cluster;
@@ -50,13 +50,13 @@ start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 
     case MCP_OPERATION_STREAM:
         assert_memory_equal(spec->stream.id, "\x01\x02\x03\x05", 4);
-        cluster.watched++;
+        cluster.n_streams++;
         break;
 
     case MCP_OPERATION_QUOTA:
         assert_memory_equal(spec->quota.session, cluster.broadcast.key,
                             MCP_DIGEST_LEN);
-        cluster.asked++;
+        cluster.n_started++;
         cluster.limit = spec->quota.limit;
         break;
 
@@ -65,13 +65,13 @@ start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
         cluster.token = spec->token;
 
         if (op == NULL) {
-            cluster.told++;
+            cluster.n_sent++;
             return MCP_OK;
         }
 
         assert_int_equal(spec->token.what, MCP_OPERATION_TOKEN_TAKE);
         assert_true(spec->token.expires > d.te.now);
-        cluster.asked++;
+        cluster.n_started++;
     }
 
     cluster.op = op;
@@ -106,7 +106,7 @@ answer(int rc)
 
     op = cluster.op;
     cluster.op = NULL;
-    mcp_operation_answer(op, rc);
+    mcp_operation_complete(op, rc);
     driver_pump(&d);
 }
 
@@ -124,7 +124,7 @@ TEST(session_has_many_calls_a_new_call_waits_for_the_cluster_quota)
     client_close(&d, &b);
     call(1);
     driver_wait(&d, 1500);
-    assert_int_equal(cluster.asked, 0);
+    assert_int_equal(cluster.n_started, 0);
     assert_int_equal(cluster.shared, 1);
     assert_int_equal(cluster.limit, 9);
     client_close(&d, &a);
@@ -143,7 +143,7 @@ TEST(session_has_many_calls_a_new_call_waits_for_the_cluster_quota)
     answered(&b, 429, NULL);
 
     client_post(&d, 1, &b, session, CALL);
-    assert_int_equal(cluster.asked, 2);
+    assert_int_equal(cluster.n_started, 2);
     answer(MCP_OK);
     assert_int_equal(d.n_breqs, 1);
     client_close(&d, &b);
@@ -160,7 +160,7 @@ TEST(session_has_many_calls_a_new_call_waits_for_the_cluster_quota)
 
     driver_wait(&d, 60000);
     client_post(&d, 1, &b, session, CALL);
-    assert_int_equal(cluster.asked, 3);
+    assert_int_equal(cluster.n_started, 3);
     assert_int_equal(d.n_breqs, 1);
     client_close(&d, &b);
     cancel(1, session, "7");
@@ -190,11 +190,11 @@ TEST(batch_with_several_calls_waits_for_one_quota_operation)
 
     client_post(&d, 1, &b, old, "[" CANCEL7 "]");
     answered(&b, 202, NULL);
-    assert_int_equal(cluster.asked, 0);
+    assert_int_equal(cluster.n_started, 0);
     cluster.broadcast = broadcast;
 
     client_post(&d, 1, &b, old, "[" PING "," CALL "," CALL8 "]");
-    assert_int_equal(cluster.asked, 1);
+    assert_int_equal(cluster.n_started, 1);
     assert_int_equal(b.status, 0);
     answer(MCP_ERR_LIMIT);
     assert_int_equal(b.status, 429);
@@ -202,7 +202,7 @@ TEST(batch_with_several_calls_waits_for_one_quota_operation)
     client_close(&d, &b);
 
     client_post(&d, 1, &b, old, "[" PING "," CALL "]");
-    assert_int_equal(cluster.asked, 2);
+    assert_int_equal(cluster.n_started, 2);
     answer(MCP_OK);
     assert_int_equal(d.n_breqs, 1);
     backend_json(&d, RESULT);
@@ -213,7 +213,7 @@ TEST(batch_with_several_calls_waits_for_one_quota_operation)
 static void
 became(unsigned n, mcp_operation_token_e what)
 {
-    assert_int_equal(cluster.told, n);
+    assert_int_equal(cluster.n_sent, n);
     assert_int_equal(cluster.token.what, what);
 }
 
@@ -227,7 +227,7 @@ TEST(node_that_uses_a_token_reports_the_stream_or_the_failure_of_its_call)
     join();
 
     client_post(&d, 1, &a, session, again(token));
-    assert_int_equal(cluster.asked, 1);
+    assert_int_equal(cluster.n_started, 1);
     assert_int_equal(a.status, 0);
     assert_int_equal(d.n_breqs, 0);
     answer(MCP_OK);
@@ -277,9 +277,9 @@ TEST(token_is_in_use_at_another_node_the_request_asks_the_cluster_every_500_ms)
 
     for (n = 1; n < 4; n++) {
         answer(MCP_ERR_DENIED);
-        assert_int_equal(cluster.asked, n);
+        assert_int_equal(cluster.n_started, n);
         driver_wait(&d, 500);
-        assert_int_equal(cluster.asked, n + 1);
+        assert_int_equal(cluster.n_started, n + 1);
         assert_int_equal(a.status, 0);
     }
 
@@ -288,7 +288,7 @@ TEST(token_is_in_use_at_another_node_the_request_asks_the_cluster_every_500_ms)
 
     cluster.op->value = 0x01020305;
     answer(MCP_ERR_DENIED);
-    assert_int_equal(cluster.watched, 1);
+    assert_int_equal(cluster.n_streams, 1);
     answer(MCP_OK);
     has(a.text, REFUSED);
     client_close(&d, &a);

@@ -10,14 +10,14 @@
 
 
 static client_t          l;
-static mcp_operation_t  *asked;
-static unsigned          asks;
+static mcp_operation_t  *pending;
+static unsigned          n_lookups;
 static unsigned char     id[MCP_STREAM_ID_LEN];
 static mcp_store_lookup_t  is;
 
 
 static int
-looks(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
+start_lookup(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 {
     (void) ctx;
 
@@ -25,15 +25,15 @@ looks(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
     assert_memory_equal(spec->stream.id, id, MCP_STREAM_ID_LEN);
     assert_int_equal(spec->stream.task, 1);
     assert_int_equal(spec->stream.listens, 1);
-    asked = op;
-    asks++;
+    pending = op;
+    n_lookups++;
 
     return MCP_AGAIN;
 }
 
 
 static const mcp_cluster_hooks_t  hooks = {
-    .start = looks,
+    .start = start_lookup,
     .is_unreachable = redis_reachable,
     .clock = clock_agrees,
     .check_leader = leader_stays
@@ -43,9 +43,9 @@ static const mcp_cluster_hooks_t  hooks = {
 static void
 answer(int rc)
 {
-    mcp_operation_t  *op = asked;
+    mcp_operation_t  *op = pending;
 
-    asked = NULL;
+    pending = NULL;
 
     if (rc == MCP_OK) {
         op->found = mcp_mem_calloc(&op->worker->env->mem, sizeof(mcp_found_t));
@@ -54,7 +54,7 @@ answer(int rc)
         op->found->lookup = is;
     }
 
-    mcp_operation_answer(op, rc);
+    mcp_operation_complete(op, rc);
     driver_pump(&d);
 }
 
@@ -92,7 +92,7 @@ begin(void)
     mcp_store_free(&d.process[0].store, &info.ref);
     driver_wait(&d, 2000);
 
-    asks = 0;
+    n_lookups = 0;
     d.process[1].worker->cluster_hooks = &hooks;
     d.process[1].worker->cluster = id;
 
@@ -100,7 +100,7 @@ begin(void)
     snprintf(params, sizeof(params), "\"notifications\":{\"taskIds\":[\"%s\"]"
              "}", task_id);
     modern(1, &l, "subscriptions/listen", NULL, params);
-    assert_int_equal(asks, 1);
+    assert_int_equal(n_lookups, 1);
     assert_int_equal(l.status, 0);
 }
 
@@ -117,21 +117,21 @@ TEST(status_of_a_task_at_another_node_changes_the_listener_gets_it)
      * notification */
 
     changes(is.info.state);
-    assert_int_equal(asks, 2);
+    assert_int_equal(n_lookups, 2);
     answer(MCP_OK);
     has_not(l.text, "notifications/tasks");
 
     /* two more changes before the result of the lookup: one more lookup */
 
     changes(MCP_STATE_INPUT_REQUIRED);
-    assert_int_equal(asks, 3);
+    assert_int_equal(n_lookups, 3);
     changes(MCP_STATE_PROCESSING);
     changes(MCP_STATE_CANCELLED);
-    assert_int_equal(asks, 3);
+    assert_int_equal(n_lookups, 3);
     answer(MCP_OK);
     has(l.text, "\"status\":\"cancelled\"");
     assert_int_equal(count(l.text, "notifications/tasks"), 1);
-    assert_int_equal(asks, 4);
+    assert_int_equal(n_lookups, 4);
     answer(MCP_OK);
     assert_int_equal(count(l.text, "notifications/tasks"), 1);
 
@@ -144,7 +144,7 @@ TEST(status_of_a_task_at_another_node_changes_the_listener_gets_it)
     has(l.text, "\"status\":\"failed\"");
     client_close(&d, &l);
 
-    if (asked) {
+    if (pending) {
         answer(MCP_OK);
     }
 }
@@ -157,7 +157,7 @@ TEST(lookup_ends_after_its_client_left_nothing_happens_a_failed_lookup_gets_503)
     begin();
     answer(MCP_OK);
     changes(MCP_STATE_CANCELLED);
-    assert_int_equal(asks, 2);
+    assert_int_equal(n_lookups, 2);
     client_close(&d, &l);
     answer(MCP_OK);
 

@@ -9,8 +9,8 @@
 #include "worker/mcp_cluster_operation.h"
 
 
-static mcp_operation_t  *asked;
-static unsigned    n_asked;
+static mcp_operation_t  *pending;
+static unsigned    n_pending;
 
 
 static void
@@ -24,13 +24,13 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 
 
 static int
-safe(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *op)
+await_replication(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *op)
 {
     (void) ctx;
     (void) ref;
 
-    asked = op;
-    n_asked++;
+    pending = op;
+    n_pending++;
 
     return MCP_AGAIN;
 }
@@ -41,7 +41,7 @@ static const mcp_cluster_hooks_t  hooks = {
     .clock = clock_agrees,
     .check_leader = leader_stays,
     .replicate = share,
-    .await_replication = safe,
+    .await_replication = await_replication,
     .changed = changes_nothing
 };
 
@@ -51,22 +51,22 @@ asks(const char *id)
 {
     char  text[512];
 
-    asked = NULL;
+    pending = NULL;
     d.process[1].worker->cluster_hooks = &hooks;
-    d.process[1].worker->cluster = &n_asked;
+    d.process[1].worker->cluster = &n_pending;
 
     snprintf(text, sizeof(text), REQUEST("%s", "tools/call", "{\"name\":"
              "\"other\",\"idempotencyKey\":\"k\"}"), id);
     client_post(&d, 1, &a, session, text);
     assert_int_equal(a.next, MCP_NEXT_WAIT);
-    assert_non_null(asked);
+    assert_non_null(pending);
 }
 
 
 static void
 answer(int rc)
 {
-    mcp_operation_answer(asked, rc);
+    mcp_operation_complete(pending, rc);
     driver_pump(&d);
 }
 
@@ -109,7 +109,7 @@ TEST(redis_does_not_acknowledge_a_response_within_1_s_it_is_sent_as_a_stream)
     answer(MCP_OK);
     backend_json(&d, RESULT);
     driver_wait(&d, MCP_OPERATION_TIME + 1);
-    mcp_operation_answer(asked, MCP_OK);
+    mcp_operation_complete(pending, MCP_OK);
     assert_int_equal(a.streaming, 1);
 }
 
@@ -126,7 +126,7 @@ TEST(cluster_is_unreachable_full_or_late_the_call_gets_503)
 
     asks("3");
     driver_wait(&d, MCP_OPERATION_TIME + 1);
-    mcp_operation_answer(asked, MCP_OK);
+    mcp_operation_complete(pending, MCP_OK);
     refused(503);
 }
 
@@ -138,12 +138,12 @@ TEST(equal_call_of_another_node_no_longer_exists_the_stream_is_created_again)
     unsigned  n;
 
     asks("1");
-    n = n_asked;
+    n = n_pending;
     answer(MCP_ERR_EXISTS);
-    assert_int_equal(n_asked, n + 1);
+    assert_int_equal(n_pending, n + 1);
     assert_int_equal(a.status, 0);
     answer(MCP_ERR_NOT_FOUND);
-    assert_int_equal(n_asked, n + 2);
+    assert_int_equal(n_pending, n + 2);
     answer(MCP_OK);
     assert_int_equal(d.n_breqs, 1);
 }
@@ -155,7 +155,7 @@ TEST(client_disconnects_before_replication_the_call_does_not_begin)
 {
     asks("1");
     client_close(&d, &a);
-    mcp_operation_answer(asked, MCP_OK);
+    mcp_operation_complete(pending, MCP_OK);
     driver_pump(&d);
     assert_int_equal(d.n_breqs, 0);
     d.process[1].worker->cluster = NULL;

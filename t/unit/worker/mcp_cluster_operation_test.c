@@ -11,13 +11,13 @@
 /* A cluster whose results the test chooses. */
 static struct {
     int               says;    /* result of the hook "start" */
-    unsigned          told;
+    unsigned          n_broadcasts;
     mcp_broadcast_t   broadcast;
     mcp_operation_t  *op;
-    unsigned          watched;
+    unsigned          n_streams;
     unsigned          posted;
     unsigned          shared;
-    int               away;
+    int               unreachable;
 } cluster;
 
 
@@ -31,13 +31,13 @@ start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
     switch (spec->kind) {
 
     case MCP_OPERATION_BROADCAST:
-        cluster.told++;
+        cluster.n_broadcasts++;
         cluster.broadcast = spec->broadcast;
         break;
 
     case MCP_OPERATION_STREAM:
         assert_int_equal(spec->stream.after, spec->stream.listens ? 0 : 3);
-        cluster.watched++;
+        cluster.n_streams++;
         break;
 
     default:
@@ -56,7 +56,7 @@ is_unreachable(void *ctx)
 {
     (void) ctx;
 
-    return cluster.away;
+    return cluster.unreachable;
 }
 
 
@@ -109,7 +109,7 @@ answer(int rc)
 
     op = cluster.op;
     cluster.op = NULL;
-    mcp_operation_answer(op, rc);
+    mcp_operation_complete(op, rc);
     driver_pump(&d);
 }
 
@@ -141,7 +141,7 @@ TEST(session_ends_only_after_the_result_of_the_cluster_operation)
     end();
     assert_int_equal(b.next, MCP_NEXT_WAIT);
     assert_true(is_busy());
-    assert_int_equal(cluster.told, 1);
+    assert_int_equal(cluster.n_broadcasts, 1);
     assert_int_equal(cluster.broadcast.what, MCP_BROADCAST_SESSION_ENDED);
     assert_int_equal(cluster.broadcast.value, 1);
     assert_memory_equal(cluster.broadcast.key, cluster.broadcast.session,
@@ -151,7 +151,7 @@ TEST(session_ends_only_after_the_result_of_the_cluster_operation)
 
     answer(MCP_OK);
     assert_int_equal(b.status, 204);
-    assert_int_equal(cluster.told, 1);
+    assert_int_equal(cluster.n_broadcasts, 1);
     assert_false(is_busy());
     client_close(&d, &b);
     lives(404);
@@ -185,7 +185,7 @@ TEST(cluster_is_unreachable_a_session_is_not_deleted_and_503_is_sent)
     join(MCP_ERR_UNREACHABLE);
     end();
     assert_int_equal(b.status, 503);
-    assert_string_equal(client_answer_header(&b, "Retry-After"), "1");
+    assert_string_equal(client_response_header(&b, "Retry-After"), "1");
     client_close(&d, &b);
 
     join(MCP_AGAIN);
@@ -206,7 +206,7 @@ TEST(operation_has_no_result_in_time_the_client_gets_503_a_late_one_is_ignored)
     assert_int_equal(b.status, 0);
     driver_wait(&d, 1);
     assert_int_equal(b.status, 503);
-    assert_int_equal(cluster.told, 1);
+    assert_int_equal(cluster.n_broadcasts, 1);
     client_close(&d, &b);
 
     /* the result arrives after MCP_OPERATION_TIME: ignored */
@@ -242,13 +242,13 @@ TEST(log_level_and_cancellation_are_broadcast_without_delaying_their_requests)
     client_post(&d, 1, &b, session,
                 REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"));
     answered(&b, 200, NULL);
-    assert_int_equal(cluster.told, 1);
+    assert_int_equal(cluster.n_broadcasts, 1);
     assert_null(cluster.op);
     assert_int_equal(cluster.broadcast.what, MCP_BROADCAST_LOG_LEVEL);
     assert_int_equal(cluster.broadcast.value, 4);
 
     cancel(1, session, "9");
-    assert_int_equal(cluster.told, 2);
+    assert_int_equal(cluster.n_broadcasts, 2);
     assert_null(cluster.op);
     assert_int_equal(cluster.broadcast.what, MCP_BROADCAST_CANCELLED);
 
@@ -258,7 +258,7 @@ TEST(log_level_and_cancellation_are_broadcast_without_delaying_their_requests)
     driver_wait(&d, 1500);
     cancel(1, session, "7");
     assert_int_equal(d.aborts, 1);
-    assert_int_equal(cluster.told, 2);
+    assert_int_equal(cluster.n_broadcasts, 2);
 }
 
 
@@ -281,10 +281,10 @@ TEST(stream_is_not_at_this_node_the_cluster_result_decides_the_status)
         join(MCP_AGAIN);
         client_resume(&d, 1, &b, session, EVENT);
         assert_int_equal(b.next, MCP_NEXT_WAIT);
-        assert_int_equal(cluster.watched, 1);
+        assert_int_equal(cluster.n_streams, 1);
         answer(answers[i].rc);
         assert_int_equal(b.status, answers[i].status);
-        assert_int_equal(cluster.watched, 1);
+        assert_int_equal(cluster.n_streams, 1);
         client_close(&d, &b);
     }
 }
@@ -314,7 +314,7 @@ TEST(listener_is_created_only_if_no_node_of_the_cluster_has_it)
 
     listens(MCP_ERR_NOT_FOUND);
     assert_int_equal(b.status, 0);
-    assert_int_equal(cluster.watched, 2);
+    assert_int_equal(cluster.n_streams, 2);
     assert_int_equal(cluster.shared, 1);
     answer(MCP_OK);
     answered(&b, 200, NULL);
@@ -323,7 +323,7 @@ TEST(listener_is_created_only_if_no_node_of_the_cluster_has_it)
 
     listens(MCP_OK);
     assert_int_equal(b.status, 200);
-    assert_int_equal(cluster.watched, 1);
+    assert_int_equal(cluster.n_streams, 1);
     assert_int_equal(cluster.shared, 0);
     client_close(&d, &b);
 
@@ -368,13 +368,13 @@ TEST(answer_for_another_node_gets_202_if_delivered_and_503_if_not)
 TEST(cluster_is_unreachable_a_new_call_gets_503_otherwise_it_is_replicated)
 {
     join(MCP_OK);
-    cluster.away = 1;
+    cluster.unreachable = 1;
     client_post(&d, 1, &b, session, CALL);
     assert_int_equal(b.status, 503);
-    assert_string_equal(client_answer_header(&b, "Retry-After"), "1");
+    assert_string_equal(client_response_header(&b, "Retry-After"), "1");
     client_close(&d, &b);
 
-    cluster.away = 0;
+    cluster.unreachable = 0;
     call(1);
     driver_wait(&d, 1500);
     assert_int_equal(cluster.shared, 1);
@@ -422,12 +422,12 @@ TEST(event_is_not_in_the_cluster_yet_the_operation_is_repeated)
     answer(MCP_OK);
 
     for (n = 1; n < 5; n++) {
-        assert_int_equal(cluster.watched, n);
+        assert_int_equal(cluster.n_streams, n);
         answer(MCP_ERR_AHEAD);
         assert_int_equal(result, MCP_AGAIN);
         assert_int_equal(mcp_operation_waits(&x), 1);
         driver_wait(&d, 24);
-        assert_int_equal(cluster.watched, n);
+        assert_int_equal(cluster.n_streams, n);
         driver_wait(&d, 1);
     }
 
@@ -446,7 +446,7 @@ TEST(event_is_not_in_the_cluster_yet_the_operation_is_repeated)
     driver_wait(&d, 25);
     answer(MCP_ERR_AHEAD);
     assert_int_equal(result, MCP_ERR_UNREACHABLE);
-    assert_int_equal(cluster.told, 2);
+    assert_int_equal(cluster.n_broadcasts, 2);
     mcp_operation_leave(&x);
     mcp_arena_destroy(&x.arena);
 }

@@ -191,7 +191,7 @@ TEST(each_request_and_notification_of_a_batch_is_counted)
     client_post(&d, 0, &a, old,
                 "[" PING "," NOTE("notifications/x", "{}") "," CALL ","
                 REQUEST("2", "no/such", "{}") ",{\"id\":1}]");
-    backend_answer(&d, d.breqs[0], RESULT);
+    backend_reply(&d, d.breqs[0], RESULT);
     client_close(&d, &a);
 
     assert_int_equal(counted(MCP_METHOD_PING, 0), 1);

@@ -9,7 +9,7 @@
 /* Checks that the log contains these lines in this order; there may be other
  * lines between them. */
 static void
-told(const char *const *lines)
+logged(const char *const *lines)
 {
     const char  *p;
 
@@ -38,7 +38,7 @@ TEST(call_with_a_json_response_the_debug_log_has_its_states_in_order)
     d.te.debug[0] = '\0';
     client_post(&d, 0, &a, session, CALL);
     backend_json(&d, RESULT);
-    told(lines);
+    logged(lines);
 }
 
 
@@ -59,7 +59,7 @@ TEST(call_with_a_stream_the_debug_log_has_its_states_in_order)
     backend_send(&d, breq, PROGRESS(1) "\n");
     end_with_result(breq);
     client_close(&d, &a);
-    told(lines);
+    logged(lines);
 }
 
 

@@ -71,7 +71,7 @@ TEST(worker_of_a_batch_dies_requests_without_response_get_an_error)
 
         if (n) {
             breq = d.breqs[n - 1];
-            backend_answer(&d, breq, RESULT);
+            backend_reply(&d, breq, RESULT);
         }
 
         driver_kill(&d, 0);

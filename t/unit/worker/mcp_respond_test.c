@@ -29,7 +29,7 @@ TEST(response_has_too_many_headers_the_surplus_is_left_out)
     x = waiting();
 
     for (i = 0; i < MCP_RESPONSE_HEADERS + 2; i++) {
-        mcp_answer_header(x, mcp_str("X-Name"), mcp_str("value"));
+        mcp_respond_header(x, mcp_str("X-Name"), mcp_str("value"));
     }
 
     assert_int_equal(mcp_exchange_response(x)->n_headers, MCP_RESPONSE_HEADERS);
@@ -62,8 +62,8 @@ TEST(only_temporary_rejections_have_a_retry_after_header)
         x = waiting();
         before = stats().counter[cases[i].counter];
 
-        assert_int_equal(mcp_answer_fault(x, cases[i].fault, mcp_null_str,
-                                          mcp_null_str),
+        assert_int_equal(mcp_respond_fault(x, cases[i].fault, mcp_null_str,
+                                           mcp_null_str),
                          MCP_NEXT_RESPOND);
 
         r = mcp_exchange_response(x);
@@ -88,12 +88,12 @@ TEST(memory_runs_out_for_an_error_response_a_status_can_still_be_sent)
 
     x = waiting();
     d.te.tm.fail_at = 1;
-    assert_int_equal(mcp_answer_fault(x, MCP_FAULT_ORIGIN, mcp_null_str,
-                                      mcp_null_str),
+    assert_int_equal(mcp_respond_fault(x, MCP_FAULT_ORIGIN, mcp_null_str,
+                                       mcp_null_str),
                      MCP_NEXT_ERROR);
     d.te.tm.fail_at = 0;
 
-    assert_int_equal(mcp_answer_status(x, 204), MCP_NEXT_RESPOND);
+    assert_int_equal(mcp_respond_status(x, 204), MCP_NEXT_RESPOND);
     assert_int_equal(mcp_exchange_response(x)->status, 204);
     assert_int_equal(mcp_exchange_response(x)->body.len, 0);
     mcp_exchange_free(x);

@@ -81,7 +81,7 @@ static unsigned    passed;
 static mcp_next_e  decided;            /* return value of counts_request() */
 
 static int
-counts_look(mcp_exchange_t *x, const mcp_head_t *head)
+counts_lookup(mcp_exchange_t *x, const mcp_head_t *head)
 {
     (void) x;
     (void) head;
@@ -104,7 +104,7 @@ counts_request(mcp_exchange_t *x)
 static const mcp_resume_call_t  counts_hooks = { .request = counts_request };
 static const mcp_resume_method_t  counts_link = {
     .capability = MCP_CLIENT_LINKS,
-    .lookup = counts_look
+    .lookup = counts_lookup
 };
 static const mcp_resume_method_t  counts_call = {
     .capability = MCP_CLIENT_TOKENS,
