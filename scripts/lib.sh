@@ -32,7 +32,7 @@ failure() {
     head -c 20000 >> "$results/.failed/$1"
 }
 
-# repeat COMMAND: the line that tells how one failure is repeated alone
+# repeat COMMAND: prints the command that repeats one failed test
 
 repeat() {
     printf '     repeat it: %s\n' "$*"
@@ -101,9 +101,9 @@ sanitizer_reports() {
 
 # Exits with 0 for a report that counts.  Not ours to mend: nginx's own
 # undefined behaviour, and the first pool of a main() that refuses its
-# configuration, with all that hangs on it.  A call that waits for its client
-# when a worker is told to end at once goes with the process; whether calls
-# are lost otherwise the soak test tells.
+# configuration, with all memory that it refers to.  If a worker has to end at
+# once, a call that waits for its client is lost with the process.  The soak test
+# checks whether calls are lost in other cases.
 
 serious='
     exit 0 if m{ERROR: AddressSanitizer};
@@ -127,13 +127,14 @@ serious='
     exit !(@real || @leaks && !@direct && !grep { $_ =~ $call } @leaks);
 '
 
-# httpd and APR are not built for it, and what they map themselves is searched
-# for pointers by nobody: leaks count that we have a part in, and races with our
-# code on both sides (t/fixtures/mod_worker.c tells ThreadSanitizer how httpd
-# passes memory on).  An allocator is known only to its pool, which stands in
-# such memory: the soak test tells whether pools are lost.  So is what an exchange
-# has of memory of its own to its request; a child of prefork that is told to end
-# does so at once, in the middle of the one that it has.
+# httpd and APR are not built with the sanitizers, and LeakSanitizer does not
+# search the memory that they map for pointers.  So only leaks with a frame of
+# the module count, and only races with the module's code on both sides
+# (t/fixtures/mod_worker.c describes to ThreadSanitizer how httpd passes memory
+# on).  Only a pool refers to its allocator, and only a request to the memory of
+# its exchange, both in memory that is not searched: the soak test checks whether
+# pools are lost.  A child of prefork that has to end does so at once, in the
+# middle of its request.
 
 serious_apache='
     exit 0 if m{ERROR: AddressSanitizer};
