@@ -227,8 +227,8 @@ void mcp_upstream_session_set_step(mcp_request_t *req,
  * a session may use the same id. */
 mcp_str_t mcp_upstream_session_id(const mcp_request_t *req, char text[24]);
 
-/* Sets the variable $mcp_upstream_state, also in the exchange of the client that
- * waits for the response. */
+/* Sets the variable $mcp_upstream_state, also in the exchange of the client
+ * that waits for the response. */
 void mcp_upstream_put_state(mcp_request_t *req, mcp_str_t state);
 
 /* Sets the body of the next backend request to a text that this server has

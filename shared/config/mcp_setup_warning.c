@@ -253,7 +253,8 @@ static const char *const  mcp_setup_mistakes[MCP_SETUP_MISTAKES][2] = {
 
     [MCP_SETUP_LACKS_SCOPES] =
       { "has a catalog with \"x-mcp-scope\", but no \"mcp_granted_scopes\", "
-        "so calls that need a scope will be refused: set \"mcp_granted_scopes\"",
+        "so calls that need a scope will be refused: set "
+        "\"mcp_granted_scopes\"",
         "has a catalog with \"x-mcp-scope\", but no MCPGrantedScopes, so "
         "calls that need a scope will be refused: set MCPGrantedScopes" },
 
