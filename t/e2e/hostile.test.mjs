@@ -520,7 +520,7 @@ describe('a zone full of calls without clients', async () => {
 
         assert.ok((await session.running(tag, 'aborted', 1)).aborted >= 1);
         assert.match(await full.log(),
-                     /call \w+ of "count" cancelled: its stream was freed/);
+                     /call \w+ of "count" cancelled: the stream of the call was freed/);
 
         const { messages, response } = await session.follow(
             await session.call('count', { n: 5, size: 100 }));
