@@ -367,7 +367,7 @@ poll_task(const mcp_stream_ref_t *ref, unsigned polls)
         buf.cap = MESSAGE;
         buf.max = MESSAGE;
         buf.len = 0;
-        rc = mcp_store_lookup(&store, ref, &look, &buf);
+        rc = mcp_store_lookup(&store, ref, 0, &look, &buf);
         usleep(1000000 / polls);
     } while (rc == MCP_OK);
 
