@@ -109,7 +109,13 @@ mcp_hook_lookup(mcp_exchange_t *x, const mcp_head_t *head)
     unsigned                           wanted;
     const mcp_resume_method_t *const  *hooks;
 
+    /* most clients declare no method */
+
     wanted = mcp_hook_wanted(x);
+
+    if (wanted == 0) {
+        return MCP_OK;
+    }
 
     for (hooks = x->worker->methods; *hooks; hooks++) {
         if (!((*hooks)->capability & wanted) || (*hooks)->lookup == NULL) {
@@ -177,6 +183,10 @@ mcp_hook_request(mcp_exchange_t *x)
 
     next = MCP_NEXT_CONTINUE;
     wanted = mcp_hook_wanted(x);
+
+    if (wanted == 0) {
+        return next;
+    }
 
     for (hooks = x->worker->methods;
          next == MCP_NEXT_CONTINUE && *hooks;
