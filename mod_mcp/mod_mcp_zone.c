@@ -79,8 +79,9 @@ static int format_region(server_rec *s)
 
     default:
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
-                     "MCPStore: the system lacks a lock for shared memory, or "
-                     "OpenSSL returned no random bytes");
+                     "MCPStore: cannot set up the zone, because the system "
+                     "cannot create a mutex for several processes, or "
+                     "OpenSSL's random generator failed");
         break;
     }
 

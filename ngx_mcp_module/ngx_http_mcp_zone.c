@@ -140,8 +140,9 @@ ngx_http_mcp_zone_format(ngx_http_mcp_zone_t *zone, ngx_slab_pool_t *pool)
 
     default:
         ngx_log_error(NGX_LOG_EMERG, zone->shm_zone->shm.log, 0,
-                      "cannot set up zone \"%V\": the system lacks a lock for "
-                      "shared memory, or OpenSSL returned no random bytes",
+                      "cannot set up zone \"%V\", because the system cannot "
+                      "create a mutex for several processes, or OpenSSL's "
+                      "random generator failed",
                       &zone->name);
         return NGX_ERROR;
     }

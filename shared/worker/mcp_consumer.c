@@ -198,10 +198,10 @@ mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     if (mcp_worker_logs(x->worker, MCP_LOG_DEBUG)) {
         mcp_stream_id_short(id, ref->id);
         mcp_worker_log(x->worker, MCP_LOG_DEBUG,
-                     "stream %s: %s reads after event %llu%s", id,
+                     "stream %s: %s gets the events after event %llu%s", id,
                      x->reader.joins ? "a joined request" : "a client",
                      (unsigned long long) after,
-                     taken ? ", its earlier connection ends" : "");
+                     taken ? ", and its earlier connection ends" : "");
     }
 
     return MCP_OK;
