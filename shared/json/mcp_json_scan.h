@@ -255,9 +255,10 @@ typedef int (*mcp_json_keep_pt)(mcp_buf_t *buf, mcp_str_t key);
 
 /* Appends the members of an object, without the member "except", which may be
  * empty, and without those that keep() rejects; keep may be NULL. Appends
- * nothing if object is of another type. */
-void mcp_json_add_members(mcp_buf_t *buf, const mcp_json_value_t *object,
-    mcp_str_t except, mcp_json_keep_pt keep);
+ * nothing if object is of another type. Returns the value of the member
+ * "except"; its type is MCP_JSON_NONE if there is none. */
+mcp_json_value_t mcp_json_add_members(mcp_buf_t *buf,
+    const mcp_json_value_t *object, mcp_str_t except, mcp_json_keep_pt keep);
 
 /* Returns the number of members or elements of an accepted object or array, but
  * at most limit. */

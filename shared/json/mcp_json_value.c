@@ -605,7 +605,7 @@ int
 mcp_json_iter_next(mcp_json_iter_t *iter, mcp_str_t *key,
     mcp_json_value_t *value)
 {
-    const char  *p, *start, *end;
+    const char  *p, *key_end, *end;
 
     end = iter->end;
     p = iter->pos;
@@ -620,14 +620,17 @@ mcp_json_iter_next(mcp_json_iter_t *iter, mcp_str_t *key,
     }
 
     if (iter->object) {
-        start = p;
-        p = mcp_json_value_end(p, end);
+        key_end = mcp_json_string_end(p, end);
 
-        if (key != NULL) {
-            *key = (mcp_str_t) { start, (size_t) (p - start) };
+        if (key_end == NULL) {
+            key_end = end;
         }
 
-        p = mcp_json_skip_colon(p, end);
+        if (key != NULL) {
+            *key = (mcp_str_t) { p, (size_t) (key_end - p) };
+        }
+
+        p = mcp_json_skip_colon(key_end, end);
 
         if (p == end) {
             iter->pos = end;
@@ -793,26 +796,29 @@ mcp_json_add_key(mcp_buf_t *buf, mcp_str_t key)
 }
 
 
-void
+mcp_json_value_t
 mcp_json_add_members(mcp_buf_t *buf, const mcp_json_value_t *object,
     mcp_str_t except, mcp_json_keep_pt keep)
 {
     mcp_str_t         key;
     mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
+    mcp_json_value_t  value, omitted;
+
+    memset(&omitted, 0, sizeof(mcp_json_value_t));
 
     mcp_json_iter_type(&iter, object, MCP_JSON_OBJECT);
 
     while (mcp_json_iter_next(&iter, &key, &value)) {
-        if ((except.len && mcp_json_str_eq(key, except))
-            || (keep && !keep(buf, key)))
-        {
-            continue;
-        }
+        if (except.len && mcp_json_str_eq(key, except)) {
+            omitted = value;
 
-        mcp_json_add_key(buf, key);
-        mcp_buf_str(buf, value.raw);
+        } else if (keep == NULL || keep(buf, key)) {
+            mcp_json_add_key(buf, key);
+            mcp_buf_str(buf, value.raw);
+        }
     }
+
+    return omitted;
 }
 
 

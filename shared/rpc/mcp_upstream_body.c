@@ -150,7 +150,6 @@ mcp_upstream_add_meta(mcp_buf_t *out, mcp_str_t body,
     mcp_json_value_t  params, old;
 
     params = mcp_upstream_params(body);
-    old = mcp_json_get(&params, mcp_str("_meta"));
 
     if (params.type != MCP_JSON_NONE) {
         place = params.raw;
@@ -167,7 +166,7 @@ mcp_upstream_add_meta(mcp_buf_t *out, mcp_str_t body,
     }
 
     mcp_buf_lit(out, "{");
-    mcp_json_add_members(out, &params, mcp_str("_meta"), NULL);
+    old = mcp_json_add_members(out, &params, mcp_str("_meta"), NULL);
     mcp_json_add_key(out, mcp_str("\"_meta\""));
     mcp_upstream_write_meta(out, &old, meta);
     mcp_buf_lit(out, "}");
