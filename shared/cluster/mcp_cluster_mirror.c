@@ -181,8 +181,9 @@ mcp_mirror_known(mcp_cluster_t *cluster,
     if (mcp_codec_decode_state(state, &checkpoint) == MCP_OK) {
         (void) mcp_store_mirror_known(store, id, &checkpoint, confirmed,
                                       mcp_worker_now(cluster->worker));
-        mcp_store_replication_got(store, id, input);
     }
+
+    mcp_store_replication_got(store, id, input);
 }
 
 

@@ -366,7 +366,7 @@ int mcp_mirror_event(mcp_cluster_t *cluster,
 /* Stores the state of the owner's stream in the mirror: the number of its last
  * event, its state in the form of mcp_codec_decode_state(), the last event that
  * the reader has confirmed, and the last client input that the owner has
- * processed. Does nothing if the state is malformed. */
+ * processed. A malformed state is ignored. */
 void mcp_mirror_known(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t seq, mcp_str_t state,
     uint64_t confirmed, uint64_t input);

@@ -11,7 +11,7 @@ static int               answered;
 
 
 /* The entry function of a request that resumes a stream: stores the result of
- * mcp_operation_stream() in "answered". Always returns MCP_AGAIN. */
+ * mcp_operation_stream() in "answered". Returns MCP_NEXT_WAIT. */
 static mcp_next_e
 root(mcp_exchange_t *x)
 {
