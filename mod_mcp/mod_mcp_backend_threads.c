@@ -35,17 +35,18 @@
 /* time for which an immediate stop waits for the end of backend requests */
 #define MERCY  apr_time_from_sec(1)
 
-/* all variables below: under mod_mcp_lock() */
+/* mod_mcp_lock() protects all variables from queue_head to "ended" */
 static mod_mcp_backend_request_t *queue_head, **queue_tail;
-static mod_mcp_backend_request_t *running;  /* backend requests that have a
-                                               thread */
+static mod_mcp_backend_request_t *running;  /* list of the backend requests that
+                                               have a thread */
 static mod_mcp_cond_t *work;         /* signalled when a backend request is
                                         queued, and when "ended" is set to 1 */
 static mod_mcp_cond_t *idle;         /* signalled when a thread has ended */
 static apr_pool_t *pool;                /* pool of the threads of this file,
                                            which are detached */
-/* numbers: threads of this file, those among them that wait for work, queued
- * backend requests, and threads of the MPM that run a backend request */
+/* number of threads of this file; number of these threads that wait for work;
+ * number of queued backend requests; number of the MPM's threads that run a
+ * backend request */
 static int threads, waiting, queued, lent;
 static int ended;                       /* 1 when the threads must end */
 
@@ -127,7 +128,7 @@ static void set_target(mod_mcp_backend_request_t *req, mcp_str_t target)
     req->target = apr_pstrmemdup(req->pool, target.data, target.len);
 }
 
-/* Copies the headers of the core's backend request. */
+/* Copies the headers of the core's backend request to req->headers. */
 static void copy_headers(mod_mcp_backend_request_t *req,
     const mcp_backend_request_t *breq)
 {
@@ -171,8 +172,8 @@ static mod_mcp_backend_request_t *request_create(mcp_backend_request_t *breq,
     req->http_method = breq->http_method;
     set_target(req, mcp_setup_target(snapshot->dir->setup, breq->target));
 
-    /* copies of id, body and headers: ABORT may end the core's backend request
-     * while a thread still uses them */
+    /* copy the id, the body and the headers, because the action ABORT may end
+     * the core's backend request while a thread still uses them */
 
     req->body = apr_pmemdup(p, breq->body.data, breq->body.len);
     req->length = breq->body.len;
@@ -595,9 +596,9 @@ static int count_runs(const mod_mcp_backend_request_t *req,
 }
 
 /*
- * Returns 1 if the call of a backend request must be rejected: with this call,
- * its tenant would use more than half of the threads that other tenants leave.
- * A tenant's only call is never rejected.
+ * Returns 1 if the call of a backend request must be rejected, because with
+ * this call its tenant would use more than half of the threads that other
+ * tenants do not use.  A tenant's only call is never rejected.
  */
 static int exceeds_share(const mcp_backend_request_t *breq)
 {
@@ -628,8 +629,9 @@ static int count_streams(const mod_mcp_backend_request_t *req)
     return n;
 }
 
-/* Returns the reason why a backend request of kind MCP_BACKEND_REQUEST_LISTEN
- * cannot get a thread.  Returns NULL if it can, and for other kinds. */
+/* Returns NULL if a backend request may get a thread, and for all kinds but
+ * MCP_BACKEND_REQUEST_LISTEN.  Otherwise returns the reason for the rejection,
+ * as text. */
 static const char *exceeds_streams(const mcp_backend_request_t *breq)
 {
     if (breq->kind != MCP_BACKEND_REQUEST_LISTEN) {
@@ -719,8 +721,8 @@ static void cut(mod_mcp_backend_request_t *req, const char *detail)
     }
 
     /* shut down the socket to the backend, so that the thread ends the backend
-     * request.  Without access to the socket, the thread ends the request at
-     * the next output of the backend, or at a timeout. */
+     * request.  If the handler does not expose its socket, the thread ends the
+     * backend request at the next output of the backend, or at a timeout. */
 
     mod_mcp_proxy_abort(req);
 

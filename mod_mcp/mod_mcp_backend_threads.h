@@ -12,8 +12,8 @@
 /* The parts of an ended backend request that remain after
  * mod_mcp_backend_threads_clear(), and are released under mod_mcp_lock(). */
 typedef struct {
-    apr_pool_t *pool;                   /* NULL if there is nothing to release;
-                                           otherwise already cleared */
+    apr_pool_t *pool;                   /* pool that has been cleared; NULL if
+                                           there is nothing to release */
     mod_mcp_snapshot_t *snapshot;
     mcp_call_t *call;
 } mod_mcp_remains_t;
@@ -51,9 +51,10 @@ void mod_mcp_backend_threads_run(mod_mcp_backend_request_t *req);
 void mod_mcp_backend_threads_free(mod_mcp_backend_request_t *req);
 
 /*
- * mod_mcp_backend_threads_free() in two steps, for callers that call
- * mod_mcp_lock() later anyway. _clear() is called without mod_mcp_lock();
- * _release() under mod_mcp_lock(), and does nothing if remains->pool is NULL.
+ * Do the work of mod_mcp_backend_threads_free() in two steps, so that a caller
+ * that needs mod_mcp_lock() later has to call it only once.  _clear() is called
+ * without mod_mcp_lock(), _release() later under mod_mcp_lock().  _release()
+ * does nothing if remains->pool is NULL.
  */
 void mod_mcp_backend_threads_clear(mod_mcp_backend_request_t *req,
     mod_mcp_remains_t *remains);

@@ -2,8 +2,8 @@
 
 /*
  * Reads a request's body completely into memory of the core.  A body with a
- * small Content-Length is read there directly; any other body is collected in a
- * brigade and then copied.
+ * small Content-Length is read directly into this memory.  Any other body is
+ * collected in a brigade and then copied.
  */
 
 #include "mod_mcp_connection.h"
@@ -82,8 +82,9 @@ static void add_scrap(reader_t *reader, const char *data, apr_size_t len)
 }
 
 /*
- * Continues reading into a brigade instead of reader->space, because the body
- * does not fit there, or because reader->space is NULL.
+ * Creates reader->body for the rest of the body, and puts the data that
+ * reader->space contains into it.  Called when the body does not fit into
+ * reader->space, or when reader->space is NULL.
  */
 static void collect_body(reader_t *reader)
 {
@@ -141,8 +142,8 @@ static int add_data(reader_t *reader, apr_bucket *b, const char *data,
 }
 
 /*
- * Handles one bucket of the input, and removes it from its brigade.  Returns
- * OK, or an HTTP status.
+ * Adds the data of an input bucket to the body, and removes the bucket from its
+ * brigade.  Returns OK, or an HTTP status.
  */
 static int add_bucket(reader_t *reader, apr_bucket *b)
 {
@@ -252,8 +253,8 @@ static int flatten(mod_mcp_client_t *client, reader_t *reader)
 }
 
 /*
- * Accepts a body that is shorter or longer than the Content-Length, because
- * input filters may have changed the body.
+ * Reads the whole body.  A length that differs from Content-Length is no error,
+ * because input filters may have changed the body.
  */
 int mod_mcp_body_read(mod_mcp_client_t *client, mod_mcp_dir_t *dir,
                       apr_size_t *length)

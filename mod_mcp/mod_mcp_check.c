@@ -63,8 +63,8 @@ static int is_location(apr_pool_t *p, const ap_directive_t *d,
 }
 
 /*
- * If a directive is SetHandler with a handler of this module, returns the kind
- * of section (mcp_setup_section_e) that this handler makes, as a bit.
+ * If a directive is SetHandler with a handler of this module, returns KIND() of
+ * the section type (mcp_setup_section_e) that the handler stands for.
  * Otherwise returns 0.
  */
 static unsigned kind_of(apr_pool_t *p, const ap_directive_t *d)
@@ -91,10 +91,11 @@ static unsigned kind_of(apr_pool_t *p, const ap_directive_t *d)
 }
 
 /*
- * Returns the kinds of section that the handlers in <Location path> make, as
- * bits. "inside" is 1 if the directives d are inside this <Location>.  Searches
- * the configuration tree, because httpd turns the argument of SetHandler into
- * an expression, which can be evaluated only for a request.
+ * Returns the section types of all handlers of this module in <Location path>,
+ * as a combination of KIND() bits.  "inside" is 1 if the directives d are
+ * inside this <Location>.  Searches the configuration tree, because httpd turns
+ * the argument of SetHandler into an expression, which can be evaluated only
+ * for a request.
  */
 static unsigned kinds_of(apr_pool_t *p, const ap_directive_t *d,
                          const char *path, int inside)
@@ -137,14 +138,15 @@ static int allows_override(const ap_directive_t *d)
 }
 
 /*
- * Returns 1 if a section with a handler of this module, other than
- * <Location path> itself, may inherit from <Location path>.  A <Location> may
- * inherit if its path is above or below "path", or is a pattern.  A section of
- * another type may always inherit.
+ * Returns 1 if another section has a handler of this module and may inherit the
+ * directives of <Location path>.  Another <Location> may inherit them if its
+ * path is above or below "path", or if it is a pattern.  A section that is not
+ * a <Location> may always inherit them.
  *
- * "kinds" are the kinds of section that the handlers in <Location path> make,
- * as bits. "location" is the path of the <Location> that contains the
- * directives d; NULL if no <Location> contains them, or one with a pattern.
+ * "kinds" are the section types of the handlers in <Location path> itself, as
+ * returned by kinds_of(). "location" is the path of the <Location> that
+ * contains the directives d.  It is NULL if no <Location> contains them, or if
+ * the <Location> has a pattern.
  */
 static int is_outer(apr_pool_t *p, const ap_directive_t *d,
                     const char *location, const char *path, unsigned kinds)
@@ -260,7 +262,8 @@ static int has_backend(const char *path)
 
 /*
  * Warns about directives without effect in a <Location> that is not an
- * endpoint. "kinds" are the kinds of section that its handlers make, as bits.
+ * endpoint. "kinds" are the section types of the handlers in this <Location>,
+ * as returned by kinds_of().
  */
 static void check_other(apr_pool_t *p, server_rec *s,
                         const core_dir_config *core, const mod_mcp_dir_t *dir,
@@ -321,8 +324,9 @@ static int check_endpoint(apr_pool_t *pconf, server_rec *s,
     mod_mcp_path_add_endpoint(s, core);
 
     /*
-     * create a configuration for a section without directives of this module,
-     * because it stores the section's path, which identifies the endpoint
+     * create a configuration if the section has no directives of this module:
+     * mod_mcp_config_create_dir() stores the path of the section, which
+     * identifies the endpoint
      */
 
     if (add == NULL) {
@@ -388,7 +392,7 @@ static int check_location(apr_pool_t *pconf, apr_pool_t *p, server_rec *s,
 
 /*
  * Returns 1 if the <Location> or <Directory> section d applies to requests to
- * the backend.
+ * the backend with the path "backend".
  */
 static int covers(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
                   const char *backend)
@@ -417,9 +421,10 @@ static int covers(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
 }
 
 /*
- * Warns about each SSLRequireSSL that applies to a backend: it checks the
- * internal connection, which has no TLS, and so rejects all requests to that
- * backend. "section" contains the directives d; NULL: they are in no section.
+ * Warns about each SSLRequireSSL that applies to a backend.  SSLRequireSSL
+ * checks the internal connection of a backend request, which has no TLS, and so
+ * rejects all requests to the backend.  "section" is the section that contains
+ * the directives d; NULL if they are in no section.
  */
 static void check_tls(apr_pool_t *p, server_rec *s, const ap_directive_t *d,
                       const ap_directive_t *section)
@@ -540,11 +545,12 @@ static double find_number(const ap_directive_t *d, const char *name,
 }
 
 /*
- * Checks the settings of the event MPM, which counts a suspended stream as a
- * connection.  A child should neither reject new connections because of
- * streams, nor be ended because its threads are idle.  A child accepts
- * ThreadsPerChild connections plus AsyncRequestWorkerFactor connections for
- * each idle thread, and while calls run only one thread may be idle.
+ * Warns about settings of the event MPM that do not suit idle streams.  The MPM
+ * counts a suspended stream as a connection.  A child should neither reject new
+ * connections because of streams, nor be ended because its threads are idle.  A
+ * child accepts ThreadsPerChild connections plus AsyncRequestWorkerFactor
+ * connections for each idle thread.  While calls run, it may have only one idle
+ * thread.
  */
 static void check_event(server_rec *s, int threads, int daemons)
 {

@@ -15,9 +15,9 @@
 #include "mod_mcp_worker.h"
 
 /*
- * A response may become available while the client's own thread still runs the
- * backend request.  If the backend request ends within this time, the thread
- * itself sends the response; otherwise the event loop sends it.
+ * time for which a response waits for the end of a backend request on the
+ * client's own thread.  If the backend request ends within this time, that
+ * thread sends the response; otherwise the event loop sends it
  */
 #define PATIENCE  apr_time_from_msec(50)
 
@@ -41,8 +41,9 @@ mod_mcp_client_t *mod_mcp_client(request_rec *r)
     return r ? client : NULL;
 }
 
-/* The exchange of an earlier request of the connection.  It is kept until the
- * request's pool is destroyed, because its response is still in the filters. */
+/* The exchange of an earlier request of the connection.  exchange_cleanup()
+ * frees it when the pool of that request is destroyed; until then the response
+ * is still in the filters. */
 typedef struct {
     mcp_exchange_t *exchange;
     conn_rec *c;
@@ -75,7 +76,8 @@ void mod_mcp_client_detach(mod_mcp_client_t *client)
     free_exchange(client);
 }
 
-/* Clean-up of the request's pool, which any thread may destroy. */
+/* Clean-up of the request's pool: frees the exchange and the buffer of the
+ * client.  Any thread may destroy the pool. */
 static apr_status_t client_cleanup(void *data)
 {
     mod_mcp_client_t *client = data;
@@ -113,9 +115,9 @@ static apr_status_t exchange_cleanup(void *data)
 }
 
 /*
- * Detaches the client's previous request.  If its response is still in the
- * filters, the request keeps its exchange until the request's pool is
- * destroyed.
+ * Detaches the client from its previous request, if the pool of that request
+ * still exists because the response is still in the filters.  A clean-up of
+ * this pool then frees the exchange.
  */
 static void leave_request(mod_mcp_client_t *client)
 {
@@ -149,7 +151,8 @@ static void leave_request(mod_mcp_client_t *client)
 
 /* --- the creation of a client --- */
 
-/* Clean-up of the connection's pool, which any thread may destroy. */
+/* Clean-up of the connection's pool: frees the client's entry in the poller.
+ * Any thread may destroy the pool. */
 static apr_status_t connection_cleanup(void *data)
 {
     mod_mcp_client_t *client = data;

@@ -80,8 +80,9 @@ typedef enum {
 struct mod_mcp_client_t {
     conn_rec *c;
     request_rec *r;
-    mcp_exchange_t *exchange;           /* NULL if there is none, or after
-                                           it was freed */
+    mcp_exchange_t *exchange;           /* exchange of the request; NULL if
+                                           there is none, or after it was
+                                           freed */
     const char **values;                /* values of the endpoint's
                                            expressions, see mod_mcp_handler.c */
 
@@ -112,7 +113,8 @@ struct mod_mcp_client_t {
                                            the call that will use it */
 
     /* members below: used without mod_mcp_lock() by the thread that serves the
-     * client, so none of their bits shares a word with the bits above */
+     * client; so their bit-fields are separate from those above, and share no
+     * word with them */
     apr_bucket_brigade *bb;
     apr_bucket_brigade *head;           /* response head that
                                            mod_mcp_stream_filter.c holds back;

@@ -64,9 +64,10 @@ typedef enum {
 typedef struct connection_t connection_t;
 
 struct connection_t {
-    connection_t *next;                 /* next, link and todo: under
-                                           mod_mcp_lock() */
-    mcp_link_t *link;                   /* NULL after DISCONNECT */
+    connection_t *next;                 /* mod_mcp_lock() protects next, link
+                                           and todo */
+    mcp_link_t *link;                   /* the core's link for this connection;
+                                           NULL after the action DISCONNECT */
     int todo;                           /* 1 if the event loop has work for
                                            this connection */
 
@@ -87,8 +88,8 @@ struct connection_t {
                                            if none */
 };
 
-static mcp_cluster_t *cluster;          /* cluster, connections and last_id:
-                                           under mod_mcp_lock() */
+static mcp_cluster_t *cluster;          /* mod_mcp_lock() protects cluster,
+                                           connections and last_id */
 static connection_t *connections;
 static apr_uint32_t last_id;
 
@@ -302,7 +303,8 @@ static ssize_t transmit(connection_t *c, const char *buf, size_t len)
     return n;
 }
 
-/* Passes received data to the core.  Returns 0 after DISCONNECT. */
+/* Passes received data to the core.  Returns 1, or 0 if the core has already
+ * sent the action DISCONNECT. */
 static int pass_to_core(connection_t *c, const char *data, size_t len)
 {
     int alive;
@@ -576,8 +578,9 @@ static void tcp_connected(connection_t *c)
     shake(c);
 }
 
-/* Checks whether the attempt to connect has succeeded or failed, or is
- * pending. */
+/* Continues after an attempt to connect: if it has succeeded, begins the TLS
+ * handshake or reports the connection to the core; if it has failed, reports
+ * the failure.  Does nothing while the attempt is pending. */
 static void run_connecting(connection_t *c)
 {
     struct pollfd fd = { .fd = c->fd, .events = POLLOUT };

@@ -213,8 +213,9 @@ static int load_files(apr_pool_t *p, SSL_CTX *tls,
 }
 
 /*
- * Loads certificates and key in the parent, because only root may be able to
- * read them.  Children inherit them.
+ * Creates cluster->tls and loads the certificates and the key.  Runs in the
+ * parent, because only root may be able to read the files; children inherit the
+ * SSL_CTX.  Returns OK, or an HTTP error after an error in the log.
  */
 static int make_tls(apr_pool_t *pconf, server_rec *s,
                     mod_mcp_cluster_conf_t *cluster)

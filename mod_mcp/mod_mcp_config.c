@@ -44,8 +44,8 @@ static struct {
 } current;
 
 /*
- * The version of the running httpd, which may be newer than the headers that
- * this module was built with.
+ * version of the running httpd, which may be newer than the headers with which
+ * this module was built
  */
 static char version[32];
 
@@ -60,8 +60,8 @@ static apr_status_t free_sections(void *data)
 {
     section_t *section, *next;
 
-    /* use no section after the first has been freed, because sections refer to
-     * each other */
+    /* free all sections without reading one that has been freed: sections refer
+     * to each other */
 
     for (section = current.sections; section; section = next) {
         next = section->next;
@@ -79,7 +79,8 @@ static apr_status_t free_sections(void *data)
 /*
  * Begins a new configuration, unless it has begun already: when httpd loads the
  * module, it creates the main server's configuration before pre_config runs.
- * The clean-up of the pool runs before the module is unloaded, because httpd
+ * Registers free_sections() as a clean-up of the pool.  It runs before the
+ * module is unloaded, because APR runs clean-ups in reverse order, and httpd
  * has registered the unloading earlier.
  */
 static void begin_configuration(apr_pool_t *p)
@@ -133,8 +134,8 @@ void *mod_mcp_config_create_server(apr_pool_t *p, server_rec *s)
 }
 
 /*
- * Virtual hosts have no global settings of their own: the settings of the main
- * server apply.
+ * Returns the main server's settings for each virtual host, because virtual
+ * hosts have no global settings of their own.
  */
 void *mod_mcp_config_merge_server(apr_pool_t *p, void *base, void *add)
 {
@@ -167,10 +168,10 @@ static mod_mcp_dir_t *make_dir(void)
 }
 
 /*
- * Returns NULL for an .htaccess file, in which no directive of this module is
- * allowed.  httpd reads the file into the pool of a request, and creates a
- * section even if it then rejects the directive.  check() and httpd's merging
- * accept NULL.
+ * Creates a section.  Returns NULL for an .htaccess file, in which no directive
+ * of this module is allowed: httpd reads such a file into the pool of a
+ * request, and calls this function even if it then rejects the directive.
+ * check() and httpd's merging accept NULL.
  */
 void *mod_mcp_config_create_dir(apr_pool_t *p, char *dir)
 {
@@ -205,8 +206,8 @@ static mod_mcp_dir_t *find_merged(mod_mcp_dir_t *base, mod_mcp_dir_t *add)
     return dir;
 }
 
-/* Marks in dir the directives that the section "add" sets.  All others are
- * inherited. */
+/* Records in dir->setup the directives that the section "add" itself sets, so
+ * that mcp_setup_warning() can distinguish them from inherited ones. */
 static void mark_own(mod_mcp_dir_t *dir, const mod_mcp_dir_t *add)
 {
     unsigned kept = 0;
@@ -242,9 +243,11 @@ static mod_mcp_dir_t *merge(mod_mcp_dir_t *base, mod_mcp_dir_t *add)
 }
 
 /*
- * httpd calls this function for nearly every request, on many threads at once.
- * The search for an earlier result of merging needs no lock, because a result
- * is only ever added at the head of a list, and never removed.
+ * Returns the result of merging section "add" into "base", and creates it at
+ * the first call with these sections.  httpd calls this function for nearly
+ * every request, on many threads at once.  The search for an existing result
+ * needs no lock, because results are only added at the head of a list, and
+ * never removed.
  */
 void *mod_mcp_config_merge_dir(apr_pool_t *p, void *base, void *add)
 {
@@ -357,8 +360,10 @@ static void set_upstream(mod_mcp_dir_t *dir, unsigned target)
     }
 }
 
-/* Marks the sections that set MCPUpstream for a backend of the setup.  These
- * sections have the same path, and each virtual host may have one. */
+/* Records that "setup" uses a backend, in all sections whose MCPUpstream
+ * applies to the backend, so that mcp_setup_warning() does not warn about their
+ * directives.  All these sections have the same path; each virtual host may
+ * have one of them. */
 static void mark_backend(const mcp_setup_t *setup, mcp_str_t backend)
 {
     const section_t *best = find_upstream(backend);
@@ -444,8 +449,9 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
 
 /* --- identity of catalogs --- */
 
-/* Returns the key of the catalog that the section itself sets; NULL if it sets
- * none, or was created by merging. */
+/* Returns the catalog key of a section, by which the next configuration finds
+ * the same catalog.  Returns NULL if the section has no key or was created by
+ * merging. */
 static const unsigned char *catalog_key_of(const section_t *section)
 {
     return section->dir.add ? NULL : mcp_setup_catalog_key(section->dir.setup);

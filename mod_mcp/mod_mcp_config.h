@@ -24,8 +24,9 @@
 /* Settings of the whole server, from the main server's configuration. */
 typedef struct {
     apr_size_t store_size;              /* bytes, MCPStore */
-    int threads;                        /* backend threads, MCPThreads; -1:
-                                           as many as ThreadsPerChild */
+    int threads;                        /* backend threads, MCPThreads; -1: as
+                                           many as ThreadsPerChild, at least
+                                           4 */
     apr_interval_time_t hold;           /* MCPHold, microseconds; 0: no
                                            limit */
     mod_mcp_cluster_conf_t *cluster;    /* NULL if there is none */
@@ -52,13 +53,14 @@ struct mod_mcp_dir_t {
                                            the same server and path */
     apr_off_t max_body;                 /* MCPMaxBody, bytes; -1: not set */
 
-    mod_mcp_dir_t *add;                 /* section that was merged into the
-                                           parent to get this result; NULL if
-                                           this is not a result of merging */
-    mod_mcp_dir_t *children;            /* results of merging other sections
-                                           into this one, a list */
+    mod_mcp_dir_t *add;                 /* if this is the result of a merge: the
+                                           section that was merged into the
+                                           parent; otherwise NULL */
+    mod_mcp_dir_t *children;            /* list of the results of merging other
+                                           sections into this one */
     mod_mcp_dir_t *next;
-    mcp_endpoint_t *endpoint;           /* NULL until first used */
+    mcp_endpoint_t *endpoint;           /* endpoint of these sections; NULL
+                                           until first used */
 };
 
 void *mod_mcp_config_create_server(apr_pool_t *p, server_rec *s);
@@ -94,8 +96,8 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
 int mod_mcp_config_upstream_differs(const mod_mcp_dir_t *dir);
 
 /*
- * Marks the directives that each section itself sets, and the sections of
- * backends, for mcp_setup_warning().
+ * Records for mcp_setup_warning() which directives each section itself sets,
+ * and which sections are used as backends.
  */
 void mod_mcp_config_mark(void);
 

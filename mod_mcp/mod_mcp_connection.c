@@ -62,7 +62,7 @@ int mod_mcp_connection_can_lend(mod_mcp_client_t *client)
 }
 
 /*
- * The response is chunked although the connection is closed after it: the
+ * Adds "Connection: close".  The response is chunked nevertheless, because the
  * final chunk distinguishes a complete stream from one that was cut off.
  */
 void mod_mcp_connection_announce_close(mod_mcp_client_t *client)
@@ -71,9 +71,10 @@ void mod_mcp_connection_announce_close(mod_mcp_client_t *client)
 }
 
 /*
- * Frees the buffer into which the head of a request was read.  If the request
- * has no body, an empty bucket in httpd's input filter keeps this buffer until
- * the next read, so this function reads.
+ * Frees the buffer into which the head of the request was read.  If the request
+ * has no body, httpd's input filter keeps an empty bucket of this buffer until
+ * the next read.  So this function reads from the connection, without waiting
+ * and without consuming data.
  */
 static void drop_input(mod_mcp_client_t *client)
 {
@@ -138,8 +139,9 @@ void mod_mcp_connection_suspended(conn_rec *c, request_rec *r)
 
 static void suspend(mod_mcp_client_t *client)
 {
-    /* make the snapshot of the request now: a call that begins later needs the
-     * snapshot, but the event loop owns the request then */
+    /* make the snapshot of the request now: a call that begins after the
+     * suspension needs it, but then the event loop owns the request, and no
+     * snapshot can be made */
 
     if (client->exchange && !client->ahead
         && mcp_exchange_is_open(client->exchange)) {
@@ -289,8 +291,9 @@ static void start_call(mod_mcp_client_t *client)
     mod_mcp_client_set_state(client, MOD_MCP_LENT);
     mod_mcp_poller_add(client);
 
-    /* signal the work that was added before the state was LENT, because
-     * mod_mcp_client_notify() has only recorded such work in client->todo */
+    /* pass all work in client->todo to mod_mcp_client_notify() again: before
+     * the state was LENT, that function only recorded the work and did not wake
+     * the event loop */
 
     if (client->todo) {
         mod_mcp_client_notify(client, client->todo);
@@ -322,9 +325,8 @@ static void free_call(mod_mcp_client_t *client)
 }
 
 /*
- * Returns 1 if a backend request "req" has ended and the response has been
- * passed to the filters completely.  The remains of the backend request are
- * then freed with the exchange.
+ * Returns 1 if the client's thread has run a backend request, "req", and the
+ * response has been passed to the filters completely.
  */
 static int is_done(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
 {

@@ -20,9 +20,9 @@ int mod_mcp_connection_attend(mod_mcp_client_t *client);
  */
 void mod_mcp_connection_begin(mod_mcp_client_t *client, unsigned todo);
 
-/* Sends the rest of a response that mod_mcp_connection_begin() has begun.  If
- * there is none, begins a stream if "todo" contains MOD_MCP_STREAM, and sends
- * the available bytes of the client's stream.  Waits for the socket. */
+/* If mod_mcp_connection_begin() has begun a response, sends the rest of it.
+ * Otherwise begins a stream if "todo" contains MOD_MCP_STREAM, and sends the
+ * available bytes of the client's stream.  Waits for the socket. */
 void mod_mcp_connection_serve(mod_mcp_client_t *client, unsigned todo);
 
 /* Returns 1 if the client's connection can be suspended. */

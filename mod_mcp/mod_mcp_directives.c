@@ -77,8 +77,8 @@ void mod_mcp_directive_dispose(mcp_str_t *text)
 }
 
 /*
- * Reads an open file.  The caller passes the text to
- * mod_mcp_directive_dispose().
+ * Reads an open file into *text.  Returns an error message, or NULL.  The
+ * caller passes *text to mod_mcp_directive_dispose().
  */
 static const char *read_open_file(cmd_parms *cmd, apr_file_t *file,
                                   const char *name, apr_off_t max,
@@ -129,7 +129,7 @@ const char *mod_mcp_directive_find(cmd_parms *cmd, const char **name)
         return file_error(cmd, "open", path, rv);
     }
 
-    /* opening a FIFO would wait for its writer */
+    /* reject a FIFO, because opening it would wait for its writer */
 
     return info.filetype == APR_REG ? NULL
         : apr_psprintf(cmd->pool, "%s: \"%s\" is not a regular file",
@@ -148,7 +148,7 @@ const char *mod_mcp_directive_read(cmd_parms *cmd, const char **name,
         return error;
     }
 
-    /* unbuffered: a buffer would keep a copy of a key */
+    /* open the file unbuffered: a buffer would keep a copy of a key */
     rv = apr_file_open(&file, path, APR_FOPEN_READ | APR_FOPEN_BINARY,
                        APR_FPROT_OS_DEFAULT, cmd->temp_pool);
     if (rv != APR_SUCCESS) {
@@ -533,7 +533,8 @@ static const char *set_link_origin(cmd_parms *cmd, void *conf,
     char text[MCP_SETUP_ERROR_MAX];
     const char *error = set_expression(cmd, dir, arg, &dir->link_origin);
 
-    /* the value of an expression is checked at each request instead */
+    /* check only a constant value here, because the value of an expression is
+     * known only at a request */
 
     if (error || strpbrk(arg, "%$\\")) {
         return error;

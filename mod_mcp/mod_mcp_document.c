@@ -32,8 +32,8 @@ void mod_mcp_document_forget(void)
 }
 
 /*
- * Returns the metadata documents of a server, including the main server's
- * documents; *n is their number.
+ * Returns the metadata documents of the server s and of the main server; *n is
+ * their number.
  */
 static const mcp_auth_t **of_server(apr_pool_t *p, const server_rec *s,
                                     size_t *n)

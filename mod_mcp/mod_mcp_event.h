@@ -9,7 +9,8 @@
 
 void mod_mcp_event_init(void);
 
-/* Gives an internal connection the data that the MPM expects in it. */
+/* Gives an internal connection the MPM's data that the MPM expects in every
+ * connection. */
 void mod_mcp_event_pretend(conn_rec *c);
 
 /*

@@ -38,17 +38,17 @@
                                            events */
 
 /*
- * The event loop must not destroy a suspended connection while the MPM's thread
- * that has suspended it still uses the connection.  If the thread does, the
- * event loop checks again after this time.  Nearly always the thread has
- * finished at the first check.
+ * time after which the event loop checks again whether it may destroy a
+ * suspended connection.  It must not do so while the MPM's thread that has
+ * suspended the connection still uses it.  Nearly always the thread has
+ * finished at the first check
  */
 #define SETTLE   apr_time_from_msec(10)
 
 /*
- * A backend request on the client's thread may continue after the response is
- * complete.  If it does not end within this time, the event loop shuts the
- * connection down.
+ * time for which a backend request on the client's thread may continue after
+ * the response is complete.  Then the event loop shuts the client's connection
+ * down
  */
 #define PATIENCE  apr_time_from_msec(500)
 
@@ -58,7 +58,7 @@ static apr_uint64_t patrol_at;          /* time of the next check for dead
                                            processes, ms; used by the event
                                            loop only */
 
-/* all variables below: under mod_mcp_lock() */
+/* mod_mcp_lock() protects all variables below */
 static mod_mcp_client_t *queue_head, **queue_tail = &queue_head;
 static mcp_timers_t timers;
 static apr_uint64_t until;              /* time at which the event loop will

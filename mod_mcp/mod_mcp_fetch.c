@@ -124,7 +124,8 @@ static void fill_input(mod_mcp_backend_request_t *req, conn_rec *c)
         APR_BRIGADE_INSERT_TAIL(req->input, b);
     }
 
-    /* every read after the end of the body returns end of stream again */
+    /* append an end of stream if there is none: every read after the end of the
+     * body must return one */
 
     if (APR_BRIGADE_EMPTY(req->input)
         || !APR_BUCKET_IS_EOS(APR_BRIGADE_LAST(req->input))) {
@@ -491,9 +492,10 @@ static int replace_header(void *data, const char *name, const char *value)
 }
 
 /*
- * Sets the headers of the internal request.  Headers of the client that are in
- * the snapshot are replaced by headers of req->headers with the same names.
- * The snapshot contains no other header that is added here.
+ * Sets the headers of the internal request.  Begins with the client's headers
+ * in the snapshot, or only Host if req->bare is set.  The headers in
+ * req->headers replace those with the same names.  All others are added without
+ * a search for the same name, because the snapshot does not contain them.
  */
 static void make_headers(request_rec *r, mod_mcp_backend_request_t *req)
 {
@@ -523,8 +525,9 @@ static void make_headers(request_rec *r, mod_mcp_backend_request_t *req)
 }
 
 /*
- * Sets the environment of the internal request.  proxy-interim-response keeps
- * proxies from passing on interim responses, because no client would get them.
+ * Sets the environment of the internal request: MCP_* and the environment of
+ * the client's request.  The variable proxy-interim-response makes proxy
+ * handlers drop interim responses, which no client would get.
  */
 static void make_env(request_rec *r, mod_mcp_backend_request_t *req)
 {
@@ -537,7 +540,8 @@ static void make_env(request_rec *r, mod_mcp_backend_request_t *req)
     apr_table_setn(r->subprocess_env, "proxy-interim-response", "Suppress");
 }
 
-/* Replaces the filters for HTTP by the filters of this module. */
+/* Replaces all filters of the internal request and of its connection by the two
+ * filters of this file. */
 static void make_filters(request_rec *r, mod_mcp_backend_request_t *req)
 {
     conn_rec *c = r->connection;
@@ -606,8 +610,8 @@ static request_rec *make_internal_request(mod_mcp_backend_request_t *req,
 
 /*
  * Passes an error that httpd itself has generated, with the status rc, to the
- * core as the backend's response.  The body is the status line instead of the
- * error page, because error pages are meant for people.
+ * core, as if it were the backend's response.  The body is only the status
+ * line, because error pages are meant for people.  Returns MCP_FAILURE_NONE.
  */
 static mcp_failure_e feed_own(mod_mcp_backend_request_t *req, int rc)
 {
@@ -629,8 +633,10 @@ static mcp_failure_e feed_own(mod_mcp_backend_request_t *req, int rc)
 }
 
 /*
- * Handles an error of the server itself.  A status of 4xx is the response of
- * the call; other errors are failures of the backend.
+ * Handles an error with which httpd itself, not the backend, has answered.  If
+ * the status is 4xx, passes it to the core as the response of the call and
+ * returns MCP_FAILURE_NONE.  Otherwise sets *detail and returns
+ * MCP_FAILURE_REPLY.
  */
 static mcp_failure_e server_error(mod_mcp_backend_request_t *req, int rc,
     const char **detail)
@@ -809,8 +815,7 @@ void mod_mcp_fetch_log(mod_mcp_backend_request_t *req)
     module *logio = ap_find_linked_module("mod_logio.c");
     conn_rec *c = req->r->connection;
 
-    /* memory for the counters of mod_logio, which an internal connection does
-     * not have yet */
+    /* give the internal connection memory for the counters of mod_logio */
 
     if (logio) {
         ap_set_module_config(c->conn_config, logio,

@@ -53,12 +53,12 @@ struct mod_mcp_backend_request_t {
                                            mcp_backend_request_tenant(); or
                                            NULL */
     mod_mcp_backend_request_t *next;
-    mod_mcp_cond_t *cond;            /* signalled when the core has room for
-                                        more of the response */
+    mod_mcp_cond_t *cond;            /* signalled when the core can accept more
+                                        of the response */
     unsigned queued:1;                  /* 1 while the request waits for a
                                            backend thread */
     unsigned resumed:1;                 /* 1 after the action RESUME: the core
-                                           has room for more of the response */
+                                           can accept more of the response */
 
     /* members below: atomic, see mod_mcp_proxy.c */
     apr_socket_t *socket;               /* socket to the backend, while the
@@ -69,7 +69,8 @@ struct mod_mcp_backend_request_t {
     /* members below: for the thread that runs the backend request */
     request_rec *r;
     apr_bucket_brigade *input;
-    const char *pending_out;            /* the piece in phase PENDING */
+    const char *pending_out;            /* first piece of the response, kept in
+                                           the phase PENDING */
     apr_size_t pending_out_len;
     mod_mcp_phase_e phase;
     unsigned eos:1;
@@ -79,8 +80,8 @@ struct mod_mcp_backend_request_t {
     unsigned timed_out:1;               /* 1 if a module has logged a timeout */
     unsigned named:1;                   /* 1 if a log line has named the
                                            call */
-    unsigned logs:1;                    /* 1 if an access log line is to be
-                                           written at the end */
+    unsigned logs:1;                    /* 1 if the backend request gets an
+                                           access log line when it ends */
 };
 
 void mod_mcp_fetch_register(void);

@@ -78,8 +78,9 @@ static apr_size_t flush_threshold(const conn_rec *c)
     return core->flush_max_threshold;
 }
 
-/* A piece has at most half the size of FlushMaxThreshold, because filters write
- * it at once, together with the bytes that they add. */
+/* Returns half of FlushMaxThreshold, but at least PIECE_MIN and at most PIECE.
+ * The other half is for the bytes that filters add to a piece, because they
+ * write both at once. */
 apr_size_t mod_mcp_filter_piece(const conn_rec *c)
 {
     apr_size_t piece = flush_threshold(c) / 2;
@@ -87,7 +88,8 @@ apr_size_t mod_mcp_filter_piece(const conn_rec *c)
     return piece < PIECE_MIN ? PIECE_MIN : piece < PIECE ? piece : PIECE;
 }
 
-/* Filters of other modules are unknown, so they count as blocking. */
+/* Counts all filters of other modules as blocking, because their behaviour is
+ * unknown. */
 int mod_mcp_filter_blocks(request_rec *r)
 {
     ap_filter_t *f;

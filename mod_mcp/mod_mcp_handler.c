@@ -152,8 +152,8 @@ static int respond(mod_mcp_client_t *client, mcp_next_e next)
 }
 
 /* Creates the exchange of a client's request in the request's pool, or that of
- * a publisher's request in the core's memory.  Returns NULL if memory is
- * out. */
+ * a publisher's request in the core's memory.  Returns NULL when out of
+ * memory. */
 static mcp_exchange_t *create_exchange(mod_mcp_client_t *client,
                                        mod_mcp_dir_t *dir,
                                        const mcp_endpoint_t *endpoint,

@@ -14,7 +14,7 @@
 static apr_thread_t *thread;            /* NULL if the MPM cannot suspend
                                            connections */
 
-/* all variables below: under mod_mcp_lock() */
+/* mod_mcp_lock() protects all variables below */
 static mod_mcp_client_t *queue_head, **queue_tail = &queue_head;
 static mod_mcp_cond_t *work;
 static int ended;

@@ -30,8 +30,8 @@
 #define PROXY  "proxy:"
 
 /*
- * Returns 1 if the handler is "proxy:", optionally the path of a socket, and a
- * FastCGI URL with a path.
+ * Returns 1 if the handler names a FastCGI URL with a path, after "proxy:" and
+ * optionally the path of a Unix socket.
  */
 static int names_script(const char *handler)
 {
@@ -77,7 +77,9 @@ static int is_path_info(request_rec *r)
     return parent && parent->req && r->main->proxyreq;
 }
 
-/* Marks a request if the handler of its <Location> needs no file. */
+/* Sets "fileless" in the module's data of a request if the handler of the
+ * request's <Location> needs no file.  In a request to a backend, also sets
+ * "has_script". */
 static void mark(request_rec *r)
 {
     const char *handler = mod_mcp_request_handler(r);
@@ -114,8 +116,8 @@ int mod_mcp_map_find(request_rec *r)
 }
 
 /*
- * Marks a request again after a hook, such as mod_rewrite's, has replaced its
- * URI.
+ * Repeats the work of mark() after a hook, such as mod_rewrite's, has replaced
+ * the URI of the request.
  */
 static int mark_again(request_rec *r)
 {

@@ -24,8 +24,8 @@ int mod_mcp_note_log(request_rec *r);
 
 /*
  * Sets the notes of a backend's internal request after the backend request has
- * ended; with the arguments of the call if "arguments" is set.  Called under
- * mod_mcp_lock().
+ * ended.  Sets the note for the arguments of the call only if "arguments" is 1.
+ * Called under mod_mcp_lock().
  */
 void mod_mcp_note_backend_request(request_rec *r,
                                   const mcp_backend_request_t *breq,

@@ -34,8 +34,8 @@ void mod_mcp_path_forget(void)
 }
 
 /*
- * Several slashes in the URI count as one; otherwise a second slash would
- * bypass the check for backends.
+ * Treats several slashes in the URI as one, because otherwise a second slash
+ * would bypass the check for backends.
  */
 int mod_mcp_path_is_below(const char *uri, const char *path)
 {
@@ -134,9 +134,9 @@ static int matches(const core_dir_config *core, const char *uri)
 }
 
 /*
- * A <Location> also applies to all paths below its own, but an endpoint is a
- * single resource.  An endpoint with several paths needs a pattern, or a
- * section of another kind.
+ * This check is needed because a <Location> also applies to all paths below its
+ * own, but an endpoint is a single resource.  An endpoint with several paths
+ * needs a pattern, or a section that is not a <Location>.
  */
 int mod_mcp_path_is_below_endpoint(request_rec *r)
 {

@@ -33,8 +33,8 @@ typedef struct {
     apr_uint32_t generation;            /* number of clients that have had
                                            this entry */
     apr_uint32_t next;                  /* index of the next free entry */
-    unsigned resting:1;                 /* 1 between calls: events are only
-                                           recorded */
+    unsigned resting:1;                 /* 1 between two calls of a connection:
+                                           events are only recorded in "left" */
     unsigned left:1;                    /* 1 if the client disconnected while
                                            "resting" was 1 */
     unsigned more:1;                    /* 1 if polled for more than
@@ -307,9 +307,9 @@ static entry_t *find_entry(const struct epoll_event *event)
  * request. */
 static void interrupt(mod_mcp_client_t *client)
 {
-    /* if the client has disconnected, free its exchange at once: otherwise a
-     * response that becomes available before the event loop serves the client
-     * would count as sent */
+    /* if the client has disconnected, free its exchange at once.  The event
+     * loop may serve the client later, and a response that becomes available
+     * meanwhile would count as sent */
 
     if (client->todo & MOD_MCP_GONE) {
         mod_mcp_client_detach(client);
@@ -425,8 +425,8 @@ apr_status_t mod_mcp_poller_start(void)
     return APR_SUCCESS;
 }
 
-/* Clears the variables of this file, because connections may still be
- * destroyed after this. */
+/* Closes the epoll descriptor and clears the variables of this file.
+ * Connections that are destroyed later then find no entry. */
 void mod_mcp_poller_stop(void)
 {
     mod_mcp_lock();

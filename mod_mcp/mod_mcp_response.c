@@ -82,8 +82,8 @@ static apr_status_t pass_piece(mod_mcp_client_t *client, apr_size_t piece)
 }
 
 /*
- * A large body is passed in pieces, because filters would wait for the socket
- * if they got the whole body at once.
+ * If "wait" is 0, passes the body in pieces, because filters would wait for the
+ * socket if they got a large body at once.
  */
 apr_status_t mod_mcp_response_step(mod_mcp_client_t *client, int wait)
 {

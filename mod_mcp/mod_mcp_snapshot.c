@@ -16,8 +16,8 @@
 
 /* --- pools that calls reuse one after the other --- */
 
-/* maximum number of unused pools that are kept; maximum unused memory that a
- * pool keeps, bytes */
+/* POOLS: maximum number of unused pools that this file keeps for reuse;
+ * POOL_KEEPS: maximum unused memory in each of them, bytes */
 #define POOLS       64
 #define POOL_KEEPS  (96 * 1024)
 

@@ -12,14 +12,14 @@
 #include "mod_mcp.h"
 
 struct mod_mcp_snapshot_t {
-    apr_uint32_t refs;                  /* refs and client: written under
-                                           mod_mcp_lock() */
+    apr_uint32_t refs;                  /* mod_mcp_lock() protects changes of
+                                           refs and client */
     mod_mcp_client_t *client;           /* NULL after the call has ended or
                                            the client has disconnected */
     apr_pool_t *pool;
     server_rec *server;
-    mod_mcp_dir_t *dir;                 /* sections that apply to the request;
-                                           they have the targets of backends */
+    mod_mcp_dir_t *dir;                 /* merged sections that apply to the
+                                           request; they name the backends */
     apr_sockaddr_t *client_addr;
     apr_sockaddr_t *local_addr;
     const char *local_ip;

@@ -93,8 +93,8 @@ void mod_mcp_stream_bye(mod_mcp_client_t *client)
 {
     conn_rec *c = client->c;
 
-    /* the filters cannot block: all earlier data has been sent, so the socket
-     * has room */
+    /* do not check for room in the socket: all earlier data has been sent, so
+     * the filters cannot block */
 
     APR_BRIGADE_INSERT_TAIL(client->bb, ap_bucket_eoc_create(c->bucket_alloc));
     ap_pass_brigade(c->output_filters, client->bb);

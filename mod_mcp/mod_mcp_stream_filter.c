@@ -182,7 +182,8 @@ static apr_status_t stream_filter(ap_filter_t *f, apr_bucket_brigade *bb)
 
 void mod_mcp_stream_filter_register(void)
 {
-    /* after the TLS filter, directly before httpd's core output filter */
+    /* place the filter after the TLS filter, directly before httpd's core
+     * output filter */
 
     handle = ap_register_output_filter(MOD_MCP_STREAM_FILTER, stream_filter,
                                        NULL, AP_FTYPE_NETWORK - 1);

@@ -60,7 +60,8 @@ static int slot;                        /* slot of this process */
 
 /* --- the parent process --- */
 
-/* Initializes the mapped region of the zone. */
+/* Initializes the mapped region of the zone.  Returns OK, or an HTTP error
+ * after an error in the log. */
 static int format_region(server_rec *s)
 {
     uint64_t epoch = (uint64_t)apr_time_as_msec(apr_time_now()
@@ -96,7 +97,8 @@ static int make_region(server_rec *s, apr_size_t size)
     apr_status_t rv;
     apr_size_t head = APR_ALIGN(sizeof(shared_t), 64);
 
-    /* 64 bytes for the size that APR stores in front of the memory */
+    /* add 64 bytes, because APR stores the size in front of the memory, and
+     * retained->shared is aligned to 64 bytes */
 
     rv = apr_shm_create(&shm, 64 + head + size, NULL, s->process->pool);
     if (rv != APR_SUCCESS) {
@@ -116,8 +118,8 @@ static int make_region(server_rec *s, apr_size_t size)
     return format_region(s);
 }
 
-/* Creates the region of the zone, or keeps that of the previous
- * configuration. */
+/* Creates the region of the zone, or keeps that of the previous configuration.
+ * Returns OK, or an HTTP error after an error in the log. */
 static int have_region(server_rec *s, apr_size_t size)
 {
     if (retained->region == NULL) {

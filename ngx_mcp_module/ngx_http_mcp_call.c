@@ -504,8 +504,8 @@ ngx_http_mcp_call_timed_out(ngx_http_mcp_backend_request_t *req)
         return 0;
     }
 
-    /* add NGX_TIMER_LAZY_DELAY ms, because nginx's read timer may expire up to
-     * this time too early */
+    /* add NGX_TIMER_LAZY_DELAY ms, because nginx's read timer may expire too
+     * early by up to this time */
 
     silence = ngx_current_msec - req->last_read + NGX_TIMER_LAZY_DELAY;
 

@@ -63,8 +63,9 @@ struct ngx_http_mcp_backend_request_s {
     ngx_event_t                  done;     /* posted when the response is
                                               complete; ends the backend
                                               request */
-    ngx_msec_t                   last_read; /* ngx_current_msec when the
-                                              backend last sent something */
+    ngx_msec_t                   last_read; /* value of ngx_current_msec when
+                                               the last bytes arrived from the
+                                               backend */
 
     mcp_failure_e                failure;  /* failure with which the backend
                                               request will end, if any */
@@ -76,11 +77,11 @@ struct ngx_http_mcp_backend_request_s {
      */
     ngx_http_upstream_t         *redirect;
 
-    unsigned                     head:1;   /* 1 if the core has the head of
-                                              the response */
+    unsigned                     head:1;   /* 1 if the core has received the
+                                              head of the response */
     unsigned                     parked:1; /* 1 while the backend has to wait,
                                               because the core has no room */
-    unsigned                     complete:1;   /* 1 if the core has the
+    unsigned                     complete:1;   /* 1 if the core has received the
                                                   complete response */
 };
 

@@ -344,8 +344,8 @@ ngx_http_mcp_capture_park(ngx_http_request_t *r,
     c->write->delayed = 1;
 
     /*
-     * a backend that is faster than the client must wait, instead of filling
-     * the disk with temporary files
+     * do not write temporary files: a backend that is faster than the client
+     * must wait, instead of filling the disk
      */
 
     if (u && u->buffering && u->pipe && !u->pipe->cacheable) {

@@ -176,8 +176,9 @@ ngx_http_mcp_cluster_sync(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
 
 /*
- * Makes *name absolute and checks that the file can be read.  Logs an error
- * with the position of the directive, which OpenSSL's message would lack.
+ * Makes *name absolute and checks that the file can be read.  Returns NGX_OK,
+ * or NGX_ERROR after an error in the log.  The error has the position of the
+ * directive, which an error of OpenSSL would lack.
  */
 static ngx_int_t
 ngx_http_mcp_cluster_readable(ngx_conf_t *cf, ngx_str_t *name)
@@ -247,8 +248,9 @@ ngx_http_mcp_cluster_option(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 /* --- host names --- */
 
 /*
- * Resolves a host name once, when the configuration is read, because there is
- * no "resolver".
+ * If the host of a seed is a name, resolves it and adds its addresses to
+ * cluster->names.  Used when the http block has no "resolver", so the name is
+ * resolved only once, while nginx reads the configuration.
  */
 static ngx_int_t
 ngx_http_mcp_cluster_name(ngx_conf_t *cf, ngx_http_mcp_cluster_t *cluster,

@@ -31,7 +31,7 @@ struct ngx_http_mcp_cluster_s {
     ngx_uint_t                 line;
 
 #if (NGX_SSL)
-    ngx_ssl_t                  ssl;    /* TLS for Redis; ctx is NULL without
+    ngx_ssl_t                  ssl;    /* TLS for Redis; ssl.ctx is NULL without
                                           TLS */
 #endif
 
@@ -41,7 +41,7 @@ struct ngx_http_mcp_cluster_s {
     ngx_http_mcp_cluster_name_t  names[MCP_CLUSTER_SEEDS];
     ngx_uint_t                 n_names;
 
-    /* state of this process, see ngx_http_mcp_cluster.c */
+    /* members below: state of this process, see ngx_http_mcp_cluster.c */
     void                      *cluster;  /* mcp_cluster_t; NULL if it could not
                                             be created */
     ngx_queue_t                links;

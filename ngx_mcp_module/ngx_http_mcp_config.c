@@ -359,7 +359,8 @@ ngx_http_mcp_config_set_catalog_key(ngx_conf_t *cf,
 }
 
 
-/* Returns 1 if nginx drops request headers of this name. */
+/* Returns 1 if nginx drops request headers of this name, according to
+ * "ignore_invalid_headers" and "underscores_in_headers". */
 static int
 ngx_http_mcp_config_drops(void *ctx, mcp_str_t name)
 {
@@ -476,8 +477,8 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
         return NGX_CONF_ERROR;
     }
 
-    /* the endpoint's backends are checked by ngx_http_mcp_config_finish(),
-     * when the named locations of all servers are known */
+    /* store the server of the endpoint: ngx_http_mcp_config_finish() will look
+     * up the endpoint's backends among the named locations of this server */
 
     mlcf->cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
     mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);
@@ -660,7 +661,8 @@ ngx_http_mcp_config_warn_others(ngx_conf_t *cf, ngx_http_mcp_main_conf_t *mmcf)
 }
 
 
-/* Marks the directives that the location itself sets. */
+/* Records in mlcf->setup the directives that the location itself sets, so that
+ * mcp_setup_warning() can distinguish them from inherited ones. */
 static void
 ngx_http_mcp_config_mark_own(ngx_http_mcp_loc_conf_t *mlcf)
 {

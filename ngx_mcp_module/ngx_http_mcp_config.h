@@ -59,12 +59,13 @@ typedef struct {
                                                   parameter "open" */
     ngx_http_mcp_zone_t  *status_zone;
     unsigned              status_details:1;
-    /* content handler for "zone", "publish_zone" or "status_zone"; NULL in
-     * other locations, and in blocks (such as "if") inside the location */
+    /* content handler of "mcp", "mcp_publish" or "mcp_status"; NULL in
+     * locations without these directives, and in blocks (such as "if") inside
+     * the location */
     ngx_http_handler_pt   handler;
 
-    /* endpoint: set when a location with "mcp" or "mcp_publish" is merged;
-     * host_names: also for "mcp_status" */
+    /* "endpoint" is set when a location with "mcp" or "mcp_publish" is merged,
+     * "host_names" also when a location with "mcp_status" is merged */
     mcp_endpoint_t       *endpoint;
     mcp_str_t            *host_names;  /* names of "server_name" */
     ngx_uint_t            n_host_names;
@@ -77,8 +78,8 @@ typedef struct {
                                           enclosing block or server */
     unsigned              is_backend:1;        /* 1 if an endpoint uses this
                                                   location as a backend */
-    unsigned              has_inner:1; /* 1 if a location inside has a content
-                                          handler of this module */
+    unsigned              has_inner:1; /* 1 if a location inside this one has a
+                                          content handler of this module */
     unsigned              error_headers:1; /* 1 if error responses that do not
                                               come from the core get CORS
                                               headers or authentication

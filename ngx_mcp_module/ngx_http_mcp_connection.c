@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Connections without a socket. nginx processes a request only on a
- * connection, but these have no client at the other end: no client closes
- * them, and no bytes are read or written.
+ * Connections without a socket, for backend requests.  nginx processes a
+ * request only on a connection.  No client can close these connections, and no
+ * bytes are read or written.
  */
 
 
@@ -69,7 +69,8 @@ ngx_http_mcp_connection_dummy(ngx_log_t *log)
 
     c = ngx_get_connection(ngx_http_mcp_connection_socket, log);
 
-    /* nginx does not close the descriptor of a connection with "shared" set */
+    /* set "shared", so that nginx does not close the descriptor, which all
+     * these connections have in common */
 
     if (c) {
         c->shared = 1;
@@ -151,8 +152,9 @@ ngx_http_mcp_connection_init_events(ngx_connection_t *c)
 
 
 /*
- * Handler of the events of an internal connection.  Runs for timers of the
- * location (limit_req), and with c->close set to 1 when
+ * Handler of the read and write events of an internal connection.  Calls the
+ * event handlers of the request, for example when the timer of "limit_req" has
+ * expired.  Ends the request with NGX_ERROR if c->close is set, because
  * "worker_shutdown_timeout" has expired.
  */
 static void
@@ -215,8 +217,9 @@ ngx_http_mcp_connection_send(ngx_connection_t *c, u_char *buf, size_t size)
 }
 
 
-/* nginx calls this function only for interim responses such as early hints,
- * because the filters of this module capture final responses. */
+/* Discards all output and reports it as sent.  nginx calls this function only
+ * for interim responses such as early hints, because the filters of this module
+ * capture final responses. */
 ngx_chain_t *
 ngx_http_mcp_connection_send_chain(ngx_connection_t *c, ngx_chain_t *in,
     off_t limit)

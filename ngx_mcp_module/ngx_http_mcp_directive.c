@@ -526,7 +526,8 @@ ngx_http_mcp_directive_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
 
     rv = ngx_http_set_complex_value_slot(cf, cmd, conf);
 
-    /* a value with variables is checked at each request instead */
+    /* check only a constant value here, because a value with variables is known
+     * only at a request */
 
     if (rv != NGX_CONF_OK || mlcf->link_origin->lengths) {
         return rv;

@@ -17,8 +17,9 @@
 char *ngx_http_mcp_directive_renamed(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
-/* Passes each argument of a directive to the function that cmd->post points
- * to. */
+/* A function that adds one argument of a directive to a setup.
+ * ngx_http_mcp_directive_words() calls the function that cmd->post points to,
+ * once for each argument. */
 typedef int (*ngx_http_mcp_setup_pt)(mcp_setup_t *setup, mcp_str_t word,
     char *error);
 
@@ -26,9 +27,9 @@ char *ngx_http_mcp_directive_words(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 
 /*
- * Sets a directive of the core's table MCP_DIRECTIVES by the function that
- * cmd->post points to.  That function returns the value of an mcp_setup_*()
- * function, or MCP_ERR_INTERNAL after an error in the log.
+ * A function that sets one directive of the core's table MCP_DIRECTIVES;
+ * cmd->post points to the function of the directive.  Returns the value of an
+ * mcp_setup_*() function, or MCP_ERR_INTERNAL after an error in the log.
  */
 typedef int ngx_http_mcp_directive_fn(ngx_conf_t *cf, mcp_setup_t *setup,
     ngx_str_t *value, char *error);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Memory, clock, randomness and log, as the core gets them from a process
- * (mcp_env_t).
+ * The mcp_env_t of a zone: memory, clock, randomness and log for the core.
  */
 
 
@@ -44,8 +43,9 @@ ngx_http_mcp_env_free(void *ctx, void *p)
 
 
 /*
- * Returns the time of a steady clock, ms: nginx's own, unless it has only 32
- * bits.
+ * Returns the time of a steady clock, ms.  This is nginx's own
+ * ngx_current_msec, except on 32-bit systems, where ngx_current_msec wraps
+ * around.
  */
 static uint64_t
 ngx_http_mcp_env_steady(void)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Memory, clock, randomness and log, as the core gets them from a process
- * (mcp_env_t).
+ * The mcp_env_t of a zone: memory, clock, randomness and log for the core.
  */
 
 

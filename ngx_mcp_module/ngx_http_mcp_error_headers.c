@@ -28,8 +28,9 @@
 
 
 /*
- * The endpoint of a request.  It is stored with the request, because
- * "error_page" may redirect the request to another location.
+ * The endpoint to which a client sent its request.  The structure is in a
+ * clean-up entry of the request, so it is kept when "error_page" redirects the
+ * request to another location.
  */
 typedef struct {
     ngx_http_mcp_loc_conf_t  *mlcf;
@@ -61,7 +62,8 @@ ngx_http_mcp_error_headers_needed(ngx_http_mcp_loc_conf_t *mlcf)
 static void
 ngx_http_mcp_error_headers_cleanup(void *data)
 {
-    /* does nothing: its address identifies the clean-up entry */
+    /* empty: ngx_http_mcp_error_headers_find() finds the clean-up entry by the
+     * address of this function */
 }
 
 
@@ -397,7 +399,7 @@ ngx_http_mcp_error_headers_header_filter(ngx_http_request_t *r)
         mlcf = headers->mlcf;
     }
 
-    /* the core's own responses have all headers */
+    /* skip the responses of the core, which already have these headers */
 
     if (!mlcf->error_headers || (ctx && ctx->answered)) {
         return ngx_http_next_header_filter(r);

@@ -3,7 +3,7 @@
 /*
  * Client requests: this file passes their heads and bodies to the core, and
  * sends the core's responses.  An exchange lives as long as the pool of its
- * request, because logs use its variables.
+ * request, because access logs use the variables of the exchange.
  */
 
 
@@ -59,15 +59,16 @@ ngx_http_mcp_publish_handler(ngx_http_request_t *r)
 #if (NGX_HTTP_V2)
 
 /*
- * Makes an HTTP/2 connection send GOAWAY when this process is shutting down.
+ * Makes an HTTP/2 connection send GOAWAY if this process is shutting down.
  *
- * nginx sends GOAWAY itself, but too late in two cases: in versions before
- * 1.27.1, if the connection is in its TLS handshake when the shutdown begins,
- * and if this module has just ended the last stream of the connection.  A
- * client that keeps such a connection would resume at a process that ends each
- * stream at once.  So this function is called twice for each request: when the
- * request begins, so that the client gets GOAWAY before the response, and when
- * the request ends.
+ * nginx sends GOAWAY itself, but too late in two cases.  The first case occurs
+ * in versions before 1.27.1, if the connection is in its TLS handshake when the
+ * shutdown begins.  The second case occurs if this module has just ended the
+ * last stream of the connection.  A client that keeps such a connection would
+ * resume its stream at the process that is shutting down, and this process
+ * would end the stream at once.  So this function is called twice for each
+ * request: when the request begins, so that the client gets GOAWAY before the
+ * response, and when the request ends.
  */
 static void
 ngx_http_mcp_leave(ngx_http_request_t *r)
@@ -87,8 +88,9 @@ ngx_http_mcp_leave(ngx_http_request_t *r)
     }
 
     /* post the read event instead of calling its handler, because frames of
-     * this request may be pending; set "ready", because the handler that nginx
-     * sets after the last stream checks c->close only for a ready event */
+     * this request may be pending.  Set "ready", because
+     * ngx_http_v2_handle_connection_handler(), which nginx sets after the last
+     * stream, checks c->close only for a ready event */
 
     c->close = 1;
     c->read->ready = 1;
@@ -156,8 +158,9 @@ ngx_http_mcp_end(void *data)
 
 
 /*
- * Adds a clean-up to the request that makes logs evaluate the variables again,
- * because "add_header" may have read them before they had their final values.
+ * Adds a clean-up to the request that makes logs evaluate the variables $mcp_*
+ * again, because "add_header" may have read them before they had their final
+ * values.
  */
 static ngx_int_t
 ngx_http_mcp_watch_end(ngx_http_request_t *r)
@@ -184,10 +187,11 @@ ngx_http_mcp_watch_end(ngx_http_request_t *r)
 
 
 /*
- * Returns memory for an exchange in a free part of the request's pool, because
- * an exchange may live long, and most of the pool's second block would stay
- * unused meanwhile.  Leaves enough free memory for nginx to send the response.
- * Returns NULL if no block of the pool has enough.
+ * Returns memory for an exchange from the free part of a block that the
+ * request's pool already has.  Allocating a second block would waste most of
+ * that block for as long as the exchange lives.  Leaves
+ * NGX_HTTP_MCP_RESPONSE_SPACE bytes of the block free, for nginx's response.
+ * Returns NULL if no block has enough free memory.
  */
 static void *
 ngx_http_mcp_exchange_room(ngx_pool_t *pool)

@@ -56,8 +56,8 @@ ngx_http_mcp_redirect_refuse(ngx_http_request_t *r,
     req->failure = MCP_FAILURE_REPLY;
     req->detail = "the backend redirected to a location that is not a backend";
 
-    /* return NGX_ERROR, not a status: for a status, "error_page" would cause
-     * the same redirect */
+    /* return NGX_ERROR, not a status: for a status, nginx could redirect to an
+     * "error_page", and this file would reject that redirect as well */
 
     return NGX_ERROR;
 }

@@ -196,10 +196,10 @@ ngx_http_mcp_request_init_line(ngx_http_request_t *r,
 
 
 /*
- * Sets the request's body, which nginx may use after the backend request has
- * ended for the core.  The body is usually in the memory of the call, which is
- * retained.  A body that the core has rebuilt for this backend request is
- * copied.
+ * Sets the body of the request.  nginx may use the body after the core has
+ * ended the backend request.  Usually the body is in the memory of the call,
+ * which ngx_http_mcp_call.c retains by mcp_call_retain().  If the core has
+ * rebuilt the body for this backend request, copies it.
  */
 static ngx_int_t
 ngx_http_mcp_request_init_body(ngx_http_request_t *r,

@@ -29,10 +29,10 @@ typedef struct {
     ngx_http_variable_value_t   *value;        /* value in the client's
                                                   request; NULL if it is not
                                                   copied */
-    ngx_http_variable_value_t    known;        /* if known.valid is set: value
-                                                  in requests to the local
-                                                  address of the most recent
-                                                  request */
+    ngx_http_variable_value_t    known;        /* cached value;
+                                                  known.valid is 1 until the
+                                                  first request to another
+                                                  local address */
     u_char                       text[NGX_SOCKADDR_STRLEN];
 } ngx_http_mcp_freeze_t;
 
@@ -136,7 +136,8 @@ ngx_http_mcp_snapshot_create(ngx_http_request_t *r)
         return NULL;
     }
 
-    /* the other members of the snapshot are set by the functions below */
+    /* initialize the members that the ngx_http_mcp_snapshot_copy_*() functions
+     * below only count up, or do not set */
 
     snapshot->refs = 1;
     snapshot->mem = mem;
@@ -449,7 +450,8 @@ ngx_http_mcp_snapshot_variables(ngx_http_core_main_conf_t *cmcf)
     static ngx_array_t                *list;
     static ngx_http_core_main_conf_t  *list_cmcf;
 
-    /* a process has one configuration, except with "master_process off" */
+    /* reuse the list if it belongs to this configuration; a process can have
+     * had another one before only with "master_process off" */
 
     if (list_cmcf == cmcf) {
         return list;
@@ -507,8 +509,9 @@ ngx_http_mcp_snapshot_add_variable(ngx_array_t *list,
     freeze->local = ngx_http_mcp_snapshot_is_one(&v->name,
                                                  ngx_http_mcp_local_variables);
 
-    /* v->data of a variable of "set" is its index; calling its handler would
-     * log a warning */
+    /* detect a variable of "set" by v->data, which is the variable's index.
+     * Other variables are tested by a call of their handler, but the handler of
+     * "set" would log a warning */
 
     freeze->assigned = (v->data == index);
 

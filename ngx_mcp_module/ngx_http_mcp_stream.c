@@ -277,7 +277,8 @@ ngx_http_mcp_stream_send(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx,
 }
 
 
-/* Frees ctx->buf. Small memory goes to the free list, for the next stream. */
+/* Frees ctx->buf.  zone->env.mem puts small memory into its free list, for the
+ * buffer of the next stream. */
 static void
 ngx_http_mcp_stream_free(ngx_http_mcp_ctx_t *ctx)
 {
@@ -558,7 +559,8 @@ ngx_http_mcp_stream_write_handler(ngx_http_request_t *r)
         return;
     }
 
-    /* continue only a stream that waits for this event */
+    /* skip a stream that is neither paused nor blocked: it waits for the action
+     * PULL */
 
     if (ctx->paused || ngx_http_mcp_stream_blocked(r, ctx)) {
         ngx_http_mcp_stream_run(ctx);

@@ -350,8 +350,9 @@ ngx_http_mcp_variables_flush(ngx_http_request_t *r)
 }
 
 
-/* Sets the variables that backends get as MCP_*.  All other variables are
- * evaluated when they are used. */
+/* Sets the variables in mmcf->exported, which backends get as MCP_*, in the
+ * request to the backend.  All other variables are evaluated when they are
+ * used. */
 void
 ngx_http_mcp_variables_fill(ngx_http_request_t *r, mcp_backend_request_t *breq)
 {

@@ -27,10 +27,10 @@ void ngx_http_mcp_wakeup_create(ngx_cycle_t *cycle);
 ngx_uint_t ngx_http_mcp_wakeup_is_ours(void);
 
 /*
- * Returns the number of slots that a check for dead processes inspects,
- * beginning with slot 0.  nginx gives new processes the lowest free slots, so
- * no process is expected in higher slots.  The number is four times the number
- * of eventfds, at least four times NGX_HTTP_MCP_WAKEUP_MIN, and at most
+ * Returns the number of process slots, counted from slot 0, that a check for
+ * dead processes inspects.  Higher slots are not inspected, because nginx gives
+ * new processes the lowest free slots.  The number is four times the number of
+ * eventfds, at least four times NGX_HTTP_MCP_WAKEUP_MIN, and at most
  * NGX_MAX_PROCESSES.
  */
 ngx_uint_t ngx_http_mcp_wakeup_slots(void);

@@ -73,8 +73,8 @@ ngx_http_mcp_worker_check_events(ngx_cycle_t *cycle, ngx_log_t *log)
 {
     ngx_event_conf_t  *ecf;
 
-    /* no event method is set yet, because "events" may follow "http" in the
-     * configuration */
+    /* accept the configuration without a check: the "events" block may follow
+     * the "http" block, and then no event method is set yet */
 
     if (ngx_get_conf(cycle->conf_ctx, ngx_events_module) == NULL) {
         return NGX_OK;
@@ -198,9 +198,9 @@ ngx_http_mcp_worker_init_process(ngx_cycle_t *cycle)
         return NGX_OK;
     }
 
-    /* do not return a failure: NGX_ERROR would end the process, and each
-     * process that replaces it, with everything else that they serve;
-     * endpoints respond with 503 instead */
+    /* return NGX_OK even after a failure: for NGX_ERROR nginx would end the
+     * process, and each process that replaces it, so that all other sites would
+     * fail too.  Endpoints respond with 503 instead */
 
     rc = NGX_OK;
 
@@ -591,7 +591,7 @@ ngx_http_mcp_worker_client(ngx_http_mcp_ctx_t *ctx, mcp_action_e type)
         break;
     }
 
-    /* r may have been freed */
+    /* use c, because r may have been freed */
 
     ngx_http_run_posted_requests(c);
 }

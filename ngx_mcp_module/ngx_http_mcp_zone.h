@@ -20,11 +20,11 @@ typedef struct ngx_http_mcp_cluster_s  ngx_http_mcp_cluster_t;
 /* A zone of one configuration, in the memory of its cycle. */
 typedef struct {
     ngx_str_t           name;
-    ngx_shm_zone_t     *shm_zone;      /* NULL if the zone is used, but not
-                                          defined yet */
+    ngx_shm_zone_t     *shm_zone;      /* NULL as long as a directive has named
+                                          the zone, but none has defined it */
     ngx_log_t          *log;
-    mcp_keys_t         *keys;          /* generated keys; they live as long
-                                          as the zone */
+    mcp_keys_t         *keys;          /* signing keys generated in the zone;
+                                          they live as long as the zone */
     ngx_http_mcp_cluster_t  *cluster;  /* cluster of the zone, or NULL */
 
     ngx_str_t           file;          /* file where a directive first named

@@ -36,8 +36,8 @@ mcp_backend_create(const mcp_mem_t *mem, mcp_want_e want,
     b->limit = max;
     b->max_depth = max_depth;
 
-    /* ignores the name of a tool or prompt, which is not a URI: an embedded
-     * resource needs a URI */
+    /* keeps only a URI, not the name of a tool or prompt: an embedded resource
+     * needs a URI */
 
     if (want == MCP_WANT_RESOURCE
         || (uri.len && memchr(uri.data, ':', uri.len)))
@@ -45,7 +45,8 @@ mcp_backend_create(const mcp_mem_t *mem, mcp_want_e want,
         b->uri = uri;
     }
 
-    /* the buffers need no limit here: the caller reads all messages between
+    /* the buffers have no limits of their own: the decoder compares the length
+     * of each message with b->max, and the caller reads all messages between
      * two writes */
 
     mcp_buf_init(&b->in, mem, SIZE_MAX / 2);
@@ -342,8 +343,8 @@ mcp_backend_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
 
 
 /*
- * Reads the next message. A separate function, so that mcp_backend_read() need
- * not save registers if there is none.
+ * Reads the next message. This is a separate function, so that
+ * mcp_backend_read() need not save registers when there is no message.
  */
 __attribute__((noinline)) static int
 mcp_backend_next(mcp_backend_t *b, mcp_backend_msg_t *msg)

@@ -100,11 +100,11 @@ typedef struct mcp_backend_s  mcp_backend_t;
 /*
  * Creates a decoder.
  *
- * uri is the URI of the requested resource; the decoder keeps the reference
- * and adds it to content that it builds. A uri without a scheme (the name of a
- * tool or a prompt) is ignored. max is the maximum length of one message of a
- * stream, or of a whole body; building content may double a body and add 1 KB
- * and the URI.
+ * uri is the URI of the requested resource; the decoder keeps the reference and
+ * adds it to content that it builds. A uri without a scheme (the name of a tool
+ * or a prompt) is ignored. max is the maximum length of one message of a
+ * stream, or of a whole body. Content that is built from a body may have twice
+ * this length, plus 1 KB and the URI.
  *
  * Returns NULL when out of memory.
  */

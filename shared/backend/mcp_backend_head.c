@@ -96,7 +96,8 @@ mcp_backend_media_type(mcp_backend_t *b, mcp_str_t content_type)
 
     if (mcp_str_eq(content_type, type)) {
 
-        /* most backends send the type in exactly this form */
+        /* most backends send exactly "application/json": no parsing is
+         * needed */
 
         memcpy(b->type, type.data, type.len);
         b->type_len = (unsigned) type.len;

@@ -107,9 +107,9 @@ struct mcp_backend_s {
     unsigned              latin1:1;
     unsigned              truncated:1; /* 1: an error page was truncated */
     unsigned              ended:1;
-    unsigned              flushed:1;   /* 1: the stream's last event, which
-                                          lacks its blank line, was requested
-                                          from the SSE decoder */
+    unsigned              flushed:1;   /* 1: the SSE decoder was made to return
+                                          the last event of the stream, although
+                                          the blank line after it is missing */
     unsigned              begun:1;     /* 1: the first line of a stream of
                                           lines was read */
 
@@ -118,7 +118,8 @@ struct mcp_backend_s {
 };
 
 
-/* The fields of a result that a decoder reads, as indexes of the arrays "r". */
+/* Indexes of the arrays "r", which contain the members of a result that a
+ * decoder reads. */
 enum {
     MCP_BACKEND_R_CONTENT = 0,
     MCP_BACKEND_R_TYPE,

@@ -18,9 +18,9 @@ static const char *const  mcp_backend_problems[] = {
 
 
 /*
- * The fields of a message that are read. A bare result has its members at the
- * root (MCP_BACKEND_F_BARE), a result in an envelope has them in "result"
- * (MCP_BACKEND_F_WRAPPED).
+ * Indexes of the fields of a message that the decoder reads. A bare result has
+ * its members at the root (MCP_BACKEND_F_BARE), a result in an envelope has
+ * them in "result" (MCP_BACKEND_F_WRAPPED).
  */
 enum {
     MCP_BACKEND_F_JSONRPC = 0,
@@ -277,7 +277,9 @@ mcp_backend_envelope_problem(const mcp_backend_t *b, const mcp_json_value_t *v,
 
     if (v[MCP_BACKEND_F_JSONRPC].type == MCP_JSON_NONE) {
 
-        /* a bare result may have a member "method" */
+        /* without "jsonrpc", a body is a bare result, which may have a member
+         * "method". In a stream, a message with a method is a notification or a
+         * request, which needs an envelope */
 
         return (stream && method) || b->is_server
                ? "the message has no \"jsonrpc\"" : NULL;

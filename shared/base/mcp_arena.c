@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Implements the arena (mcp_arena.h) with a list of blocks, from which
- * allocations are cut in order. */
+/* Implements the arena (mcp_arena.h) as a list of blocks. Allocations are taken
+ * from the current block, one after the other. */
 
 
 #include "base/mcp_arena.h"
@@ -60,8 +60,8 @@ mcp_arena_init(mcp_arena_t *arena, const mcp_mem_t *mem)
 }
 
 
-/* Adds a block with room for size bytes to the arena's list. Returns the
- * address of its room, or NULL when out of memory. */
+/* Adds a block with space for allocations of size bytes in total to the arena's
+ * list. Returns the address of this space, or NULL when out of memory. */
 static char *
 mcp_arena_block(mcp_arena_t *arena, size_t size)
 {

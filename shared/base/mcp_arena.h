@@ -48,15 +48,16 @@ void *mcp_arena_calloc(mcp_arena_t *arena, size_t size);
 mcp_str_t mcp_arena_dup(mcp_arena_t *arena, mcp_str_t s);
 
 /*
- * Copies the content of a buffer into the arena, and frees the buffer, which
- * can be used again. The copy's data is NULL if the buffer has failed, or when
- * out of memory.
+ * Copies the content of a buffer into the arena, and frees the buffer's memory;
+ * the buffer can be reused. The copy's data is NULL if the buffer has failed,
+ * or when out of memory.
  */
 mcp_str_t mcp_arena_take(mcp_arena_t *arena, mcp_buf_t *buf);
 
 
-/* The end of the memory that an arena had used when mcp_arena_mark() was
- * called. mcp_arena_release() returns the arena to this state. */
+/* A position in an arena: the end of the memory that was in use when
+ * mcp_arena_mark() was called. mcp_arena_release() returns the arena to this
+ * position. */
 typedef struct {
     mcp_arena_block_t  *blocks;
     char               *pos;

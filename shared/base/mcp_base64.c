@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Base64 in its two forms. Allocates no memory: callers size their buffers
- * with the macros of the header.
+ * Encodes and decodes Base64 in both alphabets, standard and URL-safe.
+ * Allocates no memory: callers size their buffers with the macros of
+ * mcp_base64.h.
  */
 
 
@@ -77,8 +78,8 @@ mcp_base64_encode(char *p, const void *data, size_t len)
 
 
 /*
- * Returns the six bits of a character, or 64 if it is invalid. last contains
- * the last two characters of the alphabet, for 62 and 63.
+ * Returns the value of a character (0 to 63), or 64 if it is invalid. last
+ * contains the two characters that represent 62 and 63.
  */
 static uint32_t
 mcp_base64_value(char c, const char *last)

@@ -18,7 +18,7 @@
     ((len) / 3 * 4 + ((len) % 3 ? (len) % 3 + 1 : 0))
 #define mcp_base64_len(len)  (((len) + 2) / 3 * 4)
 
-/* The number of bytes in len base64url characters. */
+/* The number of bytes that len base64url characters encode. */
 #define mcp_base64url_decoded_len(len)                                        \
     ((len) / 4 * 3 + ((len) % 4 ? (len) % 4 - 1 : 0))
 
@@ -27,9 +27,10 @@
 char *mcp_base64url_encode(char *p, const void *data, size_t len);
 
 /*
- * Decodes the text to out, which has room for max bytes, and sets *len. Each
- * value has exactly one encoding: no padding, no other characters, and the
- * unused bits of the last character are zero.
+ * Decodes the text to out, which has room for max bytes, and sets *len to the
+ * number of decoded bytes. Accepts only one encoding of each value: without
+ * padding or other characters, and with zeros in the unused bits of the last
+ * character.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_SYNTAX  the text is not such an encoding

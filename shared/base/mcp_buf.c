@@ -58,7 +58,8 @@ mcp_buf_reserve(mcp_buf_t *buf, size_t n)
         return NULL;
     }
 
-    /* a capacity of MCP_BUF_MIN bytes may exceed max, so both are checked */
+    /* a new buffer has a capacity of MCP_BUF_MIN bytes even if max is smaller,
+     * so the length is compared with cap and with max */
 
     if (buf->data == NULL || n > buf->cap - buf->len
         || n > buf->max - buf->len)

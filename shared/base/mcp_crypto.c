@@ -166,8 +166,8 @@ mcp_crypto_mac(const unsigned char key[MCP_CRYPTO_KEY_LEN], char purpose,
     mcp_crypto_mac_pads(key, inner, outer);
     inner[MCP_SHA256_BLOCK] = (unsigned char) purpose;
 
-    /* the second EVP_DigestInit_ex() keeps the digest of the first one, so
-     * OpenSSL looks up SHA-256 only once */
+    /* the second EVP_DigestInit_ex() passes NULL and thus reuses the algorithm
+     * of the first call, so OpenSSL looks up SHA-256 only once */
 
     ok = EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) == 1
          && EVP_DigestUpdate(ctx, inner, sizeof(inner)) == 1

@@ -25,7 +25,7 @@
  */
 int mcp_secret_eq(mcp_str_t a, mcp_str_t b);
 
-/* The same for two secrets of equal length. */
+/* Like mcp_secret_eq(), for two secrets that both have len bytes. */
 int mcp_secret_same(const unsigned char *a, const unsigned char *b, size_t len);
 
 /* Overwrites a secret, in a way that the compiler does not optimize away. */

@@ -10,8 +10,9 @@
 
 
 /*
- * 1 if freed memory is kept for later allocations. AddressSanitizer detects a
- * use after free only if the memory is really freed, so nothing is kept then.
+ * 1 if freed memory is kept for later allocations, 0 in builds with
+ * AddressSanitizer, which detects a use after free only if the memory is really
+ * freed.
  */
 #if defined(__SANITIZE_ADDRESS__)
 #define MCP_FREE_LIST_KEEPS  0
@@ -28,10 +29,10 @@
 
 
 typedef union {
-    size_t       size;         /* size of the block divided by
-                                  MCP_FREE_LIST_STEP, which is the index of
-                                  its list; MCP_FREE_LIST_SIZES: the block is
-                                  too large for a list */
+    size_t       size;         /* index of the block's list: the size of the
+                                  block divided by MCP_FREE_LIST_STEP;
+                                  MCP_FREE_LIST_SIZES if the block is too large
+                                  for a list */
     max_align_t  align;
 } mcp_free_list_head_t;
 

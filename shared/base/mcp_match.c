@@ -36,9 +36,10 @@
 
 /*
  * Without JIT (the system may forbid it), PCRE2 allocates memory for its
- * backtracking frames: first 20 KiB, then once 40 KiB if these are full.
- * mcp_match_slow() has this memory on the stack. 40 KiB are enough for 128
- * repetitions of a group. JIT code has a stack of 32 KiB, enough for 1,000.
+ * backtracking frames: 20 KiB at first, and another 40 KiB when these are full.
+ * mcp_match_slow() provides memory for both on its stack. 40 KiB are enough for
+ * 128 repetitions of a group. JIT code has a stack of 32 KiB, enough for 1,000
+ * repetitions.
  */
 #define MCP_MATCH_HEAP_KB      40
 #define MCP_MATCH_SLOW_ROOM    (MCP_MATCH_ROOM + 62 * 1024)
@@ -192,9 +193,9 @@ mcp_match_compile_error(int rc, size_t offset, char *error, size_t size)
 
 
 /*
- * Compiles a regular expression to match->code. An error message contains the
- * offset in the operator's text, in which "skipped" bytes precede the
- * expression ("~" or "~*").
+ * Compiles a regular expression to match->code. If the expression is invalid,
+ * the error message contains the offset of the error in the operator's text, in
+ * which "skipped" bytes precede the expression ("~" or "~*").
  */
 static int
 mcp_match_compile(mcp_match_t *match, mcp_str_t regex, uint32_t options,
@@ -244,7 +245,8 @@ mcp_match_free(mcp_match_t *match)
 }
 
 
-/* Creates a pattern from the regular expression after "~" or "~*". */
+/* Creates a pattern from the regular expression after "~" or "~*". Returns the
+ * values of mcp_match_create(). */
 static int
 mcp_match_create_regex(const mcp_mem_t *mem, mcp_str_t pattern,
     mcp_match_t **out, char *error, size_t size)

@@ -207,8 +207,8 @@ mcp_seal_key(const unsigned char key[MCP_CRYPTO_KEY_LEN], mcp_token_e purpose,
 
 
 /* Encrypts data with a key derived from the first configured key. Writes the
- * nonce, the encrypted data and the tag to out. Returns MCP_OK or an error of
- * OpenSSL. */
+ * nonce, the encrypted data and the tag to out. Returns MCP_OK, MCP_ERR_MEMORY,
+ * or MCP_ERR_INTERNAL if OpenSSL failed. */
 static int
 mcp_seal_encrypt(const mcp_keys_t *keys, mcp_token_e purpose, mcp_str_t bound,
     mcp_str_t data, const unsigned char nonce[MCP_SEAL_NONCE_LEN],
@@ -309,8 +309,9 @@ mcp_seal_decrypt(const unsigned char key[MCP_CRYPTO_KEY_LEN],
 
 /*
  * Decodes the base64url text of a sealed token into the arena. Sets *raw to the
- * binary token and *len to its length. Allocates 2 * *len bytes, because
- * mcp_token_open() writes the decrypted data behind the token.
+ * binary token and *len to its length. Allocates twice the space that the
+ * binary token needs, because mcp_token_open() writes the decrypted data after
+ * the token.
  */
 static int
 mcp_seal_decode(mcp_str_t text, mcp_arena_t *arena, unsigned char **raw,

@@ -199,7 +199,7 @@ mcp_uri_normal(mcp_arena_t *arena, mcp_str_t uri, mcp_str_t *out)
 #define MCP_URI_QUERY     "[^&#\\x00-\\x1f\\x7f]"
 
 
-/* One expression of a template. */
+/* One expression ("{...}") of a URI template. */
 typedef struct {
     char        op;            /* operator; 0: none */
     unsigned    explode:1;     /* 1: one of the variables has "*" */
@@ -226,7 +226,7 @@ mcp_uri_template_prefix(mcp_str_t uri_template)
 
 
 /*
- * Appends an expression for one literal byte of the template. Every byte
+ * Appends a regular expression for one literal byte of the template. Every byte
  * except letters and digits is written in hex, so that special characters need
  * no rule of their own. A byte that is not ASCII matches unchanged or
  * percent-encoded, as in expansions (RFC 6570, 3.1).
@@ -270,8 +270,8 @@ mcp_uri_is_name(char c)
 
 
 /*
- * Checks the modifier after a variable's name and sets *explode. Returns the
- * error, or NULL.
+ * Checks the modifier after a variable's name and sets *explode to 1 if it is
+ * "*". Returns an error text, or NULL if the modifier is valid.
  *
  * A prefix length (":3", level 4) is checked but does not limit the match: it
  * counts characters of the value, which cannot be determined from the
@@ -315,8 +315,8 @@ mcp_uri_modifier(mcp_str_t modifier, int *explode)
 
 
 /*
- * Removes the first variable from the list; the list's data is NULL after the
- * last one. Returns the variable's error, or NULL.
+ * Removes the first variable from the list. Sets list->data to NULL if it was
+ * the last one. Returns an error text, or NULL if the variable is valid.
  */
 static const char *
 mcp_uri_expr_next(mcp_str_t *list, mcp_str_t *name, int *explode)
@@ -347,7 +347,8 @@ mcp_uri_expr_next(mcp_str_t *list, mcp_str_t *name, int *explode)
 }
 
 
-/* Returns the error of an expression, or NULL. */
+/* Parses the text between the braces of a template's expression into *e.
+ * Returns an error text, or NULL if the expression is valid. */
 static const char *
 mcp_uri_expr_parse(mcp_str_t text, mcp_uri_expr_t *e)
 {
@@ -390,8 +391,9 @@ mcp_uri_expr_parse(mcp_str_t text, mcp_uri_expr_t *e)
 
 
 /*
- * Appends the quantifier of the preceding part: any number of times if a
- * variable is exploded ("*"), otherwise at most once for each variable.
+ * Appends the quantifier for the part of the regular expression that matches
+ * one variable: "*" if a variable has the modifier "*", otherwise "{0,n}",
+ * where n is the number of variables.
  */
 static void
 mcp_uri_add_repeat(mcp_buf_t *regex, const mcp_uri_expr_t *e)
@@ -450,7 +452,8 @@ mcp_uri_add_names(mcp_buf_t *regex, const mcp_uri_expr_t *e)
 
 
 /*
- * Appends the pairs of a query: {?a,b} begins a query, {&a,b} continues one.
+ * Appends a regular expression for the "name=value" pairs of a query: {?a,b}
+ * begins a query, {&a,b} continues one.
  */
 static void
 mcp_uri_add_query(mcp_buf_t *regex, const mcp_uri_expr_t *e)
@@ -471,9 +474,9 @@ mcp_uri_add_query(mcp_buf_t *regex, const mcp_uri_expr_t *e)
 
 
 /*
- * Appends the expansions of an expression. Undefined variables disappear
- * together with their prefix (RFC 6570, 2.3), so parts with a prefix are
- * optional.
+ * Appends a regular expression that matches the expansions of e. Undefined
+ * variables disappear together with their prefix (RFC 6570, 2.3), so parts with
+ * a prefix are optional.
  */
 static void
 mcp_uri_add_expr(mcp_buf_t *regex, const mcp_uri_expr_t *e)
@@ -530,8 +533,9 @@ mcp_uri_template_error(char *error, size_t size, const char *problem,
 
 
 /*
- * Appends the expression whose opening brace is at offset, and sets *end to
- * the closing one. Returns the error of the expression, or NULL.
+ * Appends a regular expression for the template's expression whose opening
+ * brace is at offset, and sets *end to the offset of its closing brace. Returns
+ * an error text, or NULL if the expression is valid.
  */
 static const char *
 mcp_uri_template_expr(mcp_buf_t *regex, mcp_str_t uri_template, size_t offset,

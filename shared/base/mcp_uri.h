@@ -49,13 +49,14 @@ int mcp_uri_digit(char c);
  * URI templates (RFC 6570), translated into regular expressions that match the
  * possible expansions of a template.
  *
- * Levels 1 to 3 are supported as far as matching can be defined: {x} is
- * [^/?#]+, {x*} and {+x} are .+, {?a,b} and {&a} are optional queries, and
- * {/x}, {.x}, {;x} and {#x} are optional parts.
+ * Levels 1 to 3 and the modifier "*" are supported: {x} matches [^/?#]+, {x*}
+ * and {+x} match .+, {?a,b} and {&a} match optional queries, and {/x}, {.x},
+ * {;x} and {#x} match optional parts.
  */
 
 /*
- * Appends a regular expression in the syntax of PCRE2, without anchors.
+ * Appends a regular expression in the syntax of PCRE2, without anchors, that
+ * matches the expansions of the template.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG  the template is invalid, or too long for the buffer: error
@@ -66,9 +67,9 @@ int mcp_uri_template_regex(mcp_str_t uri_template, mcp_buf_t *regex,
     char *error, size_t size);
 
 /*
- * Returns the number of literal bytes at the start of the template. Most URIs
- * differ in these bytes, and then need no comparison with the regular
- * expression.
+ * Returns the number of literal ASCII bytes at the start of the template.
+ * Callers compare these bytes with a URI first, because most URIs differ in
+ * them, and the regular expression is then not needed.
  */
 size_t mcp_uri_template_prefix(mcp_str_t uri_template);
 

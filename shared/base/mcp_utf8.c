@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* UTF-8 (Unicode 15, 3.9, table 3-7). */
+/* Validates, iterates over and encodes UTF-8 (Unicode 15, 3.9, table 3-7). */
 
 
 #include "base/mcp_utf8.h"

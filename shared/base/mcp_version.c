@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The version with its commit.  scripts/commit generates mcp_commit.h; a new
- * commit recompiles this file only. */
+/* Defines mcp_version[], the version number followed by the commit.
+ * scripts/commit generates mcp_commit.h, so a new commit recompiles this file
+ * only. */
 
 
 #include "mcp_version.h"

@@ -21,11 +21,11 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* Maximum duration of a backend request that gets the description of an MCP
- * server, or its tools because it has refused a header, that opens a session
- * there or ends one for a client's DELETE, or that refreshes a cached list, ms.
- * It is short, because a client waits meanwhile. If mcp_call_timeout is
- * shorter, that time is used instead. */
+/* Maximum duration of a short backend request to an MCP server, ms: one that
+ * gets the server's description, gets the list of tools after the server has
+ * refused a header, opens a session, ends a session for a client's DELETE, or
+ * refreshes a cached list. A client waits for the end of such a request. If
+ * mcp_call_timeout is shorter, it applies instead. */
 #define MCP_BACKEND_REQUEST_DESCRIBE  10000
 
 
@@ -228,8 +228,9 @@ mcp_backend_request_queue(mcp_request_t *req, mcp_action_e type)
 
 
 /* Makes a request wait for a session, its GET stream or the cluster. The glue
- * prepares the backend request now, because the glue needs the client's HTTP
- * request for this, and that request may end before the session is open. */
+ * prepares the backend request already, because the glue needs the client's
+ * HTTP request for this, and the HTTP request may end before the backend
+ * request starts. */
 static void
 mcp_backend_request_wait(mcp_request_t *req)
 {
@@ -679,7 +680,9 @@ mcp_backend_request_data(mcp_backend_request_t *breq, const char *data,
 }
 
 
-/* Ends a backend request like mcp_backend_request_end(), with a fault. */
+/* Does the same as mcp_backend_request_end(), but the reason for the end is a
+ * fault instead of a failure that the glue reports. MCP_FAULT_NONE means that
+ * the reply is complete. */
 static void
 mcp_backend_request_end_with(mcp_backend_request_t *breq, mcp_fault_e fault,
     const char *detail)

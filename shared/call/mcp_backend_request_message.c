@@ -243,8 +243,9 @@ mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
     mcp_str_t    result;
     mcp_fault_e  fault;
 
-    /* a backend returns its result only after the user has completed the URLs
-     * of earlier questions: first notifies the client of their completion */
+    /* a backend returns its result only after the user has finished at the URLs
+     * of earlier questions: first notifies the client that these questions are
+     * completed */
 
     if (mcp_input_url_settle(req) == MCP_AGAIN) {
         return MCP_AGAIN;
@@ -340,8 +341,8 @@ mcp_backend_request_broken(const mcp_backend_msg_t *msg,
 }
 
 
-/* Returns the reason why a backend's response is invalid, for the log; text is
- * memory for it. */
+/* Returns the reason why a backend's response is invalid, for the log. The
+ * buffer "text" must remain valid, because the reason may be written there. */
 static const char *
 mcp_backend_request_reason(const mcp_backend_msg_t *msg,
     char text[MCP_BACKEND_REQUEST_REASON])
@@ -485,9 +486,9 @@ mcp_backend_request_capability(mcp_request_t *req, const mcp_backend_msg_t *msg)
 }
 
 
-/* Counts the response to initialize, and stores the server's description for
- * the status page. Does nothing for a request with a session, because
- * mcp_upstream_session.c does both. */
+/* Counts the response to initialize in the statistics of MCP servers, and
+ * stores the server's description for the status page. Does nothing for a
+ * request with a session, because mcp_upstream_session.c does both. */
 static void
 mcp_backend_request_described(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {

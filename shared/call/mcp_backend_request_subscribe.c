@@ -2,9 +2,9 @@
 
 /*
  * The methods resources/subscribe and resources/unsubscribe. When the backend
- * has returned a result, this server adds the subscription to the session's own
- * stream, or removes it. In a cluster, any node may have that stream. The
- * result is held until the subscription has changed there.
+ * has returned a result, this server adds or removes the subscription in the
+ * session's own stream. In a cluster, any node may have that stream. The result
+ * is held until the subscription has changed there.
  */
 
 
@@ -28,7 +28,7 @@ mcp_backend_request_subscribes(const mcp_request_t *req)
 }
 
 
-/* Adds a subscription to the session's own stream at this node, or removes it.
+/* Adds or removes a subscription in the session's own stream at this node.
  * Creates the stream if it does not exist. Returns MCP_OK, or an error of
  * mcp_notify_listener() or mcp_store_subscribe(). */
 static int

@@ -134,9 +134,9 @@ mcp_backend_request_to_form(mcp_request_t *req, mcp_upstream_e upstream,
 {
     int  rc;
 
-    /* with "mcp_upstream auto", req->session is needed even without a session:
-     * it remembers the detected form of the server, which is detected again if
-     * the server rejects the request */
+    /* with "mcp_upstream auto", the structure req->session is needed for a
+     * server without sessions, too: it stores the detected form of the server,
+     * which is detected again if the server rejects the request */
 
     if (mcp_endpoint_upstream(req->call->endpoint, req->target)
         == MCP_UPSTREAM_AUTO && mcp_upstream_session_create(req) != MCP_OK)

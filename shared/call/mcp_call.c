@@ -596,8 +596,8 @@ mcp_call_done(mcp_call_t *call)
         return;
     }
 
-    /* a call that is not durable has a response for each request, because
-     * requests are cancelled in durable calls only */
+    /* a transient call has a response for each request at this point, because a
+     * cancellation makes the call durable first */
 
     if (call->phase == MCP_CALL_TRANSIENT && call->x) {
         mcp_call_respond(call);

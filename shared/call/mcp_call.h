@@ -21,8 +21,8 @@
 
 /* Time for which a backend request may continue after its last message, for
  * example the response, ms. Then this server aborts the backend request. Also
- * the maximum duration of a backend request that, when its call is over,
- * cancels the call or ends a session at an MCP server. */
+ * the maximum duration of a backend request that starts after the end of its
+ * call, to cancel the call at an MCP server or to end a session there. */
 #define MCP_CALL_GRACE  5000
 
 /* Time after which the call tries again to append a held message or a response
@@ -30,9 +30,9 @@
 #define MCP_CALL_RETRY  1000
 
 
-/* Value of a stream's generation that marks a stream of mcp_call_keep(). Such a
- * stream stores a response that the client got as plain JSON, so the client
- * never got the stream's id. */
+/* Generation of a stream that mcp_call_keep() has created. Such a stream stores
+ * a response that the client got as plain JSON, so the client never got the
+ * stream's id. */
 #define MCP_CALL_KEPT  UINT32_MAX
 
 
@@ -176,8 +176,8 @@ struct mcp_request_s {
                                            rejected bytes, so the glue needs a
                                            RESUME action */
     unsigned               again:1;     /* 1: the backend is called again when
-                                           this backend request has ended and
-                                           no message is held */
+                                           the present backend request has ended
+                                           and no message is held */
     unsigned subscribe_tries:2;         /* number of attempts to subscribe the
                                            session at all nodes */
     unsigned               late:1;      /* 1: the timeout of the backend was
@@ -209,7 +209,8 @@ typedef struct mcp_kept_s  mcp_kept_t;
 struct mcp_kept_s {
     mcp_kept_t            *next;
     mcp_inbox_item_e       type;
-    uint64_t               tag;        /* see mcp_inbox_item_e */
+    uint64_t               tag;        /* its meaning depends on "type", see
+                                          mcp_inbox_item_e */
     size_t                 len;        /* length of the data after this
                                           structure */
 };
@@ -223,7 +224,8 @@ struct mcp_call_s {
     mcp_arena_t                 arena;      /* memory of the call, of its
                                                requests and of their text */
     unsigned                    refs;
-    void                       *glue;       /* see mcp_call_set_glue() */
+    void                       *glue;       /* the glue's own pointer, see
+                                               mcp_call_set_glue() */
 
     unsigned char               id[MCP_STREAM_ID_LEN];
     char                        id_text[9];    /* first 8 characters of the id
@@ -291,7 +293,7 @@ struct mcp_call_s {
                                                response, ms; 0: never */
     const mcp_resume_method_t  *interim_by; /* resumption method that writes
                                                the interim response */
-    uint64_t                    unattended; /* since when the stream has no
+    uint64_t                    unattended; /* since when the stream has had no
                                                consumer, ms; 0: it has one */
     uint64_t                    bound_wait; /* if "rounds" is 1: time for which
                                                the call continues without a
@@ -314,14 +316,15 @@ struct mcp_call_s {
                                                were last notified, ms */
     mcp_timer_t                 timer;
 
-    mcp_call_t                 *next;       /* next one in worker->tracked or
+    mcp_call_t                 *next;       /* next call in worker->tracked or
                                                worker->rounds */
     mcp_call_t                **link;       /* address of the pointer to this
                                                call in worker->tracked or
                                                worker->rounds; NULL: in neither
                                                list */
 
-    mcp_call_phase_e            phase;      /* see mcp_call_set_phase() */
+    mcp_call_phase_e            phase;      /* changed by mcp_call_set_phase()
+                                               only */
     int                         status;     /* HTTP status if the response is
                                                plain JSON; 0: 200 */
     unsigned                    bare:1;     /* 1: the backend requests are not
@@ -390,8 +393,8 @@ void mcp_call_undo(mcp_call_t *call);
 /* Returns the present time, ms. */
 uint64_t mcp_call_now(const mcp_call_t *call);
 
-/* Logs a step of a call at level debug. A macro, because the arguments are
- * then evaluated at that log level only. */
+/* Logs a step of a call at level debug. This is a macro, so that the arguments
+ * are evaluated at that log level only. */
 #define mcp_call_trace(call, ...)                                             \
     do {                                                                      \
         if (mcp_worker_logs((call)->worker, MCP_LOG_DEBUG)) {                 \
@@ -430,9 +433,10 @@ int mcp_call_is_bound(const mcp_call_t *call);
 
 /* --- mcp_call_stream.c --- */
 
-/* Handles the end of the client's connection while the client waits for plain
- * JSON. Ends a call that the client cannot resume, and makes any other call
- * durable. The exchange keeps its reference to the call. */
+/* Called when the client's connection has ended while the client waits for
+ * plain JSON. Ends the call if the client cannot resume it, or if call->join is
+ * set and no backend was called yet. Otherwise makes the call durable. The
+ * exchange keeps its reference to the call. */
 void mcp_call_leave(mcp_call_t *call);
 
 /*
@@ -443,8 +447,8 @@ void mcp_call_leave(mcp_call_t *call);
  */
 void mcp_call_keep(mcp_call_t *call, mcp_str_t response, mcp_outcome_e how);
 
-/* Schedules an interim response by a resumption method at the time "when", ms;
- * 0: does nothing. The earliest time of all methods counts. */
+/* Makes the resumption method write an interim response at the time "when", ms.
+ * Does nothing if "when" is 0, or if an interim response is due earlier. */
 void mcp_call_interim_at(mcp_call_t *call,
     const mcp_resume_method_t *resumption, uint64_t when);
 
@@ -465,8 +469,9 @@ int  mcp_call_append(mcp_request_t *req, mcp_str_t message,
 int  mcp_call_promote(mcp_call_t *call);
 
 
-/* The URL of the publish endpoint at which a backend delivers messages for one
- * request of a call. Its last segment is a signed token. */
+/* A publish URL is the URL of the publish endpoint at which a backend delivers
+ * messages for one request of a call. The last segment of the URL is a signed
+ * token. */
 
 /* The contents of the token in a publish URL. */
 typedef struct {

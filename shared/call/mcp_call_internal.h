@@ -3,13 +3,13 @@
 /*
  * Internal declarations of the files of a call:
  *
- *   mcp_call.c                       its life: start and end
- *   mcp_call_stream.c                its stream: becoming durable
- *   mcp_call_response.c                its responses
+ *   mcp_call.c                       start and end of a call
+ *   mcp_call_stream.c                the stream of a durable call
+ *   mcp_call_response.c              the responses of a call
  *   mcp_call_hide_items.c            hides items of a backend's lists
- *   mcp_call_timer.c                 its timer
+ *   mcp_call_timer.c                 the timer of a call
  *   mcp_call_task.c                  a call that is a task
- *   mcp_call_outcome.c               the states of a request
+ *   mcp_call_outcome.c               the states and outcomes of requests
  *   mcp_backend_request.c            a backend request
  *   mcp_backend_request_variables.c  the variables for a backend
  *   mcp_backend_request_upstream.c   the request for an MCP server
@@ -111,7 +111,8 @@ void mcp_call_refuse(mcp_call_t *call, int rc);
 const char *mcp_call_append_reason(int rc);
 
 /* Returns how long a call that other requests may join continues without a
- * consumer, ms. max_wait is the same time without joining, from the policy. */
+ * consumer, ms. max_wait is the policy's time for a call that no other request
+ * may join. */
 uint64_t mcp_call_join_wait(const mcp_call_t *call, uint64_t max_wait);
 
 /* Appends the response of the call's only request to the stream, from which the
@@ -168,9 +169,9 @@ int  mcp_call_finish_fault(mcp_request_t *req, mcp_fault_e fault,
 int  mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
     mcp_str_t detail, mcp_str_t data);
 
-/* Does the same as mcp_call_finish_fault(), with why as the reason in
- * error.data if mcp_debug is on and the JSON-RPC code of the fault is that of
- * an internal error. */
+/* Sets a fault as the response of a request. If mcp_debug is on, and the
+ * JSON-RPC code of the fault is that of an internal error, "why" becomes the
+ * member "reason" of error.data. Returns the values of mcp_call_finish(). */
 int  mcp_call_finish_fault_why(mcp_request_t *req, mcp_fault_e fault,
     mcp_str_t why);
 
@@ -266,8 +267,9 @@ int  mcp_backend_request_start(mcp_request_t *req);
  * session, see mcp_upstream_session_end(). */
 void mcp_backend_request_start_after(mcp_request_t *req);
 
-/* Called when the glue has pulled an action that concerns a backend
- * request. */
+/* Called when the glue pulls an action about a backend request. Records that
+ * the glue prepares or starts the backend request. For MCP_ACT_NONE, answers
+ * the request without a backend. */
 void mcp_backend_request_taken(mcp_queued_action_t *queued,
     mcp_action_t *action);
 
@@ -276,7 +278,10 @@ void mcp_backend_request_taken(mcp_queued_action_t *queued,
 void mcp_backend_request_stop(mcp_request_t *req);
 void mcp_backend_request_stop_all(mcp_call_t *call);
 
-/* Called when the deadline of a request has passed. May end the call. */
+/* Called when the deadline of a request has passed. Depending on the state of
+ * the request, calls its backend again, postpones the deadline, or ends the
+ * request with a timeout. Aborts a backend request that still runs after the
+ * end of its request. May end the call. */
 void mcp_backend_request_deadline(mcp_request_t *req);
 
 /* Holds a message for which the stream has no room. Its text remains in the
@@ -343,7 +348,7 @@ int  mcp_backend_request_subscribe(mcp_request_t *req, mcp_fault_e *fault);
  * cancellation. May end the call. */
 void mcp_inbox_wake(void *call);
 
-/* Continues when the stream may have room: processes held messages, lets
+/* Called when the stream may have room again: processes held messages, lets
  * backends whose bytes were rejected send them again, and reads posts. May end
  * the call. */
 void mcp_inbox_continue(mcp_call_t *call);
@@ -363,10 +368,11 @@ void mcp_cancel_requests(mcp_call_t *call, uint64_t requests);
  * they were cancelled before the call was durable. May end the call. */
 void mcp_cancel_check(mcp_call_t *call);
 
-/* Start and stop polling for marks of cancelled requests while a call is not
- * durable. mcp_cancel_track() does nothing for a client without a session.
- * mcp_cancel_untrack() removes the call from worker->tracked or worker->rounds,
- * and does nothing if the call is in neither list. */
+/* mcp_cancel_track() starts, and mcp_cancel_untrack() ends, the polling for
+ * marks of cancelled requests while a call is not durable. mcp_cancel_track()
+ * does nothing for a client without a session. mcp_cancel_untrack() removes the
+ * call from worker->tracked or worker->rounds, and does nothing if the call is
+ * in neither list. */
 void mcp_cancel_track(mcp_call_t *call);
 void mcp_cancel_untrack(mcp_call_t *call);
 
@@ -404,13 +410,13 @@ int  mcp_input_begin(mcp_request_t *req, const mcp_backend_msg_t *msg);
 mcp_fault_e mcp_input_read_round(mcp_request_t *req,
     const mcp_backend_msg_t *msg);
 
-/* Writes a question as a JSON-RPC request, which has to become the next event
- * of the stream, and sets its number. Returns MCP_OK or an error of
- * mcp_store_info() or of the buffer. */
+/* Writes a question to buf as a JSON-RPC request, and sets the question's
+ * number. The caller has to append the request as the next event of the stream.
+ * Returns MCP_OK or an error of mcp_store_info() or of the buffer. */
 int  mcp_input_write(mcp_call_t *call, mcp_question_t *q, mcp_buf_t *buf);
 
-/* Processes the client's answers to questions that mcp_input_deliver() has put
- * into the inbox: text is one response or an array. */
+/* Processes the client's answers to questions. "text" is one response or an
+ * array of responses, which mcp_input_deliver() has put into the inbox. */
 void mcp_input_answer(mcp_call_t *call, mcp_str_t text);
 
 /* Stores the answer to a question. If all questions are answered, calls the
@@ -456,12 +462,13 @@ int  mcp_input_url_is_settled(const mcp_request_t *req,
  * revision without sessions. Returns the values of mcp_call_finish(). */
 int  mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg);
 
-/* Ends a request whose client lacks capabilities that the questions need;
- * lacks has their bits. Returns the values of mcp_call_finish(). */
+/* Ends a request whose client lacks capabilities that the questions need.
+ * "lacks" is the bit mask of these capabilities. Returns the values of
+ * mcp_call_finish(). */
 int  mcp_input_refuse_lacks(mcp_request_t *req, unsigned lacks);
 
-/* Appends the backend's request state, a JSON string, in the sealed form for
- * the client. Returns the values of mcp_request_state_seal(). */
+/* Seals the backend's request state, a JSON string, for the client, and appends
+ * the sealed state to out. Returns the values of mcp_request_state_seal(). */
 int  mcp_input_state_seal(mcp_request_t *req, mcp_str_t state,
     mcp_buf_t *out);
 

@@ -41,8 +41,8 @@ mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
 }
 
 
-/* Records in the zone that a backend works on the request, and finds its row
- * in the call statistics. */
+/* Records in the zone that a backend works on the request, and finds the
+ * request's row in the call statistics. */
 static void
 mcp_request_record_active(mcp_request_t *req)
 {
@@ -142,8 +142,9 @@ mcp_request_duration(const mcp_request_t *req, mcp_outcome_e how, uint64_t now)
         return;
     }
 
-    /* a resource has a row in the call statistics, but no label in the
-     * durations: counted in the common row */
+    /* the histograms of durations do not distinguish resources: count the
+     * duration in the common row, although the resource has its own row in the
+     * call statistics */
 
     key.row = req->method->subject == MCP_SUBJECT_URI
               ? mcp_call_stats_other(call->worker, call->endpoint)

@@ -205,7 +205,7 @@ mcp_call_response(mcp_request_t *req, mcp_buf_t *buf, mcp_outcome_e how)
 }
 
 
-/* Like mcp_call_response(), and frees the buffer. */
+/* Does the same as mcp_call_response(), and then frees the buffer. */
 static int
 mcp_call_respond_from(mcp_request_t *req, mcp_buf_t *buf, mcp_outcome_e how)
 {
@@ -301,8 +301,8 @@ mcp_call_finish_fault_data(mcp_request_t *req, mcp_fault_e fault,
         mcp_fault_code(fault, req->call->client.revision)->code);
 
     /* an undeclared capability or a header that differs from the body is always
-     * an error of the client: its HTTP status is that of the revision without
-     * sessions (2026-07-28, basic/index, "_meta", and
+     * an error of the client, so clients of all revisions get the HTTP status
+     * of 2026-07-28 (basic/index, "_meta", and
      * basic/transports/streamable-http, "Server Validation") */
 
     if (fault == MCP_FAULT_CAPABILITY || fault == MCP_FAULT_HEADER) {

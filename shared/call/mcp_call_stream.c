@@ -54,7 +54,7 @@ mcp_call_next_event(const mcp_call_t *call, uint64_t *number)
     mcp_stream_info_t  info;
 
     /* only this process appends to the stream, so own_seq cannot change before
-     * the event */
+     * this process appends the event */
 
     rc = mcp_store_info(call->worker->store, &call->ref, &info);
 
@@ -541,8 +541,8 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
 /*
  * A call that other requests may join (exchange/mcp_join_calls.c) has its
  * stream before a backend is called, so that requests in any process find the
- * call. If two processes create equal calls at the same time, only one
- * succeeds.
+ * call. If two processes create equal calls at the same time, only one of them
+ * succeeds in creating the stream.
  *
  * The client that has begun the call waits for plain JSON. During this time its
  * connection is the stream's consumer without reading the stream, so that the
@@ -581,8 +581,9 @@ mcp_call_give_back(mcp_call_t *call)
 }
 
 
-/* The client's connection is the consumer as soon as other processes find the
- * stream, because otherwise they would consider the client lost. */
+/* Attaches the client's connection to the new stream as the consumer, because
+ * other processes that find a stream without a consumer would consider the
+ * client lost. */
 int
 mcp_call_reserve(mcp_call_t *call)
 {

@@ -48,8 +48,8 @@ mcp_call_earlier(uint64_t *when, uint64_t at)
 }
 
 
-/* Returns the next deadline of a call that is not over, except the deadlines
- * of its requests, ms, or UINT64_MAX if there is none. */
+/* Returns the next deadline of a call that is not over, ms, or UINT64_MAX if
+ * there is none. The deadlines of the call's requests are not included. */
 static uint64_t
 mcp_call_phase_due(const mcp_call_t *call)
 {

@@ -107,9 +107,9 @@ mcp_cancel_key(const mcp_worker_t *worker,
 }
 
 
-/* Finds the request with this key in a call. Returns the request's bit, or 0 if
- * the call has no such request. "stored" is the id of the call's request or,
- * for a batch, the JSON array of the ids, as the store has it. */
+/* Returns the bit of the request with this key among the requests of a call, or
+ * 0 if the call has no such request. "stored" is the id of the call's request
+ * or, for a batch, the JSON array of the ids, as the store has it. */
 static uint64_t
 mcp_cancel_find_key(const mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN], mcp_str_t stored,
@@ -354,8 +354,8 @@ mcp_cancel_find(mcp_worker_t *worker,
 
 
 /* Cancels a request that reads a mirror: sends the cancellation to the other
- * nodes, with the key of the request that has begun the call, whose id is
- * "id". */
+ * nodes, with the key of the request that has begun the call. "id" is the id of
+ * that request. */
 static int
 mcp_cancel_elsewhere(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
     mcp_str_t id)
@@ -474,8 +474,8 @@ mcp_cancel_session(mcp_worker_t *worker,
             position = next;
 
         } else {
-            /* a stream was freed: continues after the last call, whose position
-             * in the iteration remains valid */
+            /* the freed stream has no position in the iteration any more:
+             * continues after the last call, whose position remains valid */
 
             mcp_store_free(store, &info.ref);
             next = position;

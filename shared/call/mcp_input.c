@@ -202,8 +202,8 @@ mcp_input_url_is_settled(const mcp_request_t *req,
 /* When a backend has asked for input, it is called again: with the client's
  * answers or, if it has asked no question, after a pause. */
 
-/* First and maximum length of the pause between two backend requests, ms. It
- * doubles each time. */
+/* First and maximum length of the pause between two backend requests, ms. The
+ * length doubles after each pause. */
 #define MCP_INPUT_PAUSE_MIN  250
 #define MCP_INPUT_PAUSE_MAX  5000
 
@@ -262,8 +262,9 @@ mcp_input_body(mcp_request_t *req)
     mcp_buf_free(body);
     mcp_buf_init(body, &req->call->worker->env->mem, SIZE_MAX / 2);
 
-    /* head is the length of the text before the closing brace of params, where
-     * the new members are inserted, after a comma if params has members */
+    /* the new members are inserted before the closing brace of params, after a
+     * comma if params has members; head is the length of the text before this
+     * brace */
 
     comma = mcp_input_has_members(params);
     head = (size_t) (params.data - req->raw.data) + params.len - 1;
@@ -508,8 +509,9 @@ mcp_input_send(mcp_request_t *req)
 
     call = req->call;
 
-    /* the backend asks new questions only after the user has completed the URLs
-     * of earlier ones: notifies the client of their completion first */
+    /* the backend asks new questions only after the user has finished at the
+     * URLs of earlier questions: first notifies the client that these are
+     * completed */
 
     if (req->n_sent == 0 && mcp_input_url_settle(req) == MCP_AGAIN) {
         return MCP_AGAIN;

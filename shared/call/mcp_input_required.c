@@ -17,7 +17,8 @@
 
 /* The request state of a backend, for a client without a session. The client
  * gets the state in sealed form and returns it with the client's next request.
- * This server opens the state before it sends that request to the backend. */
+ * This server opens the state before it passes the next request to the
+ * backend. */
 
 static void
 mcp_input_state_of(const mcp_endpoint_t *endpoint, const mcp_client_t *client,

@@ -7,8 +7,8 @@
 #include "rpc/mcp_revision.h"
 
 
-/* The detected form in the zone and in session->form: mcp_upstream_e in the
- * lowest 8 bits, mcp_revision_e in the bits above. */
+/* The value that stores the detected form in the zone and in session->form:
+ * mcp_upstream_e in the lowest 8 bits, mcp_revision_e in the bits above. */
 #define mcp_upstream_form_value(form, revision)                               \
     ((uint32_t) (form) | (uint32_t) (revision) << 8)
 #define mcp_upstream_form_of(value)      ((mcp_upstream_e) ((value) & 0xff))
@@ -20,8 +20,8 @@ static const mcp_str_t  mcp_upstream_get_name =
     mcp_str("GET stream of a server");
 
 
-/* Sets *key to the key under which the zone stores this property of the MCP
- * server of a request. */
+/* Sets *key to the key under which the zone stores "property" of the MCP server
+ * of a request. */
 static int
 mcp_upstream_detect_key(const mcp_request_t *req, mcp_str_t property,
     unsigned char key[MCP_DIGEST_LEN])

@@ -9,16 +9,17 @@
 
 
 /* Time after a failed request for a list, ms. During this time clients get the
- * expired page, and the server gets no further request. */
+ * expired page from the cache, and the server gets no further request. */
 #define MCP_UPSTREAM_LIST_RETRY    1000
 
 /* Time after which a request for a list without a response counts as lost, ms.
- * Until then, other clients get the expired page. The time is longer than the
- * maximum duration of such a request. */
+ * Until then, other clients get the expired page from the cache. The time is
+ * longer than the maximum duration of such a request. */
 #define MCP_UPSTREAM_LIST_PENDING  11000
 
 
-/* Returns 1 if a list does not depend on this member of _meta. */
+/* Returns 1 if the member "key" of a request's _meta does not affect the list
+ * that the server returns. */
 static int
 mcp_upstream_list_is_neutral(mcp_str_t key)
 {

@@ -40,7 +40,7 @@ mcp_upstream_listen_set_state(mcp_upstream_listen_t *listen,
 
 /* --- requests and their stream --- */
 
-/* Returns 1 if the stream belongs to the session. */
+/* Returns 1 if the GET stream belongs to the session. */
 static int
 mcp_upstream_listen_is_of(const mcp_upstream_listen_t *listen,
     const mcp_upstream_session_t *session)
@@ -107,7 +107,7 @@ mcp_upstream_listen_join(mcp_upstream_session_t *session)
 }
 
 
-/* Starts the requests that wait for a stream. */
+/* Starts the backend requests of all requests that wait for a GET stream. */
 static void
 mcp_upstream_listen_release(mcp_upstream_listen_t *listen)
 {
@@ -143,7 +143,9 @@ mcp_upstream_listen_opener(const mcp_upstream_listen_t *listen)
 }
 
 
-/* Called when the glue has pulled an action for a stream. */
+/* Called when the glue pulls an action about a GET stream. For MCP_ACT_INVOKE,
+ * records that the GET request has started. If the GET request was aborted
+ * before its start, ends it instead. */
 static void
 mcp_upstream_listen_taken(mcp_queued_action_t *queued, mcp_action_t *action)
 {
@@ -473,9 +475,9 @@ mcp_upstream_listen_begin(mcp_request_t *req)
         mcp_upstream_listen_stop(listen);
     }
 
-    /* the request is sent now if there is no stream, the stream is open, the
-     * waiting time is over, or another process probably has the stream
-     * (busy_tries) */
+    /* the request is sent now if there is no GET stream, if the GET stream is
+     * open or over, if the waiting time has passed, or if another process
+     * probably has the GET stream (busy_tries) */
 
     if (listen == NULL || listen->at == 0
         || listen->busy_tries >= MCP_UPSTREAM_LISTEN_BUSY
@@ -645,7 +647,9 @@ mcp_upstream_listen_pause(mcp_upstream_listen_t *listen, uint64_t wait,
 }
 
 
-/* Called when an open stream has ended. */
+/* Called when an open stream has ended. Schedules the next GET. If there were
+ * MCP_UPSTREAM_LISTEN_TRIES successive streams without a message, ends the
+ * attempts instead. */
 static void
 mcp_upstream_listen_closed(mcp_upstream_listen_t *listen, const char *detail)
 {
@@ -687,8 +691,9 @@ mcp_upstream_listen_closed(mcp_upstream_listen_t *listen, const char *detail)
 }
 
 
-/* Called when the server has responded with HTTP 409: another stream of the
- * session is open, and may end later. */
+/* Called when the server has responded to GET with HTTP 409, because another
+ * stream of the session is open. Schedules the next GET, because the other
+ * stream may end later. */
 static void
 mcp_upstream_listen_conflict(mcp_upstream_listen_t *listen)
 {
@@ -701,7 +706,8 @@ mcp_upstream_listen_conflict(mcp_upstream_listen_t *listen)
         return;
     }
 
-    /* limits the number of doublings, so that the shift cannot overflow */
+    /* no more than MCP_UPSTREAM_LISTEN_TRIES doublings, so that the shift in
+     * mcp_upstream_listen_pause() cannot overflow */
 
     tries -= MCP_UPSTREAM_LISTEN_BUSY;
     mcp_upstream_listen_pause(listen, MCP_UPSTREAM_LISTEN_AGAIN,

@@ -83,11 +83,11 @@ typedef enum {
 
 struct mcp_upstream_listen_s {
     mcp_backend_request_t   breq;
-    mcp_upstream_listen_t  *next;      /* next one in worker->listens */
+    mcp_upstream_listen_t  *next;      /* next stream in worker->listens */
     mcp_upstream_listen_t **link;      /* address of the pointer to this
                                           structure in worker->listens; NULL:
                                           not in the list */
-    mcp_upstream_listen_t  *sibling;   /* next one of call->listens */
+    mcp_upstream_listen_t  *sibling;   /* next stream in call->listens */
     unsigned char           key[MCP_DIGEST_LEN];       /* key of the session */
     size_t                  len;       /* length of id */
     char                    id[MCP_UPSTREAM_SESSION_ID];       /* id of the
@@ -113,8 +113,8 @@ struct mcp_upstream_listen_s {
                                           with a stream, ms */
     uint64_t                hold;      /* time after which the held message is
                                           processed again, ms */
-    unsigned                tries;     /* number of streams since the last
-                                          message */
+    unsigned                tries;     /* number of successive streams on which
+                                          no message has arrived */
     unsigned                busy_tries;        /* number of successive responses
                                                   with HTTP 409 */
     size_t                  last_len;  /* length of "last" */
@@ -141,8 +141,8 @@ struct mcp_upstream_listen_s {
  */
 int mcp_upstream_listen_begin(mcp_request_t *req);
 
-/* Called when a request is over or its session is lost. Ends the stream if no
- * other request uses it. */
+/* Called when a request is over or its session is lost. Ends the GET stream of
+ * the session if no other request uses the stream. */
 void mcp_upstream_listen_leave(mcp_upstream_session_t *session);
 
 /* Returns the latest deadline of the open questions on the stream that a

@@ -261,7 +261,7 @@ mcp_upstream_param_fail(mcp_request_t *req, const char *why,
 {
     *msg = req->relist->rejection;
 
-    /* logs only once, although a held message is processed again */
+    /* logged once, although a held message is processed again */
 
     if (req->relist->failed) {
         msg->detail = NULL;

@@ -4,16 +4,16 @@
  * The headers Mcp-Param-* (2026-07-28, basic/transports/streamable-http,
  * "Client Behavior"), which repeat arguments of a tool call. This server adds
  * them if the client has an older revision and the MCP server has revision
- * 2026-07-28. Schemas of tools mark the arguments for which a header is needed.
- * They come from the catalog or, without a catalog, from the list of tools that
- * the MCP server has sent.
+ * 2026-07-28. The schema of a tool marks the arguments for which a header is
+ * needed. The schemas come from the catalog or, without a catalog, from the
+ * list of tools that the MCP server has sent.
  *
  * If the MCP server refuses a call because a header is missing or differs, the
  * worker has not received the server's list of tools, or the tools have
  * changed. Then the worker requests the list and sends the call again, once.
- * Both have to end within the time of the first backend request
- * (mcp_call_timeout). If the list cannot be read, the client gets the error of
- * the call.
+ * The list and the repeated call have to end within the time of the first
+ * backend request (mcp_call_timeout). If the list cannot be read, the client
+ * gets the error of the call.
  */
 
 
@@ -48,7 +48,8 @@ struct mcp_upstream_relist_s {
 
 
 /*
- * Sets the headers of the next backend request, to a server of 2026-07-28.
+ * Sets the Mcp-Param-* headers of the next backend request, to a server of
+ * 2026-07-28.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_SYNTAX  an argument cannot become a header: the client gets an
@@ -83,8 +84,9 @@ int mcp_upstream_param_needs_list(const mcp_request_t *req);
  * request is tools/list or the repetition of the call. */
 uint64_t mcp_upstream_param_deadline(mcp_request_t *req, uint64_t deadline);
 
-/* Called when the next backend request is prepared. modern is 1 if the server
- * has revision 2026-07-28; if it is 0, tools/list is not requested. */
+/* Called when the next backend request is prepared. Clears "continues" in
+ * req->relist. If modern is 0, also clears "needs_list", because a server that
+ * does not have revision 2026-07-28 gets no tools/list from here. */
 void mcp_upstream_param_begin(mcp_request_t *req, int modern);
 
 /* Sets the body and the method of the next backend request to tools/list.

@@ -116,8 +116,8 @@ mcp_upstream_question_remove(mcp_request_t *req,
 
 
 /* Appends a question to the stream of a task, unless the task shows another
- * question: questions have to be the last event of a task. The time for the
- * answer begins when the task shows the question. Returns the values of
+ * question, because a question has to be the last event of a task. The time for
+ * the answer begins when the task shows the question. Returns the values of
  * mcp_upstream_question_append(). */
 static int
 mcp_upstream_task_append(mcp_request_t *req, mcp_upstream_question_t *question)
@@ -394,7 +394,8 @@ mcp_upstream_task_answer(mcp_request_t *req, uint64_t number, mcp_str_t text)
 }
 
 
-/* Returns the question with this id at the server, or NULL. */
+/* Returns the open question to which the MCP server gave this JSON-RPC id, or
+ * NULL. */
 static mcp_upstream_question_t *
 mcp_upstream_question_find(mcp_request_t *req, mcp_str_t id)
 {

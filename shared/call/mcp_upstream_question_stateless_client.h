@@ -25,7 +25,7 @@
 
 /* Minimum time for which the call continues after an answer if no connection
  * reads its stream, ms. The request with the answer may have failed to read the
- * stream, for example with HTTP 503. Then the client can repeat it. */
+ * stream, for example with HTTP 503. The client can then repeat the request. */
 #define MCP_UPSTREAM_ROUND_WAIT  30000
 
 

@@ -17,7 +17,8 @@ mcp_upstream_post_of(mcp_backend_request_t *breq)
 }
 
 
-/* Called when the glue has pulled an action for a POST. */
+/* Called when the glue pulls the action that starts or aborts a POST. Records
+ * that the POST has started. */
 static void
 mcp_upstream_post_taken(mcp_queued_action_t *queued, mcp_action_t *action)
 {
@@ -283,7 +284,7 @@ mcp_upstream_post_timer(mcp_call_t *call, uint64_t now)
             continue;
         }
 
-        /* a POST that the glue has not started yet cannot be aborted: gets a
+        /* a POST that the glue has not started yet cannot be aborted: it gets a
          * new deadline */
 
         if (post->breq.started) {

@@ -34,7 +34,7 @@ struct mcp_upstream_post_s {
                                           none yet */
     unsigned               repeated:1; /* 1: this is the second attempt */
     uint64_t               deadline;   /* when the attempt times out, ms */
-    mcp_upstream_post_t   *next;       /* next one of call->posts or
+    mcp_upstream_post_t   *next;       /* next POST in call->posts or
                                           call->idle_posts */
 };
 
@@ -49,7 +49,7 @@ void mcp_upstream_post(mcp_request_t *req, mcp_str_t id, mcp_str_t key,
     mcp_str_t value);
 
 /* Sends an error as the response to the server's request with the JSON-RPC id
- * "id"; message is text without characters that JSON escapes. */
+ * "id". "message" is text without characters that JSON has to escape. */
 void mcp_upstream_post_error(mcp_request_t *req, mcp_str_t id, int code,
     mcp_str_t message);
 

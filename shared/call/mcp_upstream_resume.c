@@ -289,8 +289,8 @@ mcp_upstream_resume_timer(mcp_request_t *req, uint64_t now)
         return;
     }
 
-    /* the held message is in the decoder of the previous backend request, which
-     * the next one would free */
+    /* the next backend request would free the decoder of the previous one,
+     * which contains the held message: tries again later */
 
     if (req->held) {
         req->session->resume->at = now + MCP_CALL_RETRY;

@@ -75,7 +75,8 @@ mcp_upstream_session_create(mcp_request_t *req)
 }
 
 
-/* Finds the session, or prepares the step that opens one. Returns the values of
+/* Finds the session in which the next backend request is sent, or prepares the
+ * step that opens a session. Returns the values of
  * mcp_upstream_session_begin(). */
 static int
 mcp_upstream_session_get(mcp_request_t *req, mcp_upstream_e form)
@@ -159,7 +160,7 @@ mcp_upstream_session_close(mcp_request_t *req)
         return MCP_ERR_MEMORY;
     }
 
-    /* a session that other clients of the principal may use is not ended */
+    /* does not end a session that other clients of the principal may use */
 
     if (req->session->of != MCP_UPSTREAM_OF_CLIENT) {
         return MCP_ERR_NOT_FOUND;
@@ -194,8 +195,9 @@ mcp_upstream_session_id(const mcp_request_t *req, char text[24])
 {
     uint64_t  id;
 
-    /* the upper 52 of the first 64 bits of the call's id, because JavaScript
-     * represents integers of this size exactly */
+    /* the id is the sum of the backend request's number and the upper 52 of the
+     * first 64 bits of the call's id: JavaScript represents integers of about
+     * this size exactly */
 
     id = (mcp_be_get(req->call->id, 8) >> 12) + req->breq.request;
 
@@ -204,9 +206,9 @@ mcp_upstream_session_id(const mcp_request_t *req, char text[24])
 
 
 /* Sets the body of the backend request to the client's request, without the
- * members of newer revisions, and with the id of mcp_upstream_session_id().
- * Lets the decoder accept requests of the server. Returns MCP_OK or
- * MCP_ERR_MEMORY. */
+ * members of newer revisions, and with the JSON-RPC id that
+ * mcp_upstream_session_id() returns. Lets the decoder accept requests of the
+ * server. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_upstream_session_call(mcp_request_t *req)
 {
@@ -326,7 +328,9 @@ mcp_upstream_put_state(mcp_request_t *req, mcp_str_t state)
 }
 
 
-/* Sets the variable to the state of the session: "hit", "init" or "again". */
+/* Sets the variable $mcp_upstream_state: "again" if the server has lost a
+ * session of this request, "init" if this request opens the session, otherwise
+ * "hit". Does nothing if no session is open or being opened. */
 static void
 mcp_upstream_session_put_state(mcp_request_t *req)
 {
@@ -424,7 +428,8 @@ mcp_upstream_session_next(mcp_request_t *req, mcp_upstream_step_e step)
 }
 
 
-/* Changes a message to a fault for the client. Returns 0. */
+/* Changes msg to a fault that the client gets. Returns 0, with which
+ * mcp_upstream_session_message() leaves msg to its caller. */
 static int
 mcp_upstream_session_fault(mcp_backend_msg_t *msg, mcp_fault_e fault,
     const char *detail)
@@ -437,8 +442,8 @@ mcp_upstream_session_fault(mcp_backend_msg_t *msg, mcp_fault_e fault,
 }
 
 
-/* Returns 1 if a message is a fault which means that a request of another form
- * would fail as well. */
+/* Returns 1 if a message is a fault that does not depend on the protocol
+ * revision of the request, such as a timeout or denied access. */
 static int
 mcp_upstream_session_is_down(const mcp_backend_msg_t *msg)
 {
@@ -450,9 +455,11 @@ mcp_upstream_session_is_down(const mcp_backend_msg_t *msg)
 }
 
 
-/* Called if a server does not serve 2026-07-28. If the zone has a session of
- * the caller, the request uses it. Otherwise the next backend request is
- * initialize, whose response shows whether the server has sessions. */
+/* Called if the response to server/discover shows that the server does not
+ * serve revision 2026-07-28. If the zone has a session of the caller at this
+ * server, the client's request is sent in that session. Otherwise the next
+ * backend request is initialize, whose response shows whether the server has
+ * sessions. */
 static void
 mcp_upstream_session_discovered_older(mcp_request_t *req)
 {
@@ -504,7 +511,8 @@ mcp_upstream_session_discovered(mcp_request_t *req, mcp_backend_msg_t *msg)
 
 
 /* Called for the response to initialize. With "mcp_upstream auto", stores the
- * form of the server, and returns 1 if the form is "stateless". Otherwise
+ * detected form of the server: "session" if the response has a session id,
+ * otherwise "stateless". Returns 1 if "stateless" was detected. Otherwise
  * returns 0. */
 static int
 mcp_upstream_session_is_stateless(mcp_request_t *req)
@@ -592,10 +600,13 @@ mcp_upstream_session_opened(mcp_request_t *req, mcp_backend_msg_t *msg)
 
 
 /*
- * Processes the response to the client's request. If the server has not
- * executed the request, because it has lost the session or no longer has the
- * detected form, sends the request again and returns 1. Otherwise returns 0. A
- * request is sent again once, or twice if its second session came from Redis.
+ * Processes the response to the client's request. Sends the request again and
+ * returns 1 if the server has not executed it, because the server has lost the
+ * session or rejects the protocol form that was detected before. Otherwise
+ * returns 0.
+ *
+ * The request is sent again once, or twice if the second attempt used a session
+ * from Redis.
  */
 static int
 mcp_upstream_session_answered(mcp_request_t *req, mcp_backend_msg_t *msg)
@@ -669,7 +680,8 @@ mcp_upstream_session_step(mcp_request_t *req, mcp_backend_msg_t *msg)
     case MCP_UPSTREAM_STEP_OPENED:
 
         /* the request fails if the server is down or denies access. A server
-         * that has only refused the notification may accept the request. */
+         * that has only refused notifications/initialized may still accept the
+         * request. */
 
         if (mcp_upstream_session_is_down(msg)) {
             return 0;

@@ -15,8 +15,9 @@
  * If the stream of CALL breaks off, RESUME follows, see mcp_upstream_resume.h.
  *
  * With "mcp_upstream auto", a request begins with DISCOVER if the form of the
- * server was not detected yet. If the server does not serve 2026-07-28, OPEN
- * follows; if the response to OPEN has no session, CALL follows.
+ * protocol that the server uses was not detected yet. If the server does not
+ * serve 2026-07-28, OPEN follows. If the response to OPEN has no session id,
+ * CALL follows.
  *
  * A request that finds a session in the zone begins with CALL. A request waits
  * while another one of this process opens its session, see mcp_upstream_wait.h.
@@ -39,8 +40,8 @@
  * dropped the session in the meantime, the next request opens a new one. */
 #define MCP_UPSTREAM_SESSION_KEEP   (24 * 3600 * 1000ull)
 
-/* Interval in which a session that is used is renewed in the zone and in Redis,
- * ms. */
+/* Interval at which a session that is in use is renewed in the zone and in
+ * Redis, ms. */
 #define MCP_UPSTREAM_SESSION_RENEW  (3600 * 1000ull)
 
 /* Maximum length of a session id, bytes of visible ASCII. */
@@ -78,8 +79,8 @@ struct mcp_upstream_dropped_s {
  * structure, even if several requests share a session. */
 struct mcp_upstream_session_s {
     mcp_upstream_step_e  step;
-    mcp_upstream_step_e  after;        /* CANCEL or CLOSE: the backend request
-                                          of this step is queued, but not
+    mcp_upstream_step_e  after;        /* CANCEL or CLOSE while this step is
+                                          queued, but its backend request is not
                                           prepared yet; otherwise CALL */
     mcp_upstream_of_e    of;           /* which requests share the session */
     unsigned char        key[MCP_DIGEST_LEN];   /* key of the session's value in
@@ -99,9 +100,9 @@ struct mcp_upstream_session_s {
     mcp_request_t       *req;          /* the request that uses the session */
     mcp_upstream_dropped_t *dropped;   /* sessions that are ended when this
                                           request is over; NULL: none */
-    mcp_upstream_resume_t  *resume;    /* state of a stream that has ended
-                                          without the response; NULL: none
-                                          has */
+    mcp_upstream_resume_t  *resume;    /* state for resuming a stream that has
+                                          ended without the response; NULL: no
+                                          stream has */
 
     /* members of a session that is being opened */
     mcp_upstream_session_t   *next;    /* next one in worker->openings */
@@ -111,10 +112,10 @@ struct mcp_upstream_session_s {
     mcp_upstream_session_t   *waiting; /* requests that wait for the session,
                                           oldest first */
     unsigned                  n_waiting;
-    uint64_t             alone_until;  /* when the waiting requests are started
-                                          even if the server has not responded
-                                          to the first request in the session,
-                                          ms */
+    uint64_t             alone_until;  /* time, ms, at which the waiting
+                                          requests are started even if the
+                                          server has not responded to the first
+                                          request in the session */
 
     /* members of a request that waits for a session */
     mcp_upstream_session_t   *opener;  /* session for which the request waits;
@@ -123,13 +124,13 @@ struct mcp_upstream_session_s {
                                           session */
     mcp_upstream_lookup_t    *lookup;  /* operation in the cluster for which
                                           the request waits; NULL: none */
-    uint64_t             wait_until;   /* time until which the request waits,
-                                          ms; 0: it does not wait. The request
-                                          fails after this time if it waits for
-                                          the session, and continues if it waits
-                                          for the cluster. UINT64_MAX: it waits
-                                          for the GET stream, which has its own
-                                          time limit */
+    uint64_t             wait_until;   /* time, ms, at which the wait ends: a
+                                          request that waits for the session
+                                          then fails, a request that waits for
+                                          the cluster continues. 0: the request
+                                          does not wait. UINT64_MAX: the request
+                                          waits for the GET stream, which has
+                                          its own time limit */
 
     /* members for the GET stream of the session */
     mcp_upstream_session_t   *listener;        /* next one in
@@ -138,8 +139,9 @@ struct mcp_upstream_session_s {
                                                   structure in
                                                   worker->listeners; NULL: not
                                                   in the list */
-    unsigned             listened:1;   /* 1: the request uses the GET stream,
-                                          and does not wait for it again */
+    unsigned             listened:1;   /* 1: mcp_upstream_listen_begin() has
+                                          handled the request, which does not
+                                          wait for the GET stream again */
     unsigned             listen_waits:1;       /* 1: the request waits for the
                                                   GET stream */
     unsigned             postponed:1;  /* 1: mcp_call_timeout has passed while a
@@ -155,7 +157,8 @@ struct mcp_upstream_session_s {
                                           be put into Redis and the zone */
     unsigned             looked_up:1;  /* 1: the session was looked up in
                                           Redis */
-    unsigned             fetched:1;    /* 1: the session is from Redis */
+    unsigned             fetched:1;    /* 1: the session that the request uses
+                                          was read from Redis */
     unsigned             declares:1;   /* 1: this server declares the
                                           capabilities of the client in the
                                           session */
@@ -164,8 +167,9 @@ struct mcp_upstream_session_s {
     unsigned             lost:1;       /* 1: the server has lost a session of
                                           this request */
     unsigned             renewed:1;    /* 1: the client's request was sent
-                                          again, because the server had lost
-                                          the session or changed its form */
+                                          again, because the server had lost the
+                                          session or did not accept the detected
+                                          form of the protocol any more */
     unsigned             continues:1;  /* 1: the next step follows when the
                                           running backend request has ended */
     unsigned             bad_id:1;     /* 1: the server has sent an id that is
@@ -267,8 +271,8 @@ int mcp_upstream_session_is_call(const mcp_request_t *req);
 
 /* --- sessions in the zone (mcp_upstream_session_zone.c) --- */
 
-/* Sets the members key, of, own and declares of the session. Returns MCP_OK or
- * MCP_ERR_MEMORY. */
+/* Sets the members "key", "of", "own" and "declares" of *session for the
+ * request. Returns MCP_OK or MCP_ERR_MEMORY. */
 int mcp_upstream_session_key(mcp_request_t *req,
     mcp_upstream_session_t *session);
 
@@ -298,8 +302,8 @@ void mcp_upstream_session_keep(mcp_request_t *req);
  * Returns 1, or 0 if the text is invalid. */
 int mcp_upstream_session_adopt(mcp_request_t *req, mcp_str_t text);
 
-/* Writes a session to "text" and returns it, in the form in which the zone and
- * Redis store sessions: revision, space, session id. */
+/* Writes the revision, a space and the id of a session to "text", and returns
+ * the written text. The zone and Redis store sessions in this form. */
 mcp_str_t mcp_upstream_session_text(const mcp_upstream_session_t *session,
     char text[MCP_STORE_TEXT_MAX]);
 
@@ -321,11 +325,12 @@ int mcp_upstream_session_take_dropped(mcp_upstream_session_t *session);
  *
  * - mcp_upstream_cluster_find(): looks up the session of the request, once;
  *
- * - mcp_upstream_cluster_put(): gives a new session of the request to all
- *   nodes, or replaces it if another node was faster;
+ * - mcp_upstream_cluster_put(): puts a new session of the request into Redis,
+ *   or replaces it by the session of another node that was faster;
  *
- * - mcp_upstream_cluster_take(): removes the session, so that the request can
- *   end it. If there is no session, the request is finished.
+ * - mcp_upstream_cluster_take(): removes the session from Redis, so that the
+ *   request can end it at the server. If Redis has no session, the request is
+ *   finished.
  *
  * Return MCP_AGAIN, or MCP_OK if there is nothing to wait for.
  */

@@ -101,8 +101,8 @@ mcp_upstream_cluster_leave(mcp_upstream_session_t *session)
     what = session->lookup->what;
     mcp_upstream_cluster_detach(session);
 
-    /* the request is over and ends its session at the MCP server, so no other
-     * node may use the session */
+    /* the request is over and ends its session at the MCP server: removes the
+     * session from Redis, so that no other node uses it */
 
     if (what == MCP_OPERATION_SESSION_PUT) {
         mcp_upstream_cluster_drop(session->req->call->worker, session->key,

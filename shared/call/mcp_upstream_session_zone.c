@@ -11,7 +11,8 @@
 #include "store/mcp_store_upstream_stats.h"
 
 
-/* Returns which other requests use the same session as a request. */
+/* Returns which requests share the session that this request uses at the MCP
+ * server: those of one client's session, of one principal, or of one call. */
 static mcp_upstream_of_e
 mcp_upstream_session_sharing(const mcp_request_t *req)
 {
@@ -133,9 +134,9 @@ mcp_upstream_session_set(mcp_upstream_session_t *session, mcp_str_t version,
 }
 
 
-/* Returns when a session that is used now expires, ms. The value changes only
- * every MCP_UPSTREAM_SESSION_RENEW ms, so that a session is not renewed at each
- * use. */
+/* Returns the time, ms, at which a session that is used now expires. This time
+ * changes only every MCP_UPSTREAM_SESSION_RENEW ms, so that a session is not
+ * renewed at each use. */
 static uint64_t
 mcp_upstream_session_expires(uint64_t now)
 {
@@ -252,9 +253,9 @@ mcp_upstream_session_take_dropped(mcp_upstream_session_t *session)
 }
 
 
-/* Adds the session of a request to the zone. If this removes a session from the
- * zone, the request will end that session. Returns the values of
- * mcp_store_upstream_session(). */
+/* Adds the session of a request to the zone. If the zone had too many sessions
+ * and has dropped one of them, the request will end the dropped session at the
+ * server. Returns the values of mcp_store_upstream_session(). */
 static int
 mcp_upstream_session_add(mcp_request_t *req)
 {

@@ -53,7 +53,8 @@ mcp_upstream_status_failed(mcp_request_t *req, mcp_fault_e fault,
 
     default:
 
-        /* the fault is not an error of the MCP server, but of this server */
+        /* stores nothing, because the fault is an error of this server and not
+         * of the MCP server */
 
         return;
     }

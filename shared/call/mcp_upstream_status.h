@@ -3,7 +3,8 @@
 /*
  * Records the state of MCP servers in their statistics, which are in the zone:
  * whether a server responds, its last error, its revision and name, and its
- * sessions. Without a row for the server, the functions have no effect.
+ * sessions. If the statistics have no row for the server, the functions have no
+ * effect.
  */
 
 
@@ -27,15 +28,15 @@ void mcp_upstream_status_message(mcp_request_t *req,
  * error. */
 void mcp_upstream_status_timeout(mcp_request_t *req);
 
-/* Stores the name and the version of the server from "result", the result of
- * initialize or server/discover, an object of valid JSON. Also stores the
- * revision with the name "version", in which the server is called, unless
- * "version" is empty. */
+/* Stores the name and the version of the server, which "result" contains: the
+ * result of initialize or server/discover, an object of valid JSON. If
+ * "version" is not empty, also stores it as the revision in which this server
+ * sends requests to the MCP server. */
 void mcp_upstream_status_describe(mcp_request_t *req, mcp_str_t result,
     mcp_str_t version);
 
-/* Stores the form and the revision in which the MCP server of a request gets
- * requests, for the status page. */
+/* Stores, for the status page, the detected form of the MCP server that a
+ * request uses, and the revision in which the server gets its requests. */
 void mcp_upstream_status_form(mcp_request_t *req, mcp_upstream_e form,
     mcp_revision_e revision);
 

@@ -67,8 +67,9 @@ void mcp_upstream_wait_start(mcp_request_t *req, mcp_fault_e fault);
 void mcp_upstream_wait_head(mcp_request_t *req);
 
 /* Returns the time at which requests that wait for the session of req have to
- * be started, ms, or UINT64_MAX if req is not the first request in the session,
- * is not sent yet, or the waiting requests were started already. */
+ * be started, ms. Returns UINT64_MAX if req is not the first request in the
+ * session, if req is not sent yet, or if the waiting requests were started
+ * already. */
 uint64_t mcp_upstream_wait_due(const mcp_request_t *req);
 
 /* Starts the requests that wait for the session of req, if this is due at the

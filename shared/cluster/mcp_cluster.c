@@ -310,8 +310,8 @@ mcp_cluster_may_lead(mcp_cluster_t *cluster)
 }
 
 
-/* Records in the zone that this process's link is up, the round trip of the
- * link, and whether this process may become the leader. */
+/* Records in the zone that this process's link is up, the round-trip time of
+ * the link, and whether this process may become the leader. */
 static void
 mcp_cluster_note_link(mcp_cluster_t *cluster)
 {
@@ -489,8 +489,8 @@ mcp_cluster_heartbeat_done(void *data, const mcp_reply_t *reply)
 
     } else if (cluster->state != MCP_CLUSTER_MEMBER) {
 
-        /* a reply other than OK is ignored, because this process is no longer a
-         * member and registers again in any case */
+        /* this process is no longer a member and registers again in any case,
+         * so a reply other than OK is ignored */
 
     } else if (mcp_reply_is(kind, "GONE")) {
         mcp_cluster_register(cluster);

@@ -2,9 +2,9 @@
 
 /*
  * The replicator: appends new events of the owner's stream to Redis. An event
- * is replicated once Redis has acknowledged it. Repeating a command is
- * harmless, because events have numbers; so after each loss of the link the
- * replicator starts again after the last acknowledged event.
+ * is replicated once Redis has acknowledged it. After each loss of the link,
+ * the replicator sends all unacknowledged events again. Redis may then get an
+ * event twice, which is harmless, because events have numbers.
  */
 
 
@@ -215,7 +215,7 @@ mcp_append_policy_sent(mcp_replication_t *repl,
     repl->stays = (mcp_append_policy_stays(repl, repl_state, repl->time)
                    != 0);
 
-    /* start anew if Redis has no earlier events or may have lost them;
+    /* sets a new maximum if Redis has no earlier events or may have lost them;
      * otherwise the maximum only grows */
 
     if (repl->begin || repl->refills || longest > repl->longest) {
@@ -292,7 +292,7 @@ typedef enum {
 
 /* A command that is being built. */
 typedef struct {
-    mcp_buf_t               numbers;   /* memory of the numbers to which argv
+    mcp_buf_t               numbers;   /* memory for the numbers to which argv
                                           points */
     mcp_buf_t               messages;
     mcp_buf_t               spec;

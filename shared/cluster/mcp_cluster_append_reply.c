@@ -139,8 +139,9 @@ mcp_replicator_fenced(mcp_replication_t *repl)
     repl->at.state = MCP_STATE_CANCELLED;
     mcp_store_revoke(worker->store, &repl->ref);
 
-    /* the stream was not replicated under an earlier id of this node: the
-     * present id of this node may have been declared dead */
+    /* the present id of this node may have been declared dead: checks this,
+     * unless the stream was last replicated under an earlier id, which was
+     * certainly declared dead */
 
     if (repl->node == 0 || repl->node == repl->cluster->node) {
         mcp_cluster_self_check(repl->cluster);
@@ -162,7 +163,7 @@ mcp_replicator_displaced(mcp_replication_t *repl, const mcp_reply_t *error)
     cluster = repl->cluster;
     now = mcp_worker_now(cluster->worker);
 
-    /* handles one error only: that a key of the stream has a wrong type */
+    /* handles only the error that a key of the stream has a wrong type */
 
     if (error->type != MCP_REPLY_ERROR
         || !mcp_login_mentions(error->text, "WRONGTYPE "))
@@ -262,16 +263,17 @@ mcp_replicator_refused(mcp_replication_t *repl, const mcp_reply_t *reply)
 
 
 /*
- * Handles the reply for a stream from redis/append.lua,
- * redis/append_events.lua or redis/keep.lua.
+ * Handles the reply for a stream from redis/append.lua, redis/append_events.lua
+ * or redis/keep.lua.
  *
  * Returns MCP_OK if Redis has the events, or
  *   MCP_DONE             the waiting requests have to join the stream of an
  *                        equal call instead
  *   MCP_AGAIN            the next command has to be sent at once
  *   MCP_ERR_UNREACHABLE  there is no reply, or an error; Redis cannot execute
- *                        the command now; the stream was freed; or a claim may
- *                        have expired before its reply
+ *                        the command now; the stream was freed; or the reply is
+ *                        so late that Redis may now name another call as the
+ *                        first of equal calls
  */
 static int
 mcp_replicator_taken(mcp_replication_t *repl, const mcp_reply_t *reply)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Broadcasts: messages to all nodes, with values of the store that all nodes
- * need, and notifications (mcp_cluster_notification.c). Every process sends
- * broadcasts on its own link. The leader of a node receives them on a second
- * connection, on which one command waits for new broadcasts; the position up to
- * which they were received is in the zone.
+ * Sends and receives broadcasts: messages to all nodes, which contain values
+ * for the store of each node, or notifications (mcp_cluster_notification.c).
+ * Every process sends broadcasts on its own link. The leader of a node receives
+ * them on a second connection, on which one command waits for new broadcasts.
+ * The position up to which the node has received broadcasts is in the zone.
  *
  * A position can be later than Redis's clock, because that clock was set back,
  * or because Redis is now another server, which has an earlier clock and lacks
@@ -326,8 +326,9 @@ mcp_broadcast_received(void *data, const mcp_reply_t *reply)
 }
 
 
-/* The time limit of XREAD is half of mcp_cluster_timeout, so that the
- * connection is never silent for longer than the link allows. */
+/* Sends XREAD if this node is a member, this process is its leader, and no
+ * XREAD is pending. The time limit of XREAD is half of mcp_cluster_timeout, so
+ * that the connection is never silent for longer than the link allows. */
 void
 mcp_broadcast_listen(mcp_cluster_t *cluster)
 {
@@ -418,8 +419,8 @@ mcp_position_checked(void *data, const mcp_reply_t *reply)
 
     mcp_store_node_position(store, which, &position);
 
-    /* there is no reply, or new entries were received since XINFO was sent, so
-     * the Redis stream exists: keep the position */
+    /* keep the position: there is no reply, or the Redis stream exists, because
+     * new entries were received since XINFO was sent */
 
     if (reply == NULL || position.ms != beyond->position.ms
         || position.n != beyond->position.n)

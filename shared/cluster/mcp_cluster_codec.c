@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Text forms of values in Redis: decimal numbers separated by spaces, followed
- * by texts of any bytes. */
+/* Encodes values as text for Redis, and decodes them. The encoded form is
+ * decimal numbers separated by spaces, followed by texts of any bytes. */
 
 
 #include "cluster/mcp_cluster_replication.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Commands on a link, which are queued with the handlers of their replies. If
- * an error means that the server cannot serve now, the link is closed, and all
- * pending commands have to be sent again. That is possible because each command
- * can be repeated.
+ * Sends commands on a link, and passes each reply to the handler that was
+ * queued with its command. If an error means that the server cannot serve now,
+ * the link is closed, and all pending commands have to be sent again. That is
+ * possible because each command can be repeated.
  */
 
 
@@ -275,8 +275,7 @@ mcp_cluster_unexpected_reply(mcp_cluster_t *cluster, const char *script,
     text = reply->text;
     mcp_store_node_count(cluster->worker->store, MCP_NODE_UNEXPECTED_REPLY);
 
-    /* names of commands are in capital letters, names of scripts in small
-     * ones */
+    /* names of commands are in upper case, names of scripts in lower case */
 
     kind = script[0] >= 'A' && script[0] <= 'Z' ? "" : "script ";
 
@@ -674,9 +673,9 @@ mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
 }
 
 
-/* The node remains a member until the reply to this heartbeat arrives. Usually
- * the node was not declared dead, and only one stream belongs to another
- * node. */
+/* Sends a heartbeat at once, unless the reply to an earlier self-check is
+ * pending. The node remains a member until the reply arrives. Usually the node
+ * was not declared dead, and only one stream belongs to another node. */
 void
 mcp_cluster_self_check(mcp_cluster_t *cluster)
 {
@@ -736,8 +735,8 @@ mcp_link_written(mcp_link_t *link, size_t len)
     left = link->out[link->writing].len - link->written;
     link->written += len < left ? len : left;
 
-    /* while a long command is being written no reply is expected, so written
-     * bytes count like received ones */
+    /* no reply to a long command arrives while the command is being written, so
+     * written bytes show that the link works, like received bytes */
 
     if (len && len < left) {
         link->received = mcp_worker_now(link->cluster->worker);

@@ -3,8 +3,8 @@
 /*
  * Internal declarations of a process's part in a cluster.
  *
- *   mcp_cluster.c               the node: joins, sends heartbeats, sees the
- *                               members
+ *   mcp_cluster.c               the node: registers, sends heartbeats, changes
+ *                               the leader
  *   mcp_cluster_members.c       the list of members, and why the node is
  *                               rejected
  *   mcp_cluster_link.c          one connection to Redis and its life cycle
@@ -54,8 +54,8 @@
 #define MCP_LINK_REPLICATIONS       512
 #define MCP_LINK_REPLICATION_BYTES  (128 * 1024)
 
-/* A replication that a client's request waits for has this limit of pending
- * commands instead of MCP_LINK_REPLICATIONS. */
+/* Limit of pending commands that replaces MCP_LINK_REPLICATIONS for a
+ * replication for which a client's request waits. */
 #define MCP_LINK_QUERIED     2048
 
 /* Maximum size of a reply, bytes. */
@@ -96,7 +96,7 @@
 #define MCP_CLUSTER_ARGS        192
 #define MCP_CLUSTER_KEYS        448
 
-/* Buckets of the hash table of a process's replicated streams. */
+/* Number of buckets of the hash table of a process's replicated streams. */
 #define MCP_CLUSTER_BUCKETS     1024
 
 /* ACL rules that the Redis user needs in addition to the rule for its keys.
@@ -162,16 +162,17 @@ struct mcp_link_s {
     void                *glue;
     mcp_link_state_e     state;        /* changed by mcp_link_set_state()
                                           only */
-    mcp_timer_t          timer;        /* DOWN: next attempt to connect;
-                                          OPENING and LOGIN: timeout; UP: next
-                                          check */
+    mcp_timer_t          timer;        /* expires at the next attempt to connect
+                                          (DOWN), at the timeout (OPENING and
+                                          LOGIN), or at the next check for a
+                                          silent server (UP) */
 
     mcp_cluster_seed_t   target;
     unsigned             seed;         /* seed % n_seeds is the index of the
                                           seed in use, or, if the link is DOWN,
                                           of the next seed */
-    unsigned             attempts;     /* attempts to connect since
-                                          mcp_link_settled() */
+    unsigned             attempts;     /* number of attempts to connect since
+                                          the last mcp_link_settled() */
     unsigned             redirects;
     unsigned             redirected:1; /* 1 if target is not a seed but the
                                           target of a redirection */
@@ -184,8 +185,8 @@ struct mcp_link_s {
                                           again */
     unsigned             answered:1;   /* 1 if bytes were received on this
                                           connection */
-    char                 host[MCP_LINK_HOST_MAX + 1]; /* memory of
-                                          target.host after a redirection */
+    char                 host[MCP_LINK_HOST_MAX + 1]; /* memory for target.host
+                                          after a redirection */
 
     mcp_wire_t          *wire;
     mcp_buf_t            out[2];       /* output buffers: while one buffer is
@@ -199,8 +200,8 @@ struct mcp_link_s {
                                           commands that belong to commands of
                                           replications */
 
-    mcp_link_pending_t   pending[MCP_LINK_WINDOW];     /* ring of the commands
-                                                          without a reply */
+    mcp_link_pending_t   pending[MCP_LINK_WINDOW];     /* ring buffer of the
+                                          commands whose replies are pending */
     unsigned             first;
     unsigned             n_pending;
     unsigned             loaded;       /* number of scripts loaded during
@@ -214,7 +215,7 @@ struct mcp_link_s {
     uint64_t             received;     /* when bytes were last received, ms */
     uint64_t             pinged;       /* when a PING was sent to the silent
                                           server, or could not be sent because
-                                          the window was full, ms; 0: the
+                                          the link had no room, ms; 0: the
                                           server is not silent */
     unsigned             pings:1;      /* 1 while the reply to a PING is
                                           pending */
@@ -250,7 +251,8 @@ typedef enum {
 } mcp_cluster_state_e;
 
 
-/* A set of fingerprints: hex digits, each followed by a comma. */
+/* A set of fingerprints as text: the hex digits of each fingerprint, followed
+ * by a comma. */
 typedef struct {
     char                          text[MCP_CLUSTER_KEYS_MAX
                                        * (MCP_CLUSTER_FINGERPRINT_LEN + 1)];
@@ -279,15 +281,15 @@ struct mcp_cluster_s {
                                               addresses lead now, see
                                               mcp_cluster_members.c */
     char                          run[MCP_NODE_RUN_MAX + 1]; /* run id of the
-                                              Redis at which this process has
+                                              Redis with which this process has
                                               registered; empty: unknown */
     unsigned                      low;    /* lowest layout that this node
                                              reads */
     unsigned                      high;
     mcp_cluster_state_e           state;
     mcp_timer_t                   heartbeat;
-    mcp_timer_t                   lag;    /* next report of the replication
-                                             lag */
+    mcp_timer_t                   lag;    /* timer of the next report of the
+                                             replication lag */
     uint64_t                      node;   /* id of this node that this process
                                              last sent to Redis */
     uint64_t                      member; /* id under which this process last
@@ -297,9 +299,9 @@ struct mcp_cluster_s {
     uint64_t                      unreachable; /* when "state" ceased to be
                                                   MCP_CLUSTER_MEMBER, or when
                                                   the process started, ms */
-    uint64_t                      denied; /* when the log last got the error
-                                             that Redis denies this node
-                                             access, ms; 0: never */
+    uint64_t                      denied; /* when the error that Redis denies
+                                             this node access was last logged,
+                                             ms; 0: never */
     int64_t                       offset;         /* clock of Redis minus the
                                                      clock of this node, ms */
     mcp_cluster_beyond_t          beyond[MCP_NODE_POSITIONS];
@@ -356,8 +358,9 @@ struct mcp_cluster_s {
                                                     NULL: none */
     unsigned                      at_once:1;      /* 1 while
                                                      mcp_replication_flush()
-                                                     runs: its replication does
-                                                     not wait for room */
+                                                     sends a command of a
+                                                     replication, which does not
+                                                     wait for room */
     mcp_replication_t            *ack_waiters;    /* list of replications that
                                                      wait for the reply to WAIT,
                                                      see mcp_replica_ack_*() */
@@ -439,7 +442,7 @@ void mcp_cluster_store_members(mcp_cluster_t *cluster,
 void mcp_cluster_check_endpoints(mcp_cluster_t *cluster,
     const mcp_reply_t *other);
 
-/* Records the run id of the Redis at which this process has just registered:
+/* Records the run id of the Redis with which this process has just registered:
  * the sixth element of a reply of redis/register_node.lua. */
 void mcp_cluster_set_run(mcp_cluster_t *cluster, const mcp_reply_t *run);
 
@@ -467,7 +470,7 @@ extern const mcp_link_handlers_t  mcp_probe_handlers;
  * otherwise closes the connection. */
 void mcp_probe_set(mcp_cluster_t *cluster);
 
-/* Returns 1 if this process has registered at another Redis than the one to
+/* Returns 1 if this process has registered with a Redis other than the one to
  * which the addresses lead now. */
 int mcp_probe_is_elsewhere(mcp_cluster_t *cluster);
 
@@ -519,8 +522,8 @@ int mcp_link_reload(mcp_link_t *link);
 /* Resets the delays between attempts to connect, because the server works. */
 void mcp_link_settled(mcp_link_t *link);
 
-/* Close the link and open it again: mcp_link_fail() after a delay,
- * mcp_link_redirect() at once at another server. The handlers of pending
+/* These functions close the link and open it again: mcp_link_fail() after a
+ * delay, mcp_link_redirect() at once at another server. The handlers of pending
  * commands get NULL. */
 void mcp_link_fail(mcp_link_t *link, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -615,8 +618,9 @@ typedef struct {
 
 #define mcp_args_init(args)  ((args)->n = 0, (args)->len = 0)
 
-/* Append one argument. mcp_args_digest_if() appends an empty text if "matters"
- * is 0. mcp_args_flag() appends "1", or an empty text if "flag" is 0. */
+/* These functions append one argument each. mcp_args_digest_if() appends an
+ * empty text if "matters" is 0. mcp_args_flag() appends "1", or an empty text
+ * if "flag" is 0. */
 void mcp_args_text(mcp_script_args_t *args, mcp_str_t text);
 void mcp_args_char(mcp_script_args_t *args, char c);
 void mcp_args_number(mcp_script_args_t *args, uint64_t number);
@@ -688,9 +692,9 @@ typedef struct {
     char       text[MCP_SCRIPT_KEYS][MCP_CLUSTER_KEY_MAX];
 } mcp_script_keys_t;
 
-/* Write the name of a key and return it. "of" is the text of an id or digest,
- * or empty if there is only one key of this kind; "id" is the id of a
- * stream. */
+/* These functions write the name of a key and return it. "of" is the text of an
+ * id or digest, or empty if there is only one key of this kind; "id" is the id
+ * of a stream. */
 mcp_str_t mcp_cluster_key(const mcp_cluster_t *cluster, mcp_key_e kind,
     mcp_str_t of, char key[MCP_CLUSTER_KEY_MAX]);
 mcp_str_t mcp_cluster_stream_key(const mcp_cluster_t *cluster, mcp_key_e kind,

@@ -8,8 +8,9 @@
  * read the mirror without displacing its reader. The process that feeds the
  * mirror fetches the events that did not arrive in the node queue. It also
  * reports to Redis that requests have joined, and which event was last sent to
- * them. If the stream has no consumer, the events up to this one then count as
- * sent at the owner, and the time without a reader starts anew.
+ * them. If the stream has no consumer, the owner then records that the stream
+ * was sent up to this event, and the stream may again be without a reader for
+ * the full time.
  */
 
 
@@ -55,9 +56,11 @@ mcp_cluster_join_how(const mcp_store_replication_state_t *repl_state)
 }
 
 
-/* When a stream ceases to be held, this change is due only
- * MCP_REPLICATION_SEND_TIME ms after the last command, because it is usually
- * sent earlier, with the next event. */
+/* Returns 1 if the value of mcp_cluster_join_how() has changed since it was
+ * last sent to Redis, and has to be sent now. When the stream is no longer
+ * held, the change is sent at the earliest MCP_REPLICATION_SEND_TIME ms after
+ * the last command, because the next event usually follows earlier, and its
+ * command contains the change. */
 int
 mcp_cluster_join_is_due(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
@@ -69,8 +72,9 @@ mcp_cluster_join_is_due(const mcp_replication_t *repl,
 }
 
 
-/* Adds the events and the state in a reply to the mirror. Returns the values of
- * mcp_mirror_feed(), or MCP_ERR_SYNTAX. */
+/* Adds the events in a reply of redis/joined_node.lua to the mirror, and stores
+ * the state of the owner's stream there. Returns the values of
+ * mcp_mirror_feed(), or MCP_ERR_SYNTAX if the state is malformed. */
 static int
 mcp_cluster_join_feed(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_reply_t *reply)
@@ -149,8 +153,9 @@ mcp_cluster_join_mirror(mcp_cluster_t *cluster,
         repl->coalesced = 1;
         mcp_mirror_continue(repl);
 
-        /* events may have arrived in the node queue before the mirror existed:
-         * they are fetched when the mirror gets a reader */
+        /* events that arrived in the node queue before the mirror existed were
+         * ignored: the next check fetches them, if requests have joined by
+         * then */
 
         repl->time = 0;
         mcp_replication_within(repl, MCP_OPERATION_TIME);
@@ -255,8 +260,8 @@ mcp_cluster_join_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
         return;
     }
 
-    /* the request whose call made the claim is gone: the stream is not
-     * needed */
+    /* no request waits for this stream, whose claim was denied: free the
+     * stream */
 
     if (repl->ops == NULL) {
         mcp_store_free(cluster->worker->store, &repl->ref);
@@ -276,10 +281,10 @@ mcp_cluster_join_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
 
 /* --- requests that have joined --- */
 
-/* Handles the reply that Redis does not have the stream of a mirror. If the
- * stream is held, because its call has not started, frees the mirror, so that
- * the joined requests start a call themselves. Otherwise the stream may return:
- * mcp_mirror_missed() counts the reply. */
+/* Called if Redis does not have the stream of a mirror. If the stream is held,
+ * because its call has not started, frees the mirror, so that the joined
+ * requests start a call themselves. Otherwise counts the reply by
+ * mcp_mirror_missed(), because the owner may replicate the stream again. */
 static void
 mcp_cluster_join_missed(mcp_replication_t *repl)
 {

@@ -7,8 +7,8 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-/* Maximum number of streams in one command; numbers of arguments and of keys
- * for each stream. */
+/* Maximum number of streams in one command with redis/keep.lua, and the numbers
+ * of arguments and of keys for each stream. */
 #define MCP_KEEP_MAX   64
 #define MCP_KEEP_ARGS  3
 #define MCP_KEEP_KEYS  7

@@ -84,7 +84,8 @@ mcp_link_queue(mcp_link_t *link, mcp_action_e type)
 }
 
 
-/* Chooses the target: that of a redirection, or the next seed. */
+/* Sets link->target, the address to which the link connects next: the next
+ * seed, or after a redirection the address that Redis named. */
 static void
 mcp_link_aim(mcp_link_t *link)
 {
@@ -218,8 +219,9 @@ mcp_link_free(mcp_link_t *link)
 }
 
 
-/* Ends the link: abandons its commands, and lets the glue close the connection,
- * unless "gone" is 1: then the connection is closed already. */
+/* Ends the link: calls the handlers of its pending commands with NULL, and
+ * queues MCP_ACT_DISCONNECT for the glue. "gone" is 1 if the connection is
+ * closed already, so that there is nothing to disconnect. */
 static void
 mcp_link_end(mcp_link_t *link, int gone)
 {

@@ -73,9 +73,10 @@ mcp_login_begins(mcp_str_t text, const char *words)
 }
 
 
-/* The last comparison detects that a script uses a command for which the user
- * has no right. The compared words can be anywhere in the error of Redis 6.2,
- * and follow "ERR The " in the error of Redis 7.0. */
+/* Returns 1 if the error "text" means that Redis denies access: a wrong or
+ * missing password, or a command for which the user has no right. Inside a
+ * script, Redis 6.2 reports such a command anywhere in its error, and Redis 7.0
+ * after "ERR The ". */
 int
 mcp_login_denies(mcp_str_t text)
 {
@@ -112,8 +113,9 @@ mcp_login_barred(mcp_link_t *link, const char *command,
 }
 
 
-/* Returns 1 if the reply is an error, after failing the link, or if the link is
- * lost (reply is NULL). Otherwise returns 0. */
+/* Returns 1 if the login cannot continue: the link is lost (reply is NULL), or
+ * the reply is an error, for which this function fails the link. Otherwise
+ * returns 0. */
 static int
 mcp_login_failed(mcp_link_t *link, const mcp_reply_t *reply,
     const char *command)
@@ -313,7 +315,8 @@ mcp_login_reply_is(mcp_str_t info, mcp_str_t line)
 }
 
 
-/* Warns if Redis may evict keys: it should reject writes instead. */
+/* Handles the reply to INFO: logs a warning if Redis may evict keys when its
+ * memory is full. Redis should reject writes instead. */
 static void
 mcp_login_info(void *data, const mcp_reply_t *reply)
 {
@@ -460,8 +463,9 @@ mcp_login_authenticated(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Sends the password of the Sentinel, without a user name unless one is
- * configured, because Sentinels older than 6.2 have no users. */
+/* Sends AUTH with the password of the Sentinel, if one is configured. The user
+ * name is left out if none is configured, because Sentinels older than 6.2 have
+ * no users. Returns the values of mcp_link_login(). */
 static int
 mcp_login_send_auth(mcp_link_t *link)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The list of members, for the status page, and the reasons why a node is
- * rejected. */
+/* Stores the list of the cluster's members for the status page, logs why Redis
+ * rejects this node, and probes whether the configured addresses still lead to
+ * the same Redis. */
 
 
 #include <stdio.h>
@@ -44,8 +45,8 @@ mcp_cluster_refuse(mcp_cluster_t *cluster, const char *why)
 
 
 /* Returns Redis's clock "theirs" minus the local clock, ms. Redis read its
- * clock between the command and the reply, so it is compared with the middle
- * of both times. */
+ * clock after the command was sent and before the reply arrived, so its clock
+ * is compared with the middle of these two times. */
 static int64_t
 mcp_cluster_offset(mcp_cluster_t *cluster, uint64_t theirs, uint64_t now)
 {
@@ -177,8 +178,8 @@ mcp_cluster_denied(mcp_link_t *link, const mcp_reply_t *error)
 
     cluster = link->cluster;
 
-    /* log this error at level error, even if the loss of the link was logged
-     * just before without this reason */
+    /* make mcp_cluster_error() log this error at level error, even if it has
+     * just logged the loss of the link without this reason */
 
     now = mcp_worker_now(cluster->worker);
 
@@ -328,8 +329,9 @@ mcp_probe_received(void *data, const mcp_reply_t *reply)
         return;
     }
 
-    /* the reply is not a text if Redis was emptied, or if the members' Redis
-     * user may not run INFO: then the run id is unknown */
+    /* the reply is not a text if Redis was emptied, or if members could not
+     * store the run id because their Redis user may not run INFO: the run id is
+     * then unknown */
 
     if (reply->type == MCP_REPLY_TEXT) {
         store = link->cluster->worker->store;
@@ -377,8 +379,9 @@ mcp_probe_set(mcp_cluster_t *cluster)
 {
     if (cluster->leads) {
 
-        /* start with the address of the open connection; with Sentinels any
-         * address will do, because each Sentinel names the same master */
+        /* the probe starts with the address of the open connection; with
+         * Sentinels any address will do, because each Sentinel names the same
+         * master */
 
         if (cluster->conf->sentinel.len == 0
             && cluster->probe.state == MCP_LINK_DOWN

@@ -130,9 +130,9 @@ mcp_mirror_feed(mcp_cluster_t *cluster,
 }
 
 
-/* Frees a mirror whose next event is missing in Redis or has no room in the
- * zone. If the mirror's stream is being taken over, the stream is also removed
- * from Redis, because no other node would end it. */
+/* Frees a mirror whose next event Redis does not have, or for whose next event
+ * the zone has no room. If this node is taking the stream over, also has the
+ * stream removed from Redis, because no other node would end it. */
 static void
 mcp_mirror_give_up(mcp_replication_t *repl)
 {
@@ -152,8 +152,8 @@ mcp_mirror_give_up(mcp_replication_t *repl)
 }
 
 
-/* The mirror is freed only after several consecutive replies that Redis
- * does not have the stream, because the owner may be about to replicate it
+/* The mirror is freed only after several consecutive replies that Redis does
+ * not have the stream, because the owner may be about to replicate the stream
  * again. */
 void
 mcp_mirror_missed(mcp_replication_t *repl)
@@ -198,8 +198,9 @@ mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply)
         mcp_reply_number(mcp_reply_item(reply, MCP_REMOTE_RESUME_EVENTS - 1));
     n = longest ? MCP_BULK_FETCH_BYTES / longest : 0;
 
-    /* XRANGE must not fetch beyond the stream's last event in this reply,
-     * because later events may be longer than "longest" */
+    /* XRANGE must not fetch beyond the last event that this reply of
+     * redis/resume.lua names, because later events may be longer than
+     * "longest" */
 
     repl->upto = mcp_reply_number(mcp_reply_item(reply, 3));
     repl->batch =
@@ -264,8 +265,9 @@ mcp_bulk_fetch_more(mcp_replication_t *repl)
 }
 
 
-/* Adds the events of a reply to the mirror: {{"NUMBER-0", {"m", message, "r",
- * answers}}, ...}. */
+/* Adds the events of a reply to XRANGE, {{"NUMBER-0", {"m", message, "r",
+ * answers}}, ...}, to the mirror. Returns MCP_ERR_SYNTAX if the reply is
+ * malformed, otherwise the values of mcp_mirror_event(). */
 static int
 mcp_bulk_fetch_feed(mcp_replication_t *repl, const mcp_reply_t *reply)
 {
@@ -428,9 +430,9 @@ mcp_mirror_fetched(void *data, const mcp_reply_t *reply)
         repl->cramped = 0;
     }
 
-    /* free the mirror if the event can never fit; also if Redis no longer has
-     * the next event, unless the mirror was created anew since the command was
-     * sent */
+    /* free the mirror if its next event can never fit, or if Redis no longer
+     * has its next event; in the second case the mirror is kept if it was
+     * created anew since the command was sent */
 
     if (rc == MCP_ERR_LARGE
         || (rc == MCP_AGAIN && mcp_mirror_is_at(repl, repl->fetched)))
@@ -629,8 +631,8 @@ mcp_mirror_check(mcp_replication_t *repl,
     }
 
     if (repl->number == 0) {
-        /* the mirror has no consumer: fetch events for joined requests only; if
-         * there are none, the mirror expires */
+        /* the mirror has no consumer: fetch events for joined requests only;
+         * without joined requests the mirror expires */
         mcp_cluster_join_check(repl, repl_state);
         return;
     }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Entries of this node's queue in Redis: messages about a stream that this
- * node owns, reads, has joined or listens to. The leader processes them; the
- * store wakes the process concerned. An entry that arrives too late, or
- * concerns an unknown stream, is ignored.
+ * Processing of this node's queue in Redis. An entry of the queue is a message
+ * about a stream that this node owns, reads, has joined or listens to. The
+ * leader processes the entries, and changes to the stream in the store wake the
+ * process concerned. An entry that arrives too late, or concerns an unknown
+ * stream, is ignored.
  */
 
 
@@ -15,45 +16,51 @@
 /* Values of the field "k" of an entry, as the scripts write them. Each comment
  * names the node that gets the entry, and lists the entry's other fields. */
 typedef enum {
-    MCP_NODE_QUEUE_EVENTS = 'e',     /* for the reader, and nodes that have
-                                        joined. For each event: "q" number, "m"
-                                        message, "r" its answers. Then "l" last
-                                        event, "x" state, "c" confirmed event,
-                                        "h" number of the last client input that
-                                        the owner has processed. If equal calls
-                                        may join the stream: "y" ARGV[21] of
-                                        redis/append.lua, "t" last sent event,
-                                        "v" task fields. */
-    MCP_NODE_QUEUE_DISPLACED = 'd',  /* for the reader: "w" number of a later
-                                        reader */
-    MCP_NODE_QUEUE_FORGOTTEN = 'f',  /* for the reader, and nodes that have
-                                        joined: the stream was freed */
-    MCP_NODE_QUEUE_REMOTE_CONSUMER = 'w', /* for the owner: "w" number of a
-                                             reader at another node, "a" last
-                                             event that the reader has, "c" last
-                                             event that the reader has
+    MCP_NODE_QUEUE_EVENTS = 'e',     /* for the nodes of the reader and of
+                                        joined requests: new events. Fields of
+                                        each event: "q" number, "m" message, "r"
+                                        the request that the event answers. Then
+                                        "l" last event, "x" state, "c" confirmed
+                                        event, "h" number of the last client
+                                        input that the owner has processed. If
+                                        equal calls may join the stream: "y"
+                                        ARGV[21] of redis/append.lua, "t" last
+                                        sent event, "v" task fields. */
+    MCP_NODE_QUEUE_DISPLACED = 'd',  /* for the node of the reader: a later
+                                        reader has displaced it; "w" number of
+                                        the later reader */
+    MCP_NODE_QUEUE_FORGOTTEN = 'f',  /* for the nodes of the reader and of
+                                        joined requests: the stream was freed */
+    MCP_NODE_QUEUE_REMOTE_CONSUMER = 'w', /* for the owner: another node has a
+                                             reader; "w" number of the reader,
+                                             "a" last event that the reader has,
+                                             "c" last event that it has
                                              confirmed, "f" 1 to drop the events
                                              up to "c" */
-    MCP_NODE_QUEUE_LOOKUP = 'o',     /* for the owner: a client looks the
+    MCP_NODE_QUEUE_LOOKUP = 'o',     /* for the owner: a client has looked the
                                         stream up at another node; "a" last
                                         event that the client has confirmed */
-    MCP_NODE_QUEUE_SENT = 't',       /* for the owner: "w" number of the reader,
-                                        "a" last event that was sent to the
-                                        reader */
-    MCP_NODE_QUEUE_LEFT = 'g',       /* for the owner: the reader has left; the
-                                        fields of MCP_NODE_QUEUE_SENT */
-    MCP_NODE_QUEUE_JOINED = 'b',     /* for the owner: "a" last event sent to
-                                        requests that have joined at another
-                                        node */
-    MCP_NODE_QUEUE_INPUT = 'p',      /* for the owner: "m" answers, "n" number
-                                        of the input */
-    MCP_NODE_QUEUE_TASK = 'u',       /* for the owner of a task: "m" answers,
-                                        "a" event with the questions, "w" bit
-                                        mask of the answered questions, "l" bit
-                                        mask of all questions, "n" number of the
-                                        input */
-    MCP_NODE_QUEUE_CANCEL = 'x',     /* for the owner of a task: "n" number of
-                                        the input */
+    MCP_NODE_QUEUE_SENT = 't',       /* for the owner: another node has sent
+                                        events to its reader; "w" number of the
+                                        reader, "a" last event sent */
+    MCP_NODE_QUEUE_LEFT = 'g',       /* for the owner: the reader at another
+                                        node has left; the fields of
+                                        MCP_NODE_QUEUE_SENT */
+    MCP_NODE_QUEUE_JOINED = 'b',     /* for the owner: requests at another node
+                                        have joined the call; "a" last event
+                                        that was sent to them */
+    MCP_NODE_QUEUE_INPUT = 'p',      /* for the owner: a client has answered
+                                        questions of the call; "m" answers, "n"
+                                        number of this client input */
+    MCP_NODE_QUEUE_TASK = 'u',       /* for the owner of a task: a client has
+                                        answered questions of the task; "m"
+                                        answers, "a" event with the questions,
+                                        "w" bit mask of the answered questions,
+                                        "l" bit mask of all questions, "n"
+                                        number of this client input */
+    MCP_NODE_QUEUE_CANCEL = 'x',     /* for the owner of a task: a client has
+                                        cancelled the task; "n" number of this
+                                        client input */
     MCP_NODE_QUEUE_REQUESTED = 'q',  /* for the owner: a client has requested an
                                         event that Redis does not have */
     MCP_NODE_QUEUE_CHANGED = 'n'     /* for a node with listeners to a task:
@@ -91,7 +98,8 @@ mcp_node_queue_read(const mcp_reply_t *fields, mcp_node_queue_t *entry)
     static const struct {
         const char  *name;
         size_t       offset;
-        int          is_text;          /* 1: mcp_str_t, 0: uint64_t */
+        int          is_text;          /* 1 if the member is an mcp_str_t, 0 if
+                                          it is a uint64_t */
     } names[] = {
         { "k", offsetof(mcp_node_queue_t, kind), 1 },
         { "w", offsetof(mcp_node_queue_t, number), 0 },
@@ -142,7 +150,8 @@ mcp_node_queue_read(const mcp_reply_t *fields, mcp_node_queue_t *entry)
 }
 
 
-/* Updates the mirror's state for requests that have joined it. */
+/* Stores the state of the owner's stream in the mirror, for the requests that
+ * have joined the mirror. Does nothing if the entry has no such state. */
 static void
 mcp_node_queue_joined(mcp_cluster_t *cluster, const mcp_node_queue_t *entry)
 {
@@ -157,7 +166,8 @@ mcp_node_queue_joined(mcp_cluster_t *cluster, const mcp_node_queue_t *entry)
 }
 
 
-/* Adds events to the mirror, and then updates its state. */
+/* Adds the events of an entry to the mirror, and then stores the state of the
+ * owner's stream there. */
 static void
 mcp_node_queue_events(mcp_cluster_t *cluster, const mcp_reply_t *fields,
     const mcp_node_queue_t *entry)
@@ -208,8 +218,9 @@ mcp_node_queue_remote_consumer(mcp_cluster_t *cluster,
 }
 
 
-/* Handles a lookup at another node: the time for which the stream is kept
- * starts anew. */
+/* Handles a client's lookup of this stream at another node: records the event
+ * that the client has confirmed, and restarts the time for which the stream is
+ * kept. */
 static void
 mcp_node_queue_lookup(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
     const mcp_stream_ref_t *ref)
@@ -291,7 +302,8 @@ mcp_node_queue_task(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
 }
 
 
-/* Passes client input to the local call. */
+/* Passes client input, which another node has received, to the call at this
+ * node. */
 static void
 mcp_node_queue_brought(mcp_cluster_t *cluster, const mcp_node_queue_t *entry,
     const mcp_stream_ref_t *ref)

@@ -3,11 +3,11 @@
 /*
  * Notifications for all nodes. A replicated stream gets a notification only
  * when the stream's node receives the broadcast with the notification, so the
- * broadcast must neither be lost nor be sent twice. If the reply was lost with
- * the link, the notification is sent again with the same number. Redis stores
+ * broadcast must neither be lost nor be sent twice. If the link was lost before
+ * Redis's reply, the broadcast is sent again with the same number. Redis stores
  * the last number of each process, and so detects the repetition. After a
  * minute a notification is no longer useful to other nodes
- * (mcp_notification.c), and this node delivers the notification locally.
+ * (mcp_notification.c), and this node only delivers the notification locally.
  */
 
 
@@ -129,8 +129,8 @@ mcp_cluster_notification_sent(void *data, const mcp_reply_t *reply)
 
     if (reply == NULL) {
 
-        /* if replication is not required, the notification does not wait until
-         * Redis can be reached again */
+        /* if mcp_cluster_sync is off, the notification does not wait until
+         * Redis can be reached again, but is delivered locally */
 
         if (cluster->conf->sync == MCP_CLUSTER_SYNC_OFF) {
             mcp_cluster_notification_receive(notification);

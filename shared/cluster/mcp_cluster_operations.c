@@ -115,8 +115,9 @@ mcp_lookup_event(const mcp_mem_t *mem, const mcp_reply_t *reply,
 }
 
 
-/* Stores the states in n items in op->found. Each item has the form of a reply
- * of redis/lookup.lua. */
+/* Stores in op->found the stream states that n reply items contain. Each item
+ * has the form of a reply of redis/lookup.lua. Returns MCP_OK, MCP_ERR_SYNTAX
+ * or MCP_ERR_MEMORY. */
 static int
 mcp_lookup_note(mcp_cluster_t *cluster, mcp_operation_t *op,
     const mcp_reply_t *const *items, size_t n)
@@ -216,19 +217,20 @@ mcp_list_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
 
 typedef struct {
     mcp_script_e      script;
-    const char       *name;            /* name of the script in errors */
+    const char       *name;            /* name of the script in log messages */
     mcp_encode_fn    *encode;
-    mcp_decode_fn    *decode;          /* NULL: rc of the first word is the
-                                          result */
-    unsigned          standalone:1;    /* 1: if the command cannot be sent, the
-                                          result is that of
-                                          mcp_operation_standalone(); 0: it is
+    mcp_decode_fn    *decode;          /* returns the result for a reply; NULL:
+                                          the result is "rc" of the reply's
+                                          first word */
+    unsigned          standalone:1;    /* 1: if the command cannot be sent,
+                                          mcp_operation_standalone() returns the
+                                          result; 0: the result is then
                                           MCP_ERR_UNREACHABLE */
     struct {
         const char   *word;
         int           rc;
-    } words[MCP_OPERATION_WORDS];      /* first words of the script's
-                                          replies */
+    } words[MCP_OPERATION_WORDS];      /* possible first words of the script's
+                                          replies, with their results */
 } mcp_operation_script_t;
 
 
@@ -283,8 +285,9 @@ mcp_client_input_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
 
 /* Appends the arguments of redis/quota.lua, which rejects a call of a session
  * with too many active calls before the call starts. The script is run only if
- * a broadcast has reported that the session has many. Redis also rejects such a
- * call when its stream is replicated, but the call may have started by then. */
+ * a broadcast has reported that the session has many active calls. Redis also
+ * rejects such a call when its stream is replicated, but the call may have
+ * started by then. */
 static void
 mcp_quota_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
     mcp_script_args_t *args)
@@ -447,8 +450,8 @@ mcp_operation_standalone(const mcp_cluster_t *cluster,
 }
 
 
-/* Returns the result of an operation whose reply is lost, so that Redis may
- * have executed the command. */
+/* Returns the result of an operation whose reply is lost. Redis may have
+ * executed the command. */
 static int
 mcp_operation_lost(const mcp_cluster_t *cluster,
     const mcp_operation_spec_t *spec)

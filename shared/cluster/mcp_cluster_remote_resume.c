@@ -59,7 +59,8 @@ mcp_remote_resume_own(mcp_cluster_t *cluster,
         rc = mcp_store_remote_consumer_over(cluster->worker->store, &info.ref,
                                             number, checkpoint);
 
-        /* another client resumed later at another node */
+        /* the reader is denied only if another client has resumed the stream
+         * later at another node */
 
         return rc == MCP_ERR_DENIED
                && mcp_store_find(cluster->worker->store, stream->id, 0, &info)
@@ -119,7 +120,7 @@ mcp_remote_resume_leave(mcp_cluster_t *cluster,
 }
 
 
-/* Makes this process feed the mirror. */
+/* Makes this process feed the mirror. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_remote_resume_feed(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
     uint64_t number, uint64_t sent, const mcp_reply_t *reply)
@@ -148,7 +149,8 @@ mcp_remote_resume_feed(mcp_cluster_t *cluster, const mcp_stream_ref_t *ref,
 }
 
 
-/* Creates the mirror, or finds it, and adds the events of the reply. */
+/* Creates the mirror of the stream if there is none, makes this process feed
+ * the mirror, and adds the events in a reply of redis/resume.lua. */
 static int
 mcp_remote_resume_mirror(mcp_cluster_t *cluster,
     const mcp_operation_stream_t *stream, const mcp_reply_t *reply,
@@ -210,8 +212,9 @@ mcp_remote_resume_mirror(mcp_cluster_t *cluster,
 }
 
 
-/* Applies the number of the last client input, the first kept event and the
- * generation in a reply to the stream or mirror of this node. */
+/* Reads the number of the last client input, the first kept event and the
+ * generation from a reply, and applies them to the stream or mirror of this
+ * node. */
 static void
 mcp_remote_resume_taken(mcp_cluster_t *cluster,
     const mcp_operation_stream_t *stream, const mcp_reply_t *reply)

@@ -363,8 +363,8 @@ mcp_replication_complete(mcp_operation_t *ops, int rc)
 }
 
 
-/* Frees a replication that has no pending command, and answers its operations
- * MCP_OK. */
+/* Frees a replication that has no pending command, and completes its operations
+ * with MCP_OK. */
 static void
 mcp_replication_drop(mcp_replication_t *repl)
 {
@@ -412,9 +412,9 @@ mcp_replication_forgotten(void *data, const mcp_reply_t *reply)
 }
 
 
-/* Sends the command by which Redis removes a freed stream. If this process has
- * sent the stream's end and Redis has received it, Redis keeps the stream.
- * Returns the values of mcp_link_send(). */
+/* Sends redis/forget.lua, which removes a freed stream from Redis. If this
+ * process has sent the end of the stream, Redis keeps the stream, provided that
+ * Redis has received the end. Returns the values of mcp_link_send(). */
 static int
 mcp_replication_forget(mcp_replication_t *repl)
 {
@@ -458,10 +458,10 @@ mcp_replication_is_forgotten(const mcp_replication_t *repl)
 }
 
 
-/* Sends the command that removes a freed stream from Redis, if necessary.
- * Returns MCP_OK if the command was sent, so that it precedes all later
- * commands, or is not necessary. Otherwise returns MCP_AGAIN: the stream is
- * checked again later, or when the process is a member again. */
+/* Removes a freed stream from Redis if mcp_replication_is_forgotten() returns
+ * 1. Returns MCP_OK if there is nothing to remove, or if the command was sent,
+ * so that Redis executes it before later commands. Otherwise returns MCP_AGAIN:
+ * the stream is checked again later, or when the process is a member again. */
 static int
 mcp_replication_forget_now(mcp_replication_t *repl)
 {
@@ -701,8 +701,8 @@ mcp_cluster_replicated(void *data, const mcp_stream_ref_t *ref,
 
     cluster = data;
 
-    /* if replication is not required, a process that is not a member does not
-     * wait for Redis */
+    /* if mcp_cluster_sync is off, a process that is not a member does not wait
+     * for Redis */
 
     rc = cluster->state != MCP_CLUSTER_MEMBER
          && cluster->conf->sync == MCP_CLUSTER_SYNC_OFF

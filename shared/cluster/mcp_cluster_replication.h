@@ -39,8 +39,8 @@
 
 /* Limits of one command of a replicator: number of events, and number of their
  * bytes. If the first event is longer, the command contains only this event.
- * MCP_REPLICATION_BYTES_ONE is the size of the buffer if only one event is
- * new. */
+ * MCP_REPLICATION_BYTES_ONE is the initial size of the buffer for the events if
+ * only one event is new. */
 #define MCP_REPLICATION_EVENTS     64
 #define MCP_REPLICATION_BYTES      65536
 #define MCP_REPLICATION_BYTES_ONE  2048
@@ -75,8 +75,9 @@ typedef enum {
     MCP_REPLICATION_SENT,          /* the reply of Redis is pending */
     MCP_REPLICATION_WAIT_REPLICAS, /* Redis has replied; the acknowledgement of
                                       its replicas is pending */
-    MCP_REPLICATION_DISCARD        /* the reply is pending, but the stream was
-                                      freed: FORGET follows */
+    MCP_REPLICATION_DISCARD        /* the reply is pending, and after the reply
+                                      Redis has to remove the stream, because it
+                                      was freed */
 } mcp_replication_phase_e;
 
 
@@ -142,10 +143,10 @@ struct mcp_replication_s {
                                              XRANGE; 0: XRANGE is not used */
     uint32_t                pending;      /* number of pending replies to
                                              XRANGE */
-    uint64_t                missed;       /* since when Redis has lacked the
-                                             reader that the owner has at
-                                             another node, ms; 0: Redis has the
-                                             reader */
+    uint64_t                missed;       /* since when Redis has had no reader,
+                                             although the owner has a remote
+                                             consumer, ms; 0: there is no such
+                                             difference */
     uint64_t                displaced;    /* since when a key of the stream in
                                              Redis has had a wrong type, ms; 0:
                                              no key has a wrong type */
@@ -157,8 +158,8 @@ struct mcp_replication_s {
     mcp_node_position_t     received;     /* for a dead node's stream: position
                                              up to which the dead node had
                                              received broadcasts */
-    unsigned topics_received;             /* the cluster's topics_received when
-                                             the topics were requested */
+    unsigned topics_received;             /* value of cluster->topics_received
+                                             when the topics were requested */
     uint64_t                behind;       /* since when Redis has lacked an
                                              event of the local stream, ms; 0:
                                              Redis has all events */
@@ -184,9 +185,8 @@ struct mcp_replication_s {
                                              bytes */
     uint32_t                limit;        /* maximum number of calls of the
                                              stream's session; 0: no limit */
-    char                    joined;       /* state for remote joins that was
-                                             last sent, see
-                                             mcp_cluster_join_how() */
+    char                    joined;       /* value of mcp_cluster_join_how()
+                                             that was last sent to Redis */
     unsigned                coalesced:1;  /* 1 if Redis has recorded that
                                              requests at this node have joined
                                              the call */
@@ -202,8 +202,8 @@ struct mcp_replication_s {
                                              stream to Redis, which may have
                                              stored it */
     unsigned                over:1;       /* 1 if the stream was over when its
-                                             complete state was last sent, even
-                                             if the reply is lost */
+                                             complete state was last sent,
+                                             whether or not Redis has replied */
     unsigned                stays:1;      /* 1 if the keys in Redis were
                                              made to last beyond the
                                              stream's time of expiry,
@@ -379,8 +379,8 @@ int mcp_mirror_feed(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], const mcp_reply_t *reply,
     size_t i, uint64_t seq);
 
-/* Reads from a reply of redis/resume.lua which events can be fetched by
- * XRANGE. */
+/* Sets repl->upto and repl->batch, the limits of the next XRANGE commands, from
+ * a reply of redis/resume.lua. */
 void mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply);
 
 /* Counts a reply that Redis does not have the stream of a mirror. Frees the
@@ -395,9 +395,9 @@ void mcp_mirror_missed(mcp_replication_t *repl);
 int mcp_append_policy_is_idle(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
-/* Returns the ms after which the stream's keys in Redis expire without renewal.
- * For an active stream, this includes the time for which other nodes wait
- * before they declare its node dead. */
+/* Returns the time after which the stream's keys in Redis expire without
+ * renewal, ms. For an active stream, this includes the time for which other
+ * nodes wait before they declare its node dead. */
 uint64_t mcp_append_policy_lasts(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
@@ -424,28 +424,31 @@ void mcp_cluster_generation(mcp_cluster_t *cluster,
  * missed. */
 void mcp_topic_fetch(mcp_replication_t *repl);
 
-/* Delivers the notifications that were broadcast while a dead node's listener
- * had no owner, up to this node's own position. */
+/* Delivers to a listener that this node has taken over the notifications that
+ * were broadcast while the listener had no owner, up to the last broadcast that
+ * this node has received. */
 void mcp_topic_replay(mcp_replication_t *repl);
 
-/* Continues the replays of missed broadcasts whose requests could not be sent,
- * or got no reply. */
+/* Continues the replays of missed broadcasts that stopped because an XRANGE
+ * could not be sent or got no reply. */
 void mcp_topic_again(mcp_cluster_t *cluster);
 
-/* Frees the replays that wait until Redis can be queried again. */
+/* Frees the replays that mcp_topic_again() would continue. */
 void mcp_topic_free_all(mcp_cluster_t *cluster);
 
 
 /* --- mcp_cluster_token.c --- */
 
-/* Sends the operation SET for a resume token, and repeats it until Redis
- * replies or the token expires. */
+/* Sends the cluster operation MCP_OPERATION_TOKEN_SET for a resume token, and
+ * repeats it until Redis replies or the token expires. */
 void mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec);
 
-/* Sends again the updates of tokens that Redis has not acknowledged. */
+/* Sends again those updates of resume tokens that Redis has not
+ * acknowledged. */
 void mcp_token_retry(mcp_cluster_t *cluster);
 
-/* Frees the updates of tokens that were not acknowledged; they are lost. */
+/* Frees the updates of resume tokens that Redis has not acknowledged. These
+ * updates are lost. */
 void mcp_token_free_all(mcp_cluster_t *cluster);
 
 

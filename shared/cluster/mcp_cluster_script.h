@@ -30,10 +30,12 @@ typedef enum {
     MCP_SCRIPT_FORGET,         /* removes a stream that was freed */
     MCP_SCRIPT_CLIENT_INPUT,   /* passes a client's answers to a call */
     MCP_SCRIPT_TOPIC,          /* changes a session's subscriptions */
-    MCP_SCRIPT_QUOTA,          /* counts the calls of a session */
+    MCP_SCRIPT_QUOTA,          /* checks whether a session may begin another
+                                  call */
     MCP_SCRIPT_TOKEN,          /* records the use of a resume token that is
                                   valid once */
-    MCP_SCRIPT_TAKEOVER,       /* assigns the streams of a dead node */
+    MCP_SCRIPT_TAKEOVER,       /* assigns the streams of a dead node to the node
+                                  that runs the script */
     MCP_SCRIPT_JOIN,           /* adds a node to those where requests have
                                   joined a call */
     MCP_SCRIPT_KEEP,           /* renews the keys of many idle streams */

@@ -106,7 +106,8 @@ mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
         return;
     }
 
-    /* doubled, because the limits apply to sent and to unsent events alone */
+    /* doubled, because the dead owner's stream may have had the maximum of sent
+     * and also the maximum of unsent events */
 
     spec.max_events = spec.max_events > UINT32_MAX / 2
                       ? UINT32_MAX : 2 * spec.max_events;
@@ -266,8 +267,9 @@ mcp_takeover_begin(mcp_cluster_t *cluster, const mcp_heartbeats_t *heartbeat)
 }
 
 
-/* Continues the observation of a node if the node has sent no heartbeat since
- * the last check. */
+/* Continues the observation of a node that has sent no heartbeat since the last
+ * check: copies the time at which the observation began, and counts this check.
+ * Otherwise leaves *heartbeat unchanged, so that a new observation begins. */
 static void
 mcp_takeover_observe(const mcp_cluster_t *cluster, mcp_heartbeats_t *heartbeat)
 {

@@ -141,8 +141,8 @@ mcp_token_update_send(mcp_token_update_t *update)
 
     } else if (cluster->state == MCP_CLUSTER_MEMBER) {
 
-        /* replicate the stream first, so that other nodes find the stream when
-         * they get the value that identifies it */
+        /* replicate the stream first, so that other nodes find the stream as
+         * soon as Redis returns its number for this token */
 
         mcp_replication_flush(cluster, update->spec.token.stream);
         update->sending = mcp_token_run(cluster, &update->spec,

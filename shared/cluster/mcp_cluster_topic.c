@@ -148,7 +148,8 @@ mcp_replay_free(mcp_replay_t *replay)
 }
 
 
-/* Stores a replay until Redis can be queried again. */
+/* Stores a replay, which mcp_topic_again() continues when Redis can be queried
+ * again. */
 static void
 mcp_replay_later(mcp_replay_t *replay)
 {

@@ -72,8 +72,8 @@ mcp_wire_make(const redisReadTask *task, mcp_reply_e type, size_t len)
         return NULL;
     }
 
-    /* hiredis 0.14 truncates lengths to 32 bits: an array of 2^32 elements has
-     * none here, but an element follows */
+    /* hiredis 0.14 truncates lengths to 32 bits: an array of 2^32 elements was
+     * created here with room for none, but an element follows */
 
     if (task->parent
         && (parent == NULL || task->idx < 0

@@ -167,8 +167,8 @@ mcp_auth_insufficient(const mcp_auth_t *auth, mcp_str_t scope, mcp_buf_t *buf)
 
 
 #define MCP_SETUP_URI_MAX     1024     /* bytes */
-#define MCP_SETUP_WORDS_MAX   64       /* maximum number of servers, and of
-                                          scopes */
+#define MCP_SETUP_WORDS_MAX   64       /* maximum number of authorization
+                                          servers, and of scopes */
 #define MCP_SETUP_ETAG_BYTES  8
 
 
@@ -414,8 +414,9 @@ mcp_setup_write_document(const mcp_setup_t *setup, mcp_buf_t *buf)
 
 
 /*
- * Appends the URL of the document: the well-known path is inserted between the
- * host and the path; a path "/" is omitted (RFC 9728, 3.1).
+ * Appends the URL of the metadata document. The well-known path is inserted
+ * between the host and the path of the resource; the path "/" is omitted (RFC
+ * 9728, 3.1). Sets *origin to the length of "scheme://host[:port]".
  */
 static void
 mcp_setup_write_url(const mcp_setup_t *setup, mcp_buf_t *buf, size_t *origin)

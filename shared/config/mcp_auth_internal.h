@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The metadata of an OAuth resource, and the challenge of the core itself. */
+/* The Protected Resource Metadata of an endpoint (RFC 9728), and the challenge
+ * that the core itself sends. */
 
 
 #ifndef MCP_AUTH_INTERNAL_H_INCLUDED
@@ -12,10 +13,10 @@
 
 struct mcp_auth_s {
     mcp_str_t  resource;       /* canonical URI of the resource */
-    mcp_str_t  path;           /* URL path of the document */
-    mcp_str_t  url;            /* URL of the document */
+    mcp_str_t  path;           /* URL path of the metadata document */
+    mcp_str_t  url;            /* URL of the metadata document */
     mcp_str_t  scope;          /* scopes, separated by spaces; empty: unknown */
-    mcp_str_t  document;       /* the document, JSON */
+    mcp_str_t  document;       /* the metadata document, JSON */
     mcp_str_t  etag;           /* value of the ETag header, with its quotation
                                   marks */
 };

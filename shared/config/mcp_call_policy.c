@@ -21,7 +21,7 @@ typedef enum {
 typedef struct {
     mcp_str_t          key;
     mcp_policy_type_e  type;
-    size_t             offset;         /* offset of the member in
+    size_t             offset;         /* offset of the key's member in
                                           mcp_policy_t */
     unsigned           kinds;          /* bits of the kinds (mcp_list_e) that
                                           may have the key; 0: all */
@@ -243,8 +243,8 @@ mcp_policy_apply(mcp_policy_t *policy, const mcp_policy_rule_t *rule)
     }
 
     /*
-     * a call that cannot be resumed is not kept, and its connection is not
-     * closed early
+     * a call that cannot be resumed: its stream is not kept without a reader,
+     * and its connection is not closed early
      */
 
     if (policy->max_wait == 0) {

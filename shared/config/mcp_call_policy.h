@@ -24,7 +24,8 @@ typedef enum {
 } mcp_join_e;
 
 
-/* When calls of a tool become tasks, for clients that support tasks. */
+/* When calls of a tool become tasks. Except with REQUIRED, this applies only to
+ * clients that support tasks. */
 typedef enum {
     MCP_TASK_NEVER = 0,
     MCP_TASK_AUTO,             /* when the call has the age task_after */
@@ -62,7 +63,7 @@ typedef struct {
 } mcp_policy_t;
 
 
-/* The limits that an item of the catalog has. */
+/* The limits that a catalog item sets for its calls. */
 typedef struct {
     unsigned      set;         /* a bit for each key that the item has, in the
                                   order of mcp_policy_keys */

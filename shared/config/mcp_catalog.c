@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Searches a catalog: items, limits, pages of a list and their cursors. */
+/* Finds items and their limits in a catalog, and writes the pages of its lists,
+ * with cursors. */
 
 
 #include "base/mcp_base64.h"
@@ -300,9 +301,9 @@ mcp_catalog_cursor_make(const mcp_catalog_t *catalog, mcp_list_e kind,
 
 
 /*
- * Reads a client's cursor and sets *pos to its position. Returns
- * MCP_ERR_NOT_FOUND if this catalog does not make the same cursor for that
- * position.
+ * Reads a client's cursor and sets *pos to the position in it. Returns MCP_OK,
+ * or MCP_ERR_NOT_FOUND if the cursor is not one that this catalog creates for a
+ * page of this kind.
  */
 static int
 mcp_catalog_cursor_read(const mcp_catalog_t *catalog, mcp_list_e kind,
@@ -399,8 +400,8 @@ mcp_catalog_add_page(const mcp_catalog_set_t *set, unsigned filter,
 
 
 /*
- * Appends the items of a page as mcp_catalog_add_page() does, but only those
- * that shows() permits.
+ * Appends the items of a page as mcp_catalog_add_page() does, but only items
+ * for which view->shows() returns 1.
  */
 static uint32_t
 mcp_catalog_add_shown(const mcp_catalog_set_t *set, mcp_list_e kind,

@@ -118,9 +118,9 @@ mcp_str_t mcp_catalog_scope(const mcp_catalog_t *catalog, mcp_list_e kind,
 
 /*
  * Finds the next template that matches a URI, from index *i on. Returns 1 and
- * sets *text (the template as it is in the file), *scope (the scopes that its
- * callers need) and *i (the index to continue from). Returns 0 if no template
- * is left.
+ * sets *text (the template as it is in the file), *scope (the scopes that
+ * callers who read the URI need) and *i (the index to continue from). Returns 0
+ * if no template is left.
  */
 int mcp_catalog_template(const mcp_catalog_t *catalog, mcp_str_t uri,
     uint32_t *i, mcp_str_t *text, mcp_str_t *scope);
@@ -150,9 +150,10 @@ typedef enum {
  */
 typedef struct {
     mcp_str_t           name;      /* name of the header after "Mcp-Param-" */
-    const char         *at;        /* position of the annotation in the text of
-                                      the file, for errors; not valid if the
-                                      tool is not part of a catalog */
+    const char         *at;        /* position of the annotation
+                                      "x-mcp-header" in the text of the file,
+                                      for errors; not valid if the tool is
+                                      not part of a catalog */
     mcp_catalog_type_e  type;      /* type of the property */
     const mcp_str_t    *path;      /* names of the nested properties,
                                       outermost first */
@@ -160,19 +161,19 @@ typedef struct {
 } mcp_catalog_header_t;
 
 /*
- * Returns the array of a tool's headers and sets *n; NULL if the tool has
- * none.
+ * Returns the array of a tool's Mcp-Param-* headers and sets *n to their
+ * number; NULL if the tool has none.
  */
 const mcp_catalog_header_t *mcp_catalog_headers(const mcp_catalog_t *catalog,
     mcp_str_t tool, size_t *n);
 
 /*
- * Reads the headers of a tool that is not part of a catalog. schema is its
- * inputSchema, of any type. Sets *headers to an array in the arena, and *n to
- * the number of headers, which may be 0.
+ * Determines the Mcp-Param-* headers of a tool that is not part of a catalog.
+ * schema is the tool's inputSchema, of any type. Sets *headers to an array in
+ * the arena, and *n to the number of headers, which may be 0.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_CONFIG  an annotation violates a rule
+ *   MCP_ERR_CONFIG  an annotation "x-mcp-header" violates a rule
  *   MCP_ERR_MEMORY
  */
 int mcp_catalog_headers_of(mcp_arena_t *arena, const mcp_json_value_t *schema,
@@ -188,7 +189,8 @@ const mcp_catalog_header_t *mcp_catalog_header_dropped(
     const mcp_catalog_t *catalog, int (*drops)(void *ctx, mcp_str_t name),
     void *ctx, size_t *line);
 
-/* Decides which items of a list a caller sees. */
+/* A filter for lists: shows() returns 1 if the caller may see the item with
+ * this key. */
 typedef struct {
     int    (*shows)(void *ctx, mcp_list_e kind, mcp_str_t key);
     void    *ctx;

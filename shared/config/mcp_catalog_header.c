@@ -15,15 +15,17 @@
 
 
 /*
- * Kinds of values of a schema's keywords (JSON Schema 2020-12 and older
- * versions), which decide where annotations are searched. Values of unknown
- * keywords are searched as if they were schemas.
+ * The kinds of values that a keyword of a schema can have (JSON Schema 2020-12
+ * and older versions). The kind decides where in the value annotations
+ * "x-mcp-header" are searched. Values of keywords that mcp_catalog_keywords[]
+ * does not list are searched as if they were schemas.
  */
 typedef enum {
     MCP_CATALOG_SCHEMA = 0,
-    MCP_CATALOG_PROPERTIES,    /* an object of schemas by property name */
-    MCP_CATALOG_SCHEMAS,       /* an object of schemas by name */
-    MCP_CATALOG_PLAIN          /* any JSON, or property names: no schema */
+    MCP_CATALOG_PROPERTIES,    /* an object with a schema for each property
+                                  name */
+    MCP_CATALOG_SCHEMAS,       /* an object with a schema for each other name */
+    MCP_CATALOG_PLAIN          /* a value without schemas */
 } mcp_catalog_keyword_e;
 
 typedef struct {
@@ -56,9 +58,9 @@ typedef struct {
     const mcp_json_value_t  *root;
     size_t                   depth;            /* number of properties on the
                                                   path to the current schema */
-    unsigned                 astray;           /* number of keywords on the
-                                                  path to the current schema
-                                                  that are not "properties" */
+    unsigned                 astray;           /* number of keywords other than
+                                                  "properties" on the path to
+                                                  the current schema */
     size_t                   levels;           /* number of schemas and arrays
                                                   around the current schema */
     mcp_str_t                path[MCP_CATALOG_DEPTH];  /* raw */

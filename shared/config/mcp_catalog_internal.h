@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Internal declarations of a catalog, for the files that read it and those
- * that search it.
+ * Internal declarations of a catalog, for the files that read it and those that
+ * search it.
  *
- * The public texts of a kind are stored one after the other with commas
- * between them, so that any page is one slice of that buffer. If clients of
- * some revisions do not accept all members of an item, these clients have a
- * buffer of their own. Names and URIs are found in an open-addressed hash
- * table; templates are tried in order.
+ * The texts of all items of a kind, as clients see them, are stored in one
+ * buffer, with commas between them, so that any page is one slice of that
+ * buffer. If clients of some revisions do not accept all members of an item,
+ * there is a separate buffer for these clients. Names and URIs are found in an
+ * open-addressed hash table; templates are tried in order.
  */
 
 
@@ -27,8 +27,7 @@ typedef struct {
                                           last two in normal form
                                           (mcp_uri.h) */
     mcp_str_t             raw;         /* text of the item in the file */
-    unsigned              private:1;   /* 1: the item has keys of this
-                                          server */
+    unsigned              private:1;   /* 1: the item has members "x-mcp-..." */
     unsigned              output:1;    /* 1: the item is a tool with an
                                           outputSchema */
     unsigned              filter;      /* MCP_REVISION_FILTER_...: members
@@ -38,7 +37,7 @@ typedef struct {
                                           none */
     mcp_str_t             scope;       /* scopes that callers of the item
                                           need; empty: none */
-    mcp_catalog_header_t *headers;     /* headers of a tool */
+    mcp_catalog_header_t *headers;     /* Mcp-Param-* headers of a tool */
     size_t                n_headers;
 } mcp_catalog_item_t;
 
@@ -46,8 +45,8 @@ typedef struct {
 /* The items of a kind as clients see them. */
 typedef struct {
     mcp_buf_t             items;       /* "{...},{...}" */
-    size_t               *ends;        /* end offset of each item in
-                                          "items"; NULL: not built */
+    size_t               *ends;        /* end offset of each item in "items";
+                                          NULL: "items" has not been built */
 } mcp_catalog_text_t;
 
 
@@ -85,7 +84,7 @@ typedef struct {
     char                 *error;
     size_t                size;
     unsigned              copies:1;    /* 1: the text of the file is not kept,
-                                          so the headers' names and paths are
+                                          so names and paths of headers are
                                           copied */
 } mcp_catalog_reader_t;
 
@@ -152,9 +151,9 @@ int mcp_catalog_error_key(mcp_catalog_reader_t *r, const char *at,
 int mcp_catalog_check_type(mcp_catalog_reader_t *r,
     const mcp_json_value_t *value, mcp_str_t key, mcp_json_type_e type);
 
-/* Writes the error unless each element of the array is an object whose member
- * "key" is a string. The array may be absent. Returns MCP_OK or
- * MCP_ERR_CONFIG. */
+/* Writes "error" as the error message unless each element of the array is an
+ * object whose member "key" is a string. The array may be absent. Returns
+ * MCP_OK or MCP_ERR_CONFIG. */
 int mcp_catalog_check_each(mcp_catalog_reader_t *r,
     const mcp_json_value_t *array, mcp_str_t key, const char *error);
 

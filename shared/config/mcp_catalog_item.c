@@ -82,15 +82,18 @@ static const unsigned  mcp_catalog_key_of[MCP_LIST_COUNT] = {
 typedef struct {
     mcp_catalog_reader_t  *reader;
     mcp_list_e             kind;
-    unsigned               private:1;  /* 1: the item has keys of this
-                                          server */
+    unsigned               private:1;  /* 1: the item has members "x-mcp-..." */
     unsigned               filter;     /* members that some clients do not
                                           accept */
-    mcp_policy_rule_t      rule;       /* values of this server's keys */
+    mcp_policy_rule_t      rule;       /* values of the item's members
+                                          "x-mcp-..." */
     mcp_str_t              scope;
-    mcp_json_value_t       members[MCP_CATALOG_MEMBERS];   /* the type is
-                                                              MCP_JSON_NONE
-                                                              if absent */
+    mcp_json_value_t       members[MCP_CATALOG_MEMBERS];   /* values of the
+                                                              members that the
+                                                              schema defines, by
+                                                              index; type
+                                                              MCP_JSON_NONE:
+                                                              absent */
 } mcp_catalog_item_reader_t;
 
 
@@ -243,9 +246,9 @@ mcp_catalog_member_find(mcp_list_e kind, mcp_str_t key)
 }
 
 
-/* Stores one member of an item, raw is its key: a setting of this server
- * ("x-mcp-..."), or a member that the MCP schema defines. Checks the member's
- * type. Other members are not checked. */
+/* Stores one member of an item: a setting of this server ("x-mcp-..."), or a
+ * member that the MCP schema defines. raw is the key of the member. Checks the
+ * type of the member. Other members are not stored and not checked. */
 static int
 mcp_catalog_read_member(mcp_catalog_item_reader_t *item, mcp_str_t raw,
     const mcp_json_value_t *value)
@@ -450,9 +453,9 @@ mcp_catalog_check_schema(mcp_catalog_reader_t *r,
 }
 
 
-/* Inserts the set's next item, whose key is set, into the hash table, and
- * counts the item. Returns MCP_ERR_CONFIG if the set has another item with this
- * key, otherwise MCP_OK. */
+/* Inserts the item that was read last, set->items[set->n], into the hash table
+ * of its kind, and counts the item. Returns MCP_ERR_CONFIG if the table
+ * contains another item with this key, otherwise MCP_OK. */
 static int
 mcp_catalog_insert(mcp_catalog_reader_t *r, mcp_list_e kind,
     const mcp_json_value_t *at)

@@ -252,8 +252,9 @@ mcp_catalog_is_word(const char *p, const char *end, const char *marks)
 
 
 /*
- * Returns 1 if the text is a key of _meta with a prefix (2026-07-28,
- * basic/index, "_meta", "Key name format"; schema, ServerCapabilities).
+ * Returns 1 if the key has the form of an extension identifier: that of a key
+ * of _meta with a prefix (2026-07-28, basic/index, "_meta", "Key name format";
+ * schema, ServerCapabilities).
  */
 static int
 mcp_catalog_is_extension(mcp_str_t key)

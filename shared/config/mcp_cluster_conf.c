@@ -13,7 +13,8 @@
 #define MCP_CLUSTER_SENTINEL_PORT  26379
 
 #define MCP_CLUSTER_DB_MAX         65535
-#define MCP_CLUSTER_PARAMETER_MAX  64          /* maximum length of a name,
+#define MCP_CLUSTER_PARAMETER_MAX  64          /* maximum length of a user name,
+                                                  key prefix or other name,
                                                   bytes */
 #define MCP_CLUSTER_PATH_MAX       107         /* maximum length of a Unix
                                                   socket's path, bytes */
@@ -139,7 +140,8 @@ typedef struct {
     const char          *names[2];     /* name of the directive in nginx, and
                                           in Apache */
     mcp_cluster_kind_e   kind;
-    size_t               offset;       /* offset in mcp_cluster_conf_t */
+    size_t               offset;       /* offset of the option's member in
+                                          mcp_cluster_conf_t */
     uint64_t             min;          /* ms */
     uint64_t             max;
 } mcp_cluster_option_t;
@@ -675,7 +677,7 @@ mcp_cluster_setup_parameter(mcp_cluster_setup_t *setup, mcp_str_t word,
 
 /* --- merging and checking --- */
 
-/* Copies an option's value from parent. */
+/* Copies the value of one option from parent to conf. */
 static void
 mcp_cluster_take_option(mcp_cluster_conf_t *conf,
     const mcp_cluster_conf_t *parent, const mcp_cluster_option_t *row)
@@ -743,7 +745,8 @@ mcp_cluster_setup_warning(const mcp_cluster_setup_t *setup, int apache)
 }
 
 
-/* Returns the reason why an option has no effect, or NULL. */
+/* Returns the reason why an option has no effect, or NULL if it has an
+ * effect. */
 static const char *
 mcp_cluster_idle(const mcp_cluster_setup_t *setup, unsigned option, int tls,
     int apache)

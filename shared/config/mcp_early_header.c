@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Variables of a request whose body has not been read yet: early headers. */
+/* Early headers: determines the values of variables from the headers
+ * Mcp-Method, Mcp-Name and Mcp-Param-* of a request whose body has not been
+ * read yet. */
 
 
 #include "config/mcp_endpoint_internal.h"
@@ -16,10 +18,11 @@
 
 /* A header whose value becomes a variable. */
 typedef struct {
-    mcp_str_t  header;         /* for a parameter: name of the header after
-                                  "Mcp-Param-" */
+    mcp_str_t  header;         /* name of the header in lower case; for a
+                                  parameter its name after "Mcp-Param-" */
     unsigned   param:1;
-    unsigned   encoded:1;      /* 1: the value may be encoded */
+    unsigned   encoded:1;      /* 1: the value may have the form
+                                  "=?base64?...?=" */
 } mcp_early_header_header_t;
 
 
@@ -141,8 +144,9 @@ mcp_early_header_decode(const mcp_early_header_t *early,
 
 /*
  * Sets *value to the header's value, empty if the header is absent, invalid or
- * ambiguous. A parameter's header may have several lines if their values are
- * equal; other headers must have one line.
+ * ambiguous, "?" if the value has control characters. A parameter's header may
+ * have several lines if their values are equal; other headers must have one
+ * line. Returns MCP_OK or MCP_ERR_MEMORY.
  */
 static int
 mcp_early_header_value(const mcp_early_header_t *early,
@@ -206,8 +210,9 @@ mcp_early_header_is_task(const mcp_early_header_t *early)
 }
 
 
-/* Sets *value to the value of a variable. To be called only if the endpoint
- * verifies the request's headers. */
+/* Sets *value to the value of a variable, empty if the request has none. The
+ * caller has checked that the endpoint compares the request's headers with the
+ * body. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_early_header_find(const mcp_early_header_t *early, mcp_str_t variable,
     mcp_str_t *value)

@@ -66,7 +66,8 @@ mcp_endpoint_target(const mcp_endpoint_t *endpoint, unsigned target)
 }
 
 
-/* Returns the part of the name of a target after its last '@' or '/'. */
+/* Returns the part after the last '@' or '/' in the name of a target (a backend
+ * that the endpoint uses). */
 static mcp_str_t
 mcp_endpoint_short_name(const mcp_endpoint_t *endpoint, unsigned target)
 {
@@ -215,8 +216,9 @@ mcp_endpoint_resume_methods(const mcp_endpoint_t *endpoint, int stateless,
 
 
 /*
- * Appends the extensions of the catalog and, unless the revision has sessions,
- * tasks.
+ * Appends the member "extensions": the extensions in the catalog and, for
+ * clients of stateless revisions, the tasks extension if calls of the endpoint
+ * can become tasks.
  */
 static void
 mcp_endpoint_extensions(const mcp_endpoint_t *endpoint, int stateless,
@@ -397,8 +399,8 @@ mcp_endpoint_stream_after(const mcp_endpoint_t *endpoint)
 }
 
 
-/* Sets *kind to the kind of the items that requests with this method name. For
- * resources/read that is MCP_LIST_RESOURCES, even if the item is a template
+/* Sets *kind to the kind of the items that are requested with this method. For
+ * resources/read this is MCP_LIST_RESOURCES, even if the item is a template
  * that matches the URI. Returns MCP_OK or MCP_ERR_NOT_FOUND. */
 static int
 mcp_endpoint_kind(mcp_str_t method, mcp_list_e *kind)
@@ -486,7 +488,8 @@ mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
            ? mcp_endpoint_rule(endpoint->catalog, method, name) : NULL;
     mcp_policy_apply(policy, rule);
 
-    /* a call that ends when its client disconnects cannot become a task */
+    /* without "x-mcp-task" in the catalog, a call that ends when its client
+     * disconnects does not become a task */
 
     if (policy->task == MCP_TASK_AUTO && !policy->resumable
         && (rule == NULL || !rule->has_task))
@@ -529,11 +532,11 @@ mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
 
 /*
  * The members that are added to a result include its lifetime in caches, and
- * whether a cached result is valid for all callers. Lists and server/discover
- * from the configuration are valid for all callers if callers are not
- * authenticated. A result of a backend is valid for all callers if the catalog
- * or the backend declares it. If access rules or scopes hide items from some
- * callers, no result is valid for all callers.
+ * whether a cached result may be used for all callers. That is the case for
+ * lists and server/discover from the configuration if callers are not
+ * authenticated, and for a result of a backend if the catalog or the backend
+ * declares it. If access rules or scopes hide items from some callers, no
+ * cached result may be used for all callers.
  */
 const mcp_result_t *
 mcp_endpoint_result(const mcp_endpoint_t *endpoint,

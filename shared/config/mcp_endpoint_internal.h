@@ -29,7 +29,7 @@ typedef struct {
 #define MCP_NO_TARGET  ((unsigned) -1)
 
 
-/* The kinds of backends: mcp_upstream. */
+/* The values of mcp_upstream: the kinds of backends. */
 typedef enum {
     MCP_UPSTREAM_OFF = 0,              /* a program that follows the rules of
                                           docs/backends.md */
@@ -101,10 +101,11 @@ typedef enum {
 } mcp_resume_stateless_e;
 
 
-/* Special values of the quotas of a tenant; any other value is the limit: a
- * number or, for quota_bytes, bytes. */
-#define MCP_QUOTA_SHARE  0             /* about half of the room that other
-                                          tenants leave */
+/* Special values of the quotas of a tenant. Any other value is the maximum
+ * itself, in bytes for quota_bytes, otherwise a number of streams, listeners or
+ * values. */
+#define MCP_QUOTA_SHARE  0             /* a tenant may use about half of what
+                                          the other tenants leave free */
 #define MCP_QUOTA_OFF    UINT64_MAX    /* no limit */
 
 
@@ -144,8 +145,9 @@ struct mcp_endpoint_s {
     const mcp_route_t    *routes;              /* in the order of the search:
                                                   exact patterns first */
     size_t                n_routes;
-    unsigned              target;              /* index of the default target,
-                                                  or MCP_NO_TARGET */
+    unsigned              target;              /* index in "targets" of the
+                                                  backend in mcp_backend;
+                                                  MCP_NO_TARGET: none */
     const mcp_target_t   *targets;
     unsigned              n_targets;
 
@@ -194,15 +196,19 @@ struct mcp_endpoint_s {
                                                   task; 0: never because of its
                                                   age */
     uint64_t              task_ttl;
-    uint64_t              policy_after;        /* like stream_after, for
-                                                  clients that get a resume
-                                                  policy when the stream
-                                                  begins; the shorter of both
-                                                  times applies */
-    uint64_t              close_after;         /* 0: the server never closes the
-                                                  stream of an active call */
+    uint64_t              policy_after;        /* mcp_policy_after, which
+                                                  replaces a longer stream_after
+                                                  for clients whose stream
+                                                  begins with data for its
+                                                  resumption */
+    uint64_t              close_after;         /* time after which the server
+                                                  closes the connection that
+                                                  reads the stream of an active
+                                                  call, so that the client
+                                                  resumes; 0: never */
     uint64_t              retry;
-    uint64_t              keepalive;           /* 0: no keepalive comments */
+    uint64_t              keepalive;           /* interval of keepalive comments
+                                                  in streams; 0: no comments */
     uint64_t              max_wait;
     uint64_t              min_wait;            /* time for which clients are
                                                   asked to wait before they
@@ -211,8 +217,9 @@ struct mcp_endpoint_s {
     uint64_t              resume_after;        /* time after which a request
                                                   gets an interim response with
                                                   a resume token; 0: never */
-    uint64_t              resume_lifetime;     /* lifetime of a resume token
-                                                  that a backend has created */
+    uint64_t              resume_lifetime;     /* time during which a client can
+                                                  use a resume token that a
+                                                  backend has created */
     uint64_t              linger;
     uint64_t              join_wait;           /* how long a call without a
                                                   client waits for a request to
@@ -222,7 +229,8 @@ struct mcp_endpoint_s {
                                                   call */
     uint64_t              call_timeout;
     uint64_t              input_timeout;
-    uint64_t              state_lifetime;      /* lifetime of a backend's
+    uint64_t              state_lifetime;      /* time during which a client can
+                                                  return a backend's
                                                   requestState */
 
     uint32_t              max_events;
@@ -256,10 +264,11 @@ struct mcp_endpoint_s {
                                                   client may resume only
                                                   because of
                                                   MCP_RESUME_STATELESS_ALL */
-    uint64_t              quota_streams;       /* quota_streams to quota_bytes:
-                                                  the maximum of a tenant,
-                                                  MCP_QUOTA_SHARE or
-                                                  MCP_QUOTA_OFF */
+    uint64_t              quota_streams;       /* maximum number of a tenant's
+                                                  streams, MCP_QUOTA_SHARE or
+                                                  MCP_QUOTA_OFF; likewise
+                                                  quota_listeners, _values and
+                                                  _bytes */
     uint64_t              quota_listeners;
     uint64_t              quota_values;
     uint64_t              quota_bytes;
@@ -271,8 +280,8 @@ struct mcp_endpoint_s {
 };
 
 
-/* Returns the index of the target for calls with this name or URI, or
- * MCP_NO_TARGET. */
+/* Returns the index in endpoint->targets of the backend for calls with this
+ * name or URI, or MCP_NO_TARGET. */
 unsigned mcp_endpoint_route(const mcp_endpoint_t *endpoint, mcp_str_t name);
 
 /* Returns 1 if mcp_allow rules or scopes hide items from some callers, or
@@ -313,8 +322,8 @@ uint32_t mcp_endpoint_session_limit(const mcp_endpoint_t *endpoint,
  * servers have different names. */
 mcp_str_t mcp_endpoint_key(const mcp_endpoint_t *endpoint, int is_clustered);
 
-/* Returns the name by which the glue finds the target with this index, empty
- * if the endpoint has no names. */
+/* Returns the name by which the glue finds the target with this index, an empty
+ * string if the endpoint has no targets. */
 mcp_str_t mcp_endpoint_target(const mcp_endpoint_t *endpoint,
     unsigned target);
 
@@ -357,9 +366,9 @@ void mcp_endpoint_policy(const mcp_endpoint_t *endpoint, mcp_str_t method,
  * catalog, ms. */
 uint64_t mcp_endpoint_stream_after(const mcp_endpoint_t *endpoint);
 
-/* Return 1 if the endpoint offers items of this kind, or completions:
- * according to its catalog or, without a catalog, if it has a default
- * backend. */
+/* mcp_endpoint_offers() returns 1 if the endpoint offers items of this kind,
+ * mcp_endpoint_completes() if it offers completions. The catalog decides.
+ * Without a catalog, both return 1 if there is a default backend. */
 int mcp_endpoint_offers(const mcp_endpoint_t *endpoint,
     mcp_list_e kind);
 int mcp_endpoint_completes(const mcp_endpoint_t *endpoint);

@@ -29,8 +29,9 @@ typedef const char  *mcp_forward_names_t[MCP_FORWARD_NAMES];
  * The headers that are not forwarded. The index is the length of the name.
  * Among names of the same length, the most frequent header is the first.
  *
- * mcp_forward_mimics() would find Mcp-Name, Mcp-Method and MCP-Protocol-Version
- * as well, but it is slower, and all clients of 2026-07-28 send them.
+ * mcp_forward_mimics() would also reject Mcp-Name, Mcp-Method and
+ * MCP-Protocol-Version. They are in this table because the search in the table
+ * is faster, and all clients of 2026-07-28 send these headers.
  */
 static const mcp_forward_names_t  mcp_forward_skipped[MCP_FORWARD_LENGTH] = {
     [2] = { "te" },
@@ -52,8 +53,9 @@ static const mcp_forward_names_t  mcp_forward_skipped[MCP_FORWARD_LENGTH] = {
 
 
 /*
- * Returns 1 if a header such as "Mcp-Request-Id" corresponds to the backend
- * parameter env, here "MCP_REQUEST_ID".
+ * Returns 1 if a program that derives the names of variables from header names,
+ * as CGI does, may convert the header "name" to the variable "env". For
+ * example, "Mcp-Request-Id" becomes "MCP_REQUEST_ID".
  */
 static int
 mcp_forward_is_parameter(mcp_str_t name, mcp_str_t env)

@@ -6,8 +6,8 @@
 
 
 typedef struct {
-    mcp_str_t  before;         /* beginning of patterns that apply only to items
-                                  of "kinds" */
+    mcp_str_t  before;         /* text at the beginning of a pattern that makes
+                                  the pattern apply only to items of "kinds" */
     unsigned   kinds;          /* bits of mcp_list_e */
 } mcp_allow_kind_t;
 
@@ -74,8 +74,9 @@ mcp_allow_read(const mcp_mem_t *mem, mcp_str_t text, mcp_allow_t *rule,
         return mcp_match_create(mem, pattern, &rule->match, error, size);
     }
 
-    /* A "*" in another place is rejected: the pattern would match no name, so a
-     * later rule would decide about the names that the operator meant. */
+    /* rejects a "*" that is not the last character: the pattern would match no
+     * name, so a later rule would decide about the names that the operator
+     * meant */
 
     if (star != pattern.data + pattern.len - 1) {
         (void) snprintf(error, size,
@@ -141,15 +142,16 @@ mcp_allow_is_true(mcp_str_t value)
 /* --- the directives mcp_allow and mcp_granted_scopes --- */
 
 /*
- * Maximum number of rules: a list of items may evaluate each rule for each
- * name.
+ * Maximum number of mcp_allow rules of an endpoint. To render a list of items,
+ * the server compares the name of each item with up to this number of rules.
  */
 #define MCP_SETUP_ALLOW_MAX  1000
 
 
 /*
- * Returns 1 if an earlier rule matches every name of this one: "*", or the
- * same pattern.
+ * Returns 1 if the rule can never decide about a name, because an earlier rule
+ * for the same kinds of items has the pattern "*" or the same pattern as this
+ * rule.
  */
 static int
 mcp_setup_allow_hidden(const mcp_setup_t *setup, const mcp_allow_t *rule)
@@ -284,8 +286,8 @@ mcp_setup_make_allows(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 
 /* --- scopes --- */
 
-/* Removes the first scope from a list. Returns 1 and sets *scope, or returns 0
- * at the end. */
+/* Removes the first scope from *list. Returns 1 and sets *scope to the removed
+ * scope. Returns 0 if *list contains no scope. */
 static int
 mcp_scope_next(mcp_str_t *list, mcp_str_t *scope)
 {

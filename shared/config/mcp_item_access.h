@@ -31,14 +31,15 @@ typedef struct {
 
 
 /*
- * Reads the pattern of a rule. It consists of "tools/", "prompts/" or
- * "resources/", or none of them for all kinds, followed by a name, a prefix
- * with "*", or "~regex" or "~*regex". The name of a resource is its URI, and
- * the name of a template is the template's text. The text is borrowed; the
- * caller frees the match.
+ * Parses "text", the pattern of a rule, into *rule. The pattern consists of
+ * "tools/", "prompts/" or "resources/", or none of them for all kinds, followed
+ * by a name, a prefix with "*", or "~regex" or "~*regex". The name of a
+ * resource is its URI, and the name of a template is the template's text. The
+ * rule refers to "text" without copying it. The caller frees rule->match.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_CONFIG  the pattern is invalid: error (size bytes) is the reason
+ *   MCP_ERR_CONFIG  the pattern is invalid: the reason is written to "error",
+ *                   a buffer of "size" bytes
  *   MCP_ERR_MEMORY
  */
 int mcp_allow_read(const mcp_mem_t *mem, mcp_str_t text, mcp_allow_t *rule,
@@ -62,11 +63,12 @@ int mcp_allow_is_true(mcp_str_t value);
  * 6749, 3.3).
  */
 
-/* Return 1 if a list contains a scope, or all scopes of another list. */
+/* mcp_scope_has() returns 1 if the list contains the scope. mcp_scope_has_all()
+ * returns 1 if the list contains all scopes of the list "scopes". */
 int mcp_scope_has(mcp_str_t list, mcp_str_t scope);
 int mcp_scope_has_all(mcp_str_t list, mcp_str_t scopes);
 
-/* Appends the scopes that the list in the buffer does not contain. */
+/* Appends those of "scopes" that are not in *list yet. */
 void mcp_scope_add(mcp_buf_t *list, mcp_str_t scopes);
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The table of options, and the syntax of their values. */
+/* Contains the table of options, and parses the texts of their values. */
 
 
 #include "config/mcp_number_option_internal.h"
@@ -34,8 +34,9 @@ typedef struct {
 } mcp_option_t;
 
 
-/* Converts a row of MCP_OPTIONS. Two macros, so that the error text contains
- * the values of the bounds instead of the names of macros. */
+/* Converts a row of MCP_OPTIONS to an element of mcp_option_table.
+ * MCP_OPTION_ROW() passes the row on to MCP_OPTION_ENTRY(), so that min and max
+ * are expanded before "#" makes them a part of the error text. */
 #define MCP_OPTION_ROW(id, member, nginx, apache, kind, off, min, max, def)   \
     MCP_OPTION_ENTRY(kind, off, min, max, def)
 
@@ -125,8 +126,9 @@ mcp_option_unit(mcp_str_t text)
 
 
 /*
- * Removes a number from the beginning of text. Returns MCP_DONE if there is
- * none.
+ * Removes a decimal number from the beginning of *text and sets *n to it.
+ * Returns MCP_OK, MCP_DONE if *text does not begin with a digit, or
+ * MCP_ERR_SYNTAX if the number does not fit into *n.
  */
 static int
 mcp_option_number(mcp_str_t *text, uint64_t *n)
@@ -156,10 +158,11 @@ mcp_option_number(mcp_str_t *text, uint64_t *n)
 
 
 /*
- * Removes the unit from the beginning of text. Units follow each other in
- * descending order, each at most once; *next is the index of the first unit
- * that may follow. A number without a unit is in seconds, and must be the last
- * one.
+ * Removes a unit of time from the beginning of *text, and sets *ms to the
+ * length of this unit. Units must follow each other in descending order, each
+ * at most once: *next is the index of the first unit that is accepted, and is
+ * set to that of the next shorter unit. A number without a unit is in seconds,
+ * and must be the last number. Returns MCP_OK or MCP_ERR_SYNTAX.
  */
 static int
 mcp_option_take_unit(mcp_str_t *text, size_t *next, uint64_t *ms)
@@ -342,7 +345,8 @@ mcp_option_word(const mcp_option_t *option, mcp_str_t text, uint64_t *value)
 
 
 /*
- * Sets an option from text. Returns MCP_OK, or MCP_ERR_CONFIG with *error set.
+ * Sets *value to the value of the option that "text" represents. Returns
+ * MCP_OK, or MCP_ERR_CONFIG with *error set.
  */
 static int
 mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
@@ -370,7 +374,8 @@ mcp_option_read(const mcp_option_t *option, mcp_str_t text, uint64_t *value,
         return MCP_ERR_CONFIG;
     }
 
-    /* a size of a few bytes, such as "8", probably should be "8m" */
+    /* rejects a size of a few bytes, such as "8": the operator probably meant
+     * "8m" */
 
     if (size && *value > 0 && *value < 1024) {
         *error = "value is less than 1 KB: add the unit, as in 8m";
@@ -495,8 +500,8 @@ mcp_option_value(const mcp_options_t *options, mcp_option_e option)
 void
 mcp_options_apply(const mcp_options_t *options, mcp_endpoint_t *endpoint)
 {
-    /* the types of the members differ; the bounds of the table fit into
-     * each */
+    /* mcp_option_value() returns a uint64_t, and the members have smaller
+     * types: each value fits, because it is within the bounds of its option */
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"

@@ -50,7 +50,7 @@ int mcp_option_set(mcp_options_t *options, mcp_option_e option,
  * string. */
 const char *mcp_option_form(mcp_option_e option);
 
-/* Copies from parent the options that are not set. */
+/* Copies the values of options that are set in *parent but not in *options. */
 void mcp_options_merge(mcp_options_t *options, const mcp_options_t *parent);
 
 /* Returns 1 if the configuration sets the option. */

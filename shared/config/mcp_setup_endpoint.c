@@ -141,7 +141,8 @@ mcp_setup_make_routes(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
                        ? mcp_setup_add_target(setup, setup->backend)
                        : MCP_NO_TARGET;
 
-    /* exact names precede regular expressions, regardless of their order */
+    /* routes with exact names precede routes with regular expressions,
+     * regardless of their order in the configuration */
 
     n = mcp_setup_add_routes(setup, 1, routes, 0);
     n = mcp_setup_add_routes(setup, 0, routes, n);
@@ -211,10 +212,10 @@ mcp_setup_make_members(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 
 
 /*
- * Sets endpoint->auth: NULL if there is no resource, or a resource without an
- * authorization server. The latter is an error. It is ignored here, because the
- * glue calls mcp_setup_auth() as well and reports it. Returns MCP_OK or
- * MCP_ERR_MEMORY.
+ * Sets endpoint->auth. It becomes NULL if there is no resource, or if there is
+ * a resource without an authorization server. A missing authorization server is
+ * an error, but it is not reported here, because the glue calls
+ * mcp_setup_auth() as well and reports it. Returns MCP_OK or MCP_ERR_MEMORY.
  */
 static int
 mcp_setup_add_auth(mcp_setup_t *setup, mcp_endpoint_t *endpoint)

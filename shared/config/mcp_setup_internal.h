@@ -106,9 +106,9 @@ struct mcp_setup_s {
                                           MCP_OPTION_COUNT */
     unsigned               is_backend:1;       /* 1: mcp_backend or mcp_route
                                                   names the section */
-    unsigned               is_described:1;     /* 1: mcp_backend of a section
-                                                  without a catalog names the
-                                                  section */
+    unsigned               is_described:1;     /* 1: the section is the
+                                                  mcp_backend of a section
+                                                  without mcp_catalog */
 
     /* texts that are not set have .data NULL */
     mcp_str_t              name;
@@ -129,8 +129,8 @@ struct mcp_setup_s {
     mcp_str_t              catalog_file;
     const unsigned char   *catalog_key; /* see mcp_setup_set_catalog_key();
                                            NULL: not set */
-    mcp_str_t              label;      /* server and path for which catalog_key
-                                          was computed, as text */
+    mcp_str_t              label;      /* the server and path from which
+                                          catalog_key was computed, as text */
     mcp_setup_list_t       routes;
     mcp_setup_list_t       origins;
     mcp_setup_allows_t     allows;
@@ -161,13 +161,13 @@ mcp_setup_revisions(const mcp_setup_t *setup)
 }
 
 
-/* Writes the error of a directive. Returns MCP_ERR_CONFIG. */
+/* Writes the message of an error in a directive to "error". Returns
+ * MCP_ERR_CONFIG. */
 int mcp_setup_fail(char *error, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * Copies from parent the settings of authorization that this setup does not
- * have.
+ * Copies from *parent the authorization settings that *setup does not set.
  */
 void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);
 

@@ -137,7 +137,8 @@ mcp_setup_mark_backend(mcp_setup_t *backend, const mcp_setup_t *setup,
 {
     backend->is_backend = 1;
 
-    /* only the default backend is asked for a description: mcp_describe() */
+    /* mcp_describe() requests a description only from the backend in
+     * mcp_backend, and only if the endpoint has no catalog */
 
     if (setup->catalog == NULL && mcp_str_eq(setup->backend, name)) {
         backend->is_described = 1;
@@ -161,7 +162,7 @@ typedef enum {
 } mcp_setup_reason_e;
 
 
-/* The texts of the reasons in warnings, for nginx and for Apache. */
+/* The texts for mcp_setup_reason_e in warnings, for nginx and for Apache. */
 static const char *const  mcp_setup_reasons[MCP_SETUP_HAS_EFFECT][2] = {
     [MCP_SETUP_NO_TARGET] =
       { "move the directive into the location that \"mcp_backend\" or "
@@ -198,8 +199,8 @@ static const char *const  mcp_setup_reasons[MCP_SETUP_HAS_EFFECT][2] = {
 };
 
 
-/* Returns the reason why a directive for MCP servers has no effect in the
- * section of a backend. */
+/* Returns the reason why a directive whose name begins with "mcp_upstream" has
+ * no effect in a section, or MCP_SETUP_HAS_EFFECT. */
 static mcp_setup_reason_e
 mcp_setup_upstream_reason(const mcp_setup_t *setup, unsigned directive)
 {

@@ -87,10 +87,10 @@ mcp_setup_hides(const mcp_setup_t *setup, mcp_str_t *name)
 
 
 /*
- * Returns 1 if the catalog has an item with the name or URI that is the pattern
- * of the route, an exact string, or a template that matches this URI or has
- * this text. Otherwise no call can use the route, because the catalog lists all
- * items.
+ * Returns 1 if a route whose pattern is an exact string matches an item of the
+ * catalog: the string is the name or the URI of an item, the text of a resource
+ * template, or a URI that a template matches. Returns 0 if the route is
+ * probably a mistake, because the catalog lists all items of the endpoint.
  */
 static int
 mcp_setup_route_names(const mcp_catalog_t *catalog,
@@ -114,8 +114,9 @@ mcp_setup_route_names(const mcp_catalog_t *catalog,
 
 
 /*
- * Returns the first exact route of the section itself that no call can use;
- * its data is NULL if there is none.
+ * Returns the pattern of the first route that mcp_setup_route_names() finds
+ * useless: the section itself sets the route, and its pattern is an exact
+ * string. Returns an empty string if there is no such route.
  */
 static mcp_str_t
 mcp_setup_route_nothing(const mcp_setup_t *setup)

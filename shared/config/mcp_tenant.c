@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The identity of a tenant, and its quotas. */
+/* Derives the id of a tenant from the principal or the address of a caller, and
+ * sets the quotas of a tenant. */
 
 
 #include "config/mcp_tenant.h"
@@ -45,9 +46,9 @@ mcp_tenant_of_address(mcp_str_t address, unsigned char id[MCP_DIGEST_LEN])
 
     } else if (address.len == 16) {
         memcpy(id, address.data, MCP_TENANT_NETWORK);
-        id[MCP_DIGEST_LEN - 1] = 1;    /* the level, a /64. Without it, the id
-                                          of "::1" would be all zeros, which
-                                          means no tenant. */
+        id[MCP_DIGEST_LEN - 1] = 1;    /* level 1: the network is a /64. Without
+                                          the level, the id of "::1" would be
+                                          all zeros, which means no tenant. */
 
     } else if (address.len == 4) {
         memcpy(id, mcp_tenant_mapped, sizeof(mcp_tenant_mapped));
@@ -89,10 +90,10 @@ mcp_tenant_id(const mcp_endpoint_t *endpoint,
 
 
 /*
- * The id of an IPv6 tenant consists of the first 8 bytes of the address, zeros,
- * and as the last byte the level 1. The id of its enclosing network has one
- * more byte of the address set to zero, and a level that is higher by 1. The
- * digest of a principal does not have this form.
+ * The id of a tenant by IPv6 address consists of the first 8 bytes of the
+ * address, zeros, and the level 1 in the last byte. In the id of the enclosing
+ * network, one more byte of the address is zero, and the level is higher by 1.
+ * The digest of a principal does not have this form.
  */
 int
 mcp_tenant_parent(const unsigned char id[MCP_DIGEST_LEN],

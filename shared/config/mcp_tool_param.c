@@ -5,9 +5,10 @@
 #include "http/mcp_header_value.h"
 
 
-/* A hash table of property names: for each of some headers, the name at index
- * "level" of the header's path. With the table, a key of the arguments is
- * compared with few names. */
+/* A hash table of the names at index "level" of the paths of some headers. A
+ * path consists of the property names that lead to an argument. By the table, a
+ * key in the arguments is compared only with the few names that have the same
+ * hash. */
 typedef struct {
     size_t    level;
     uint64_t  headers[64];             /* a bit for each header; the index is
@@ -35,8 +36,9 @@ mcp_tool_params_names(const mcp_tool_params_t *p, uint64_t headers,
 
 
 /*
- * Returns a bit for each header whose path has the key as its name at
- * names->level. If only some JSON parsers consider this name and the key equal
+ * Compares a key in the arguments with the names at index names->level of the
+ * headers' paths. Returns a bit for each header whose name is equal to the key.
+ * If only some JSON parsers consider the name and the key equal
  * (mcp_json_alike()), sets the header's bit in p->ambiguous instead.
  */
 static uint64_t
@@ -66,10 +68,11 @@ mcp_tool_params_key(mcp_tool_params_t *p,
 }
 
 
-/* Reads the members of an object, at depth "level" of the arguments, once for
- * all headers whose paths lead through it. The recursion is as deep as the
- * longest path of the headers. No object is read a second time for a header,
- * because a header that is ambiguous needs no value. */
+/* Reads the members of an object in the arguments, for all headers in the bits
+ * "headers" at once. The paths of these headers lead through the object, which
+ * is "level" objects below the arguments. The recursion ends at the length of
+ * the longest path. Sets the bit of a header in p->ambiguous if two members may
+ * be its argument, and does not read the second one. */
 static void
 mcp_tool_params_members(mcp_tool_params_t *p, uint64_t headers,
     size_t level, const mcp_json_value_t *object)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The arguments of a call that headers Mcp-Param-* repeat (2026-07-28,
- * basic/transports/streamable-http, "Custom Headers from Tool Parameters"): how
- * they are found in the arguments, and how the headers are written.
+ * Headers Mcp-Param-*, which repeat arguments of a call (2026-07-28,
+ * basic/transports/streamable-http, "Custom Headers from Tool Parameters").
+ * Finds these arguments in a call, and writes the headers for a backend.
  */
 
 
@@ -49,12 +49,13 @@ int mcp_tool_param_name(mcp_arena_t *arena, const mcp_catalog_header_t *header,
     mcp_str_t *out);
 
 /*
- * Sets *out to the headers of a call, in the arena, and *n to their number. An
- * argument that is absent, null, an object or an array has none.
+ * Sets *out to the Mcp-Param-* headers of a call, in the arena, and *n to their
+ * number. Omits the header of an argument that is absent, null, an object or an
+ * array.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX  an argument is ambiguous: *out is its header, without a
- *                   value, and *n is 1
+ *   MCP_ERR_SYNTAX  an argument is ambiguous: *out is the header of this
+ *                   argument, without a value, and *n is 1
  *   MCP_ERR_LIMIT   the headers are longer than MCP_TOOL_PARAMS_SIZE
  *   MCP_ERR_MEMORY
  */

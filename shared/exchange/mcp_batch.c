@@ -14,7 +14,7 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* The parsed messages of a batch. x->msg points to the first member. */
+/* The parsed messages of a batch. x->msg points to the member "message". */
 typedef struct {
     mcp_rpc_t          message;        /* placeholder for x->msg: only its
                                           method is set, to "batch", for logs */
@@ -183,8 +183,8 @@ mcp_batch_start(mcp_exchange_t *x, const mcp_batch_t *batch)
 
     worst = MCP_OK;
 
-    /* continues if mcp_dispatch_admit() waits, because the other operations can
-     * run at the same time */
+    /* starts the operations of the single requests even if mcp_dispatch_admit()
+     * waits, because all operations can run at the same time */
 
     if (batch->n_requests) {
         (void) mcp_dispatch_admit(x);

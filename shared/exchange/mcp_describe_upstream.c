@@ -86,10 +86,11 @@ mcp_describe_start(mcp_exchange_t *x, mcp_upstream_e upstream)
 }
 
 
-/* Returns 1 if this exchange has to request a description: there is no recent
- * one, this exchange has not requested one yet, and no request for one has
- * failed in the last MCP_DESCRIBE_RETRY. If there is an older description, a
- * pending request of another exchange is a further reason to return 0. */
+/* Returns 1 if this exchange has to request a description. Returns 0 if it has
+ * requested one already, if a request for one has failed in the last
+ * MCP_DESCRIBE_RETRY ms, or if the stored description is recent. Also returns 0
+ * if an older description is stored and another exchange's request for a new
+ * one is pending. */
 static int
 mcp_describe_due(const mcp_exchange_t *x, const mcp_upstream_about_t *about,
     const mcp_target_t *target, uint64_t now)

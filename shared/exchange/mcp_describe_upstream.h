@@ -20,10 +20,10 @@
  * is stored. Otherwise requests a description from the MCP server, and calls
  * respond() after that server's response.
  *
- * A description older than mcp_upstream_check is not recent. It is still used,
- * for mcp_upstream_stale, if a request for a new one has failed or is pending
- * for another client. If there is no usable description in this case, the
- * client gets 503.
+ * A description older than mcp_upstream_check is not recent. If the request for
+ * a new one has failed or is pending for another client, the old description is
+ * used for another mcp_upstream_stale. After that time, or if there is no
+ * description, the client gets 503 in this case.
  *
  * Returns the values of mcp_exchange_body(), as respond() does:
  *   MCP_NEXT_WAIT   a description is requested; respond() is called later

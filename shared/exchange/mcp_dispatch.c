@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Handles the message of a POST. Checks its session or, in a revision without
- * sessions, the description of its client. Then the server itself responds from
- * configuration and catalog, or creates a call for a backend. */
+ * sessions, the members of _meta that describe its client. Then the server
+ * itself responds from configuration and catalog, or creates a call for a
+ * backend. */
 
 #include "call/mcp_cancel.h"
 #include "call/mcp_input.h"
@@ -211,8 +212,9 @@ mcp_dispatch_admission(mcp_exchange_t *x)
 }
 
 
-/* After returning MCP_NEXT_WAIT, this function runs again when the cluster has
- * replied, see mcp_cluster_operation.h. */
+/* Decides whether a new call may begin. After returning MCP_NEXT_WAIT, this
+ * function runs again when the cluster has replied, see
+ * mcp_cluster_operation.h. */
 mcp_next_e
 mcp_dispatch_admit(mcp_exchange_t *x)
 {
@@ -360,9 +362,9 @@ mcp_dispatch_entry(mcp_exchange_t *x)
                                  mcp_null_str);
     }
 
-    /* begins a response only for methods whose result this server may write
-     * (MCP_WANT_PLAIN); other results come from a backend or a resumption
-     * method */
+    /* writes the beginning of the response only for methods whose result this
+     * server itself may write (MCP_WANT_PLAIN). Other results come from a
+     * backend or a resumption method. */
 
     if (x->msg->row->want == MCP_WANT_PLAIN) {
         mcp_result_head(&x->output.out, x->msg->id);
@@ -500,9 +502,9 @@ mcp_dispatch_stateless(mcp_exchange_t *x)
 }
 
 
-/* Parses a body that is a single message. Leaves a batch and a POST to the URL
- * of a stream to mcp_dispatch(), and also a body for which there is no
- * memory. */
+/* Parses a body that is a single message. Does nothing for a batch and for a
+ * POST to the URL of a stream, which mcp_dispatch() handles. If there is no
+ * memory, mcp_dispatch() repeats the parsing. */
 void
 mcp_dispatch_parse(mcp_exchange_t *x, size_t len)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Creates and frees exchanges, passes their bodies on, and sets their variables
- * and outcomes. Also responds to requests for the metadata of a protected
- * resource (RFC 9728). */
+/* Creates and frees exchanges, selects the function that handles a body, and
+ * sets variables and outcomes. Also responds to requests for the metadata of a
+ * protected resource (RFC 9728). */
 
 #include "call/mcp_input.h"
 #include "config/mcp_auth_internal.h"
@@ -271,7 +271,8 @@ mcp_exchange_last(mcp_exchange_t *x)
 
     x->output.call_outcome = mcp_outcome_of(&info);
 
-    /* a call that other requests may join does not end with this exchange */
+    /* if other requests may join the call, it does not end with this
+     * exchange */
 
     if (x->output.call_outcome == MCP_OUTCOME_NONE && x->reader.bound
         && x->join == NULL)

@@ -24,8 +24,8 @@
 /* A row of mcp_exchange_headers, the table of headers whose values are stored
  * in x->head. */
 typedef struct {
-    mcp_str_t   name;          /* lower case */
-    size_t      offset;        /* offset in mcp_exchange_head_t */
+    mcp_str_t   name;          /* name of the header, lower case */
+    size_t      offset;        /* offset of the value in mcp_exchange_head_t */
     unsigned    mirror;        /* MCP_HEAD_... bit of a header that repeats a
                                   part of the body or describes a trace; 0 for
                                   others */
@@ -227,9 +227,9 @@ mcp_exchange_unacceptable(mcp_exchange_t *x)
 static mcp_next_e
 mcp_exchange_post(mcp_exchange_t *x, const mcp_exchange_lines_t *h)
 {
-    /* a client MUST list both types (basic/transports, "Sending Messages"):
-     * compares the header with the text that nearly all clients send, before
-     * mcp_http_accepts() parses it */
+    /* a client MUST list both media types (basic/transports, "Sending
+     * Messages"): compares the header with the text that nearly all clients
+     * send, before mcp_http_accepts() parses it */
 
     if (h->n_accept == 1
         && mcp_str_eq(h->accept[0],
@@ -361,8 +361,9 @@ mcp_exchange_read_caller(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-/* Determines from the headers whether the revision has sessions; if not, reads
- * the Mcp-Param-* headers. Returns MCP_OK or MCP_ERR_MEMORY. */
+/* Determines from the headers whether the request's revision has sessions. If
+ * it has none, also reads the Mcp-Param-* headers. Returns MCP_OK or
+ * MCP_ERR_MEMORY. */
 static int
 mcp_exchange_read_era(mcp_exchange_t *x, const mcp_head_t *head)
 {

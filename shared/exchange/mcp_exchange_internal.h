@@ -50,8 +50,9 @@ typedef struct {
                                           empty */
     mcp_str_t            data;         /* error.data, raw JSON; or empty */
     const mcp_method_t  *method;
-    mcp_str_t            name;         /* name of the call, for routes and
-                                          variables; a URI in normal form */
+    mcp_str_t            name;         /* name of the tool, prompt or template,
+                                          or normalized URI of the resource; for
+                                          routes and variables */
     mcp_str_t            raw_uri;      /* the URI as the client wrote it */
     unsigned             target;       /* index of the backend in the endpoint's
                                           targets, or MCP_NO_TARGET */
@@ -60,8 +61,8 @@ typedef struct {
 
 /* --- mcp_exchange_cors.c --- */
 
-/* Returns 1 if a request with this Origin for this host may proceed. Requests
- * without an Origin may. */
+/* Returns 1 if the endpoint permits requests for this host from pages of this
+ * origin, or if the request has no Origin header (origin.data is NULL). */
 int mcp_exchange_origin_allowed(const mcp_endpoint_t *endpoint,
     const mcp_head_t *head, mcp_str_t origin, mcp_str_t host);
 
@@ -116,9 +117,11 @@ int mcp_dispatch_token_usable(const mcp_rpc_t *msg);
  * get no response, except a fault if they cannot be stored or cannot be sent to
  * their call's node (basic/transports, "Sending Messages to the Server").
  *
- * Returns MCP_NEXT_CONTINUE and *fault, which may be MCP_FAULT_NONE; or, in an
- * entry function of mcp_operation_now(),
- *   MCP_NEXT_WAIT  the entry function has to return this value
+ * Returns
+ *   MCP_NEXT_CONTINUE  *fault is the fault for the response, MCP_FAULT_NONE if
+ *                      there is none
+ *   MCP_NEXT_WAIT      a cluster operation is pending: the calling entry
+ *                      function has to return this value
  */
 mcp_next_e mcp_dispatch_one_way(mcp_exchange_t *x, const mcp_rpc_t *msgs,
     size_t n, mcp_fault_e *fault);
@@ -137,8 +140,10 @@ void mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
  * streams at this node, or the session has too many calls at all nodes
  * together.
  *
- * Returns MCP_NEXT_CONTINUE; or, in an entry function of mcp_operation_now(),
- *   MCP_NEXT_WAIT  the entry function has to return this value
+ * Returns
+ *   MCP_NEXT_CONTINUE  x->output.fault is set
+ *   MCP_NEXT_WAIT      a cluster operation is pending: the calling entry
+ *                      function has to return this value
  */
 mcp_next_e mcp_dispatch_admit(mcp_exchange_t *x);
 
@@ -151,8 +156,8 @@ mcp_next_e mcp_initialize(mcp_exchange_t *x);
 
 /* --- mcp_routing_decision.c --- */
 
-/* Returns the routing decision for a request other than initialize. A local
- * result is appended to out. */
+/* Returns the routing decision for a request other than initialize. If it is
+ * MCP_ROUTING_LOCAL, the result was appended to out. */
 mcp_routing_e mcp_routing_decide(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_routing_t *v, mcp_buf_t *out);
 
@@ -164,9 +169,9 @@ mcp_routing_e mcp_routing_fault(mcp_routing_t *v, mcp_fault_e fault,
  * Reads a required string parameter.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_SYNTAX  it is missing, not a string, empty, too long, or has
- *                   control characters: names and URIs become variables, which
- *                   operators write to headers and logs
+ *   MCP_ERR_SYNTAX  the parameter is missing, not a string, empty, too long, or
+ *                   has control characters: names and URIs become variables,
+ *                   which operators write to headers and logs
  *   MCP_ERR_MEMORY
  */
 int mcp_routing_string(mcp_exchange_t *x, const mcp_json_value_t *value,

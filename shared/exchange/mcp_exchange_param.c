@@ -17,7 +17,8 @@ mcp_exchange_param_name(mcp_str_t name)
 
     prefix = mcp_tool_param_prefix;
 
-    /* compares the two hyphens first, because few other names have both */
+    /* compares the hyphens of "Mcp-Param-" first, because few other header
+     * names have hyphens at these two places */
 
     if (name.len <= prefix.len || name.data[3] != '-' || name.data[9] != '-'
         || !mcp_str_case_eq((mcp_str_t) { name.data, prefix.len }, prefix))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Mcp-Param-* headers, which repeat arguments of a tool (2026-07-28,
+/* Reading of the Mcp-Param-* headers, which repeat arguments of a tool, and
+ * comparison with these arguments (2026-07-28,
  * basic/transports/streamable-http, "Custom Headers from Tool Parameters"). */
 
 

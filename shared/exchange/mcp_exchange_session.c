@@ -243,8 +243,9 @@ mcp_exchange_delete(mcp_exchange_t *x)
     store = x->worker->store;
     mcp_tenant(x->endpoint, x->head.tenant, &tenant);
 
-    /* if the tenant has too many values, the store removes an older one, such
-     * as the end of another session, and keeps the end of this one */
+    /* if the tenant has too many values, the store removes an older value, for
+     * example the record that another session has ended, and adds the record
+     * that this session has ended */
 
     if (mcp_store_value_push(store, MCP_VALUE_SESSION_ENDED, x->client.id, 1,
                              x->client.expires, &tenant)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* initialize (2025-11-25, basic/lifecycle, "Initialization"): each client gets
- * a session that needs no memory on the server. */
+/* Handles initialize (2025-11-25, basic/lifecycle, "Initialization"). Gives
+ * each client a session that needs no memory on the server. */
 
 #include "config/mcp_catalog.h"
 #include "exchange/mcp_exchange_internal.h"

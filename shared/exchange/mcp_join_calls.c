@@ -98,8 +98,8 @@ mcp_join_how(const mcp_exchange_t *x, const mcp_routing_t *v)
         || !mcp_catalog_info(x->endpoint->catalog)->joins
         || v->method->want != MCP_WANT_TOOL
 
-        /* a request that answers questions or resumes a call belongs to a call
-         * that exists already */
+        /* a request that answers questions or resumes a call belongs to an
+         * existing call, so it cannot join another one */
 
         || x->msg->request_state.type != MCP_JSON_NONE
         || x->msg->input_responses.type != MCP_JSON_NONE
@@ -221,18 +221,19 @@ mcp_join_request(mcp_exchange_t *x, const mcp_routing_t *v, mcp_join_t *join)
 
 /*
  * Maximum number of attempts to register a request's call in the cluster as the
- * first of equal calls. An attempt fails if another node has registered an
- * equal call first. The request then usually joins the other call.
+ * first of equal calls. If another node has registered an equal call first, the
+ * attempt fails, and the request usually joins that call.
  *
- * The request needs another attempt if that call has ended in the meantime, or
- * if the request has found, in place of that call, one that another request of
- * this node is registering. If many requests arrive at once, one of them
- * succeeds in each attempt.
+ * The request has to try again if that call has ended in the meantime. It also
+ * has to try again if it finds a call of this node that has not been registered
+ * in the cluster yet. If many requests arrive at once, one of them succeeds in
+ * each attempt.
  */
 #define MCP_JOIN_CLAIMS   256
 
 
-/* Data of a request that may join. x->join points to the first member. */
+/* Data of a request that may join an equal call. x->join points to the member
+ * "join". */
 typedef struct {
     mcp_join_t       join;
     mcp_routing_t    routing;
@@ -719,8 +720,8 @@ mcp_join_fault(int rc)
 
 
 /* Handles the result rc of mcp_operation_first(). If the call of x is the first
- * one at all nodes, starts it. Otherwise frees it, and tries to join the first
- * one. */
+ * of the equal calls at all nodes, starts the call. Otherwise frees the call,
+ * and tries to join the first one. */
 static void
 mcp_join_claimed(mcp_exchange_t *x, int rc)
 {

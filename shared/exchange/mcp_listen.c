@@ -2,7 +2,7 @@
 
 /*
  * Handles subscriptions/listen. Each subscription has a separate stream in the
- * store, which other requests cannot find and which ends with its
+ * store. Other requests cannot find this stream, and it ends with the client's
  * connection. A client that subscribes again does not get the notifications
  * that it has missed, and has to request the lists and resources again. The
  * acknowledgement at the start and the result at the end are written to the
@@ -292,8 +292,8 @@ mcp_listen_start(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
 }
 
 
-/* After returning MCP_NEXT_WAIT, this function runs again when the cluster has
- * replied, see mcp_cluster_operation.h. */
+/* Handles subscriptions/listen. After returning MCP_NEXT_WAIT, this function
+ * runs again when the cluster has replied, see mcp_cluster_operation.h. */
 mcp_next_e
 mcp_listen(mcp_exchange_t *x)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* subscriptions/listen (2026-07-28, basic/patterns/subscriptions). */
+/* Declares mcp_listen(), the handler of subscriptions/listen (2026-07-28,
+ * basic/patterns/subscriptions). */
 
 
 #ifndef MCP_LISTEN_H_INCLUDED
@@ -10,9 +11,9 @@
 #include "exchange/mcp_exchange_internal.h"
 
 
-/* Responds with a stream of the notifications that the request's filter selects
- * and the endpoint has. The stream ends with the connection. Returns the values
- * of mcp_exchange_body(). */
+/* Responds with a stream of those notifications that the request's filter
+ * selects and the endpoint offers. The stream ends with the connection. Returns
+ * the values of mcp_exchange_body(). */
 mcp_next_e mcp_listen(mcp_exchange_t *x);
 
 

@@ -20,8 +20,8 @@ enum {
 
 typedef struct {
     mcp_str_t    name;         /* name of the filter's member */
-    unsigned     list;         /* mcp_topic_e, MCP_LISTEN_URI or
-                                  MCP_LISTEN_TASK */
+    unsigned     list;         /* list that the member selects, a mcp_topic_e;
+                                  or MCP_LISTEN_URI, or MCP_LISTEN_TASK */
     mcp_list_e   kinds[2];     /* the endpoint accepts the member if it offers
                                   items of at least one kind in this array */
 } mcp_listen_member_t;

@@ -15,8 +15,8 @@
 
 /* The notifications that a client requests. */
 typedef struct {
-    unsigned            lists; /* requested lists: a bit for each
-                                  mcp_topic_e */
+    unsigned            lists; /* requested lists: bit 1 << mcp_topic_e for each
+                                  list */
     mcp_str_t           uris;  /* resources, raw JSON array; empty: none */
     mcp_listen_tasks_t  tasks;
 } mcp_listen_filter_t;

@@ -160,8 +160,8 @@ mcp_listen_task_ids(const mcp_listen_tasks_t *tasks, mcp_buf_t *out)
 }
 
 
-/* Writes a notification of a task. Returns MCP_ERR_NOT_FOUND if the task does
- * not exist any more. */
+/* Writes a notification with the current state of a task. Returns
+ * MCP_ERR_NOT_FOUND if the task does not exist any more. */
 static int
 mcp_listen_task_notify(mcp_exchange_t *x, const mcp_task_t *task)
 {

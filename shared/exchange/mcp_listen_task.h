@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Subscriptions to tasks (io.modelcontextprotocol/tasks, "Task Status
- * Notifications"). */
+/* Subscriptions to tasks by subscriptions/listen: reads the task ids of a
+ * request, and writes a notification when one of these tasks has changed
+ * (io.modelcontextprotocol/tasks, "Task Status Notifications"). */
 
 
 #ifndef MCP_LISTEN_TASK_H_INCLUDED
@@ -33,7 +34,8 @@ typedef struct {
 
 
 typedef struct {
-    mcp_listen_task_t  *list;          /* in the arena of the exchange */
+    mcp_listen_task_t  *list;          /* the subscribed tasks, in the arena of
+                                          the exchange */
     size_t              n;
 } mcp_listen_tasks_t;
 

@@ -84,9 +84,9 @@ mcp_permission_decide(mcp_exchange_t *x, mcp_list_e kind)
 }
 
 
-/* Logs which rule hides the item, or that none matches it. Returns
- * MCP_PERMISSION_UNKNOWN, so that the client gets the same error as for an
- * unknown name. */
+/* Logs which mcp_allow rule hides the item, or that no rule matches the item.
+ * Returns MCP_PERMISSION_UNKNOWN, so that the client gets the same error as for
+ * an unknown name. */
 static mcp_permission_e
 mcp_permission_hidden(mcp_exchange_t *x, mcp_list_e kind, mcp_str_t name)
 {

@@ -23,8 +23,8 @@ struct mcp_publish_s {
     mcp_str_t             token;       /* configured token of publishers; may be
                                           empty */
     unsigned              open:1;
-    unsigned              call:1;      /* 1: the request has the token of the
-                                          call in "target" */
+    unsigned              call:1;      /* 1: the request's token is that of a
+                                          call, which "target" describes */
     mcp_publish_target_t  target;
 };
 
@@ -139,8 +139,8 @@ mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
         return mcp_publish_refuse(x, MCP_FAULT_METHOD_NOT_ALLOWED);
     }
 
-    /* a request with an Origin comes from a browser, which is never a
-     * publisher */
+    /* rejects a request with an Origin header, because it comes from a browser,
+     * which is never a publisher */
 
     if ((!x->publish->open && !head->local) || x->head.origin.data
         || mcp_publish_enter(x, mcp_publish_token(x, head)) != MCP_OK)

@@ -75,10 +75,10 @@ mcp_routing_is_objects(const mcp_json_value_t *value)
 }
 
 
-/* Checks the form of requestState and inputResponses, which a client sends with
- * its answers to questions (2026-07-28, basic/patterns/mrtr). Returns
- * MCP_ROUTING_CALL or, if a form is wrong or the method does not take them,
- * MCP_ROUTING_FAULT. */
+/* Checks requestState and inputResponses, which a client sends with its answers
+ * to questions (2026-07-28, basic/patterns/mrtr). Returns MCP_ROUTING_CALL, or
+ * MCP_ROUTING_FAULT if one of them has the wrong JSON type or the method does
+ * not accept them. */
 static mcp_routing_e
 mcp_routing_input(const mcp_rpc_t *msg, mcp_routing_t *v)
 {
@@ -554,8 +554,8 @@ mcp_routing_resume(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
 }
 
 
-/* Decides on a request other than initialize. A local result is appended to
- * out. */
+/* Decides on a request other than initialize. If the decision is
+ * MCP_ROUTING_LOCAL, the result was appended to out. */
 mcp_routing_e
 mcp_routing_decide(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_routing_t *v, mcp_buf_t *out)
@@ -565,7 +565,8 @@ mcp_routing_decide(mcp_exchange_t *x, const mcp_rpc_t *msg,
     v->method = msg->row;
     v->target = MCP_NO_TARGET;
 
-    /* for clients without a session, mcp_stateless_enter() checks the method */
+    /* checks the method only for clients with a session: mcp_stateless_enter()
+     * has checked it for clients without a session */
 
     if (!v->method->session && !mcp_client_is_stateless(&x->client)) {
         return mcp_routing_fault(v, MCP_FAULT_METHOD_UNKNOWN, msg->method);

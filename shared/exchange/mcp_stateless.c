@@ -80,9 +80,10 @@ mcp_stateless_is_session(const mcp_exchange_t *x)
 }
 
 
-/* Returns 1 for a server/discover that names a revision neither in _meta nor in
- * a header, and has no session, if the endpoint has a revision without
- * sessions: the client wants to find out which revisions are served. */
+/* Returns 1 if the message is a server/discover by which a client finds out
+ * which revisions are served: it has no session, it names a revision neither in
+ * _meta nor in a header, and the endpoint serves a revision without
+ * sessions. */
 static int
 mcp_stateless_is_probe(const mcp_exchange_t *x)
 {
@@ -256,8 +257,8 @@ mcp_stateless_unsupported(mcp_exchange_t *x, mcp_stateless_error_t *r)
 
 
 /* Returns 1 if the MCP-Protocol-Version header is equal to the version in
- * _meta. If x->head.revision is known, the header's value is the revision's
- * name. */
+ * _meta. Parses the header only if its value is not the name of a revision,
+ * which x->head.revision contains already. */
 static int
 mcp_stateless_is_version(const mcp_exchange_t *x, mcp_str_t version)
 {
@@ -319,9 +320,9 @@ mcp_stateless_offers(const mcp_exchange_t *x, const mcp_method_t *method)
 }
 
 
-/* Returns 1 if the Mcp-Method header is equal to the method in the body. The
- * first comparison needs no check of the header's characters, because the
- * names of known methods have only valid ones. */
+/* Returns 1 if the Mcp-Method header is equal to the method in the body. First
+ * compares the header with the name of a known method: this needs no check of
+ * the header's characters, because such a name has only valid ones. */
 static int
 mcp_stateless_is_method(const mcp_exchange_t *x)
 {

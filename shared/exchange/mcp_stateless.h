@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Checks of requests of revisions without sessions, in which each request
+/* Checks of requests whose revision has no sessions. Each such request
  * identifies its client. */
 
 
@@ -28,9 +28,9 @@ int mcp_stateless_era(const mcp_exchange_t *x);
  * basic/versioning, "Backward Compatibility"). */
 int mcp_stateless_is(const mcp_exchange_t *x);
 
-/* Initializes the client of x as one of the latest revision without sessions.
- * Errors before the client's own revision is known are written in the form of
- * this revision. */
+/* Initializes x->client as a client of the endpoint's latest revision without
+ * sessions. If an error is written before the client's own revision is known,
+ * it has the form of this revision. */
 void mcp_stateless_begin(mcp_exchange_t *x);
 
 /*

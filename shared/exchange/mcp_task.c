@@ -163,8 +163,8 @@ mcp_task_update_once(mcp_exchange_t *x, const mcp_task_t *task,
 
     rc = mcp_store_lookup(x->worker->store, &task->ref, 1, &lookup, &event);
 
-    /* adds the questions that were answered at other nodes, because these
-     * answers may not have arrived here yet */
+    /* adds to lookup.given the bits of the questions that were answered at
+     * other nodes, because these answers may not have arrived here yet */
 
     if (task->found && task->found->lookup.seq == lookup.seq) {
         lookup.given |= task->found->lookup.given;
@@ -248,9 +248,9 @@ mcp_task_update_elsewhere(mcp_exchange_t *x, const mcp_task_t *task,
         return MCP_OK;
     }
 
-    /* the answers are for later questions than the cluster has. This happens
-     * without mcp_cluster_sync, or if Redis has lost its last writes: the
-     * task's node shows questions before other nodes have them. Queries the
+    /* the answers are for newer questions than those in the cluster. This
+     * happens without mcp_cluster_sync, or if Redis has lost its last writes:
+     * the task's node shows questions before other nodes have them. Queries the
      * cluster again after MCP_TASK_AHEAD_LOOKUP. */
 
     if (lookup->info.state < MCP_STATE_COMPLETED
@@ -286,8 +286,8 @@ mcp_task_update_elsewhere(mcp_exchange_t *x, const mcp_task_t *task,
 
 
 /* Handles tasks/update: passes the answers to open questions to the call. From
- * then on no process shows these questions. Answers to other questions are
- * ignored. */
+ * then on no process shows these questions to clients. Answers to other
+ * questions are ignored. */
 static mcp_fault_e
 mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
     const mcp_json_value_t *responses, mcp_buf_t *out)
@@ -338,11 +338,11 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
 #define MCP_TASK_YOUNG_LOOKUP  25
 
 
-/* Returns 1 if the cluster has a newer state of a task of this node than this
- * node itself. This is the case if the cluster has a later event. If both have
- * the same last event, it is the case if the task has ended in the cluster,
- * which takes effect here a moment later. It is assumed as long as the task has
- * open questions, because other nodes may have received answers. */
+/* Returns 1 if the cluster has, or may have, a newer state of a task of this
+ * node than this node itself: the task has not ended here, and the cluster has
+ * a later event. If both have the same last event, returns 1 if the task has
+ * ended in the cluster, which takes effect here a moment later, or if the task
+ * has questions at this node, because other nodes may have received answers. */
 static int
 mcp_task_is_newer(const mcp_found_t *found, const mcp_stream_info_t *info)
 {
@@ -704,8 +704,9 @@ mcp_task_is_young(const mcp_exchange_t *x, const mcp_task_t *task)
 }
 
 
-/* After returning MCP_AGAIN, this function runs again when the cluster has
- * replied, see mcp_cluster_operation.h. */
+/* Looks a task up in the cluster if this node lacks its current state. After
+ * returning MCP_AGAIN, this function runs again when the cluster has replied,
+ * see mcp_cluster_operation.h. */
 int
 mcp_task_lookup(mcp_exchange_t *x, mcp_str_t text, int listens,
     mcp_task_t *task)
@@ -749,8 +750,9 @@ mcp_task_lookup(mcp_exchange_t *x, mcp_str_t text, int listens,
 }
 
 
-/* After returning MCP_AGAIN, this function runs again when the cluster has
- * replied, see mcp_cluster_operation.h. */
+/* Starts the cluster operations that a request about a task needs. After
+ * returning MCP_AGAIN, this function runs again when the cluster has replied,
+ * see mcp_cluster_operation.h. */
 int
 mcp_task_start(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_method_e method)
 {

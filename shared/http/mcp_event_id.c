@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Ids of streams and of events, as text. */
+/* Prints and parses the ids of streams and of events. */
 
 
 #include "base/mcp_base64.h"

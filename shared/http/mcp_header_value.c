@@ -17,9 +17,9 @@
 #define MCP_HEADER_NUMBER_DIGITS  (sizeof(MCP_HEADER_NUMBER_MAX) - 1)
 
 /*
- * Larger exponents are replaced by this one. The replacement changes no
- * comparison: headers have no exponents, and no header is long enough for a
- * number of 2^48 digits.
+ * The largest exponent: mcp_header_exponent() replaces larger ones by this one.
+ * The replacement changes no comparison: headers have no exponents, and no
+ * header is long enough for a number of 2^48 digits.
  */
 #define MCP_HEADER_EXPONENT_MAX   ((int64_t) 1 << 48)
 
@@ -38,9 +38,9 @@ typedef struct {
 
 
 /*
- * Returns 1 if eight bytes are all from 0x20 to 0x7e. The addition sets a
- * clear high bit only for 0x7f, and the subtraction only below 0x20; a carry
- * or borrow comes from a byte that is itself invalid.
+ * Returns 1 if eight bytes are all from 0x20 to 0x7e. Adding 1 sets the high
+ * bit of 0x7f, and subtracting 0x20 sets the high bit of bytes below 0x20. Only
+ * a byte that is itself invalid can carry into or borrow from the next byte.
  */
 static inline int
 mcp_header_word_is_plain(const char *p)
@@ -302,8 +302,8 @@ mcp_header_normalise(mcp_header_number_t *number, const char *p,
         return;
     }
 
-    /* adds the number of digits before the decimal point. For 0.00D it is -2,
-     * because two zeros follow the point. */
+    /* adds the number of digits before the decimal point. For 0.00D this number
+     * is -2, because two zeros follow the point. */
 
     number->point += p < dot ? dot - p : dot + 1 - p;
 }
@@ -415,7 +415,8 @@ mcp_header_value_is_integer(mcp_str_t number)
 }
 
 
-/* Sets *value to the text of a JSON number, see mcp_header_value_write(). */
+/* Sets *value to the text by which a header repeats a JSON number, see
+ * mcp_header_value_write(). Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_header_write_number(mcp_arena_t *arena, mcp_str_t number, mcp_str_t *value)
 {

@@ -48,9 +48,10 @@ int mcp_header_value_decode(mcp_arena_t *arena, mcp_str_t raw,
 int mcp_header_value_is_encoded(mcp_str_t value);
 
 /*
- * Decodes an encoded value into space, which has room for value.len bytes.
- * Returns MCP_OK, or MCP_ERR_SYNTAX if the encoded text is not the canonical
- * Base64, with padding, of well-formed UTF-8.
+ * Decodes an encoded value into the buffer "space", which has room for
+ * value.len bytes, and sets *out to the decoded text. Returns MCP_OK, or
+ * MCP_ERR_SYNTAX if the encoded text is not the canonical Base64, with padding,
+ * of well-formed UTF-8.
  */
 int mcp_header_value_decode_to(mcp_str_t value, char *space, mcp_str_t *out);
 

@@ -9,7 +9,7 @@
 #include "http/mcp_http_accept.h"
 
 
-/* A reader of one header value. */
+/* The unread part of a header value. */
 typedef struct {
     const char  *pos;
     const char  *end;
@@ -178,7 +178,7 @@ mcp_http_media_parse(mcp_http_reader_t *r, mcp_http_media_t *media)
 /*
  * Reads the next parameter: *( OWS ";" OWS [ name [ "=" value ] ] ). Returns
  * MCP_OK, MCP_DONE if the text does not continue with a parameter, or
- * MCP_ERR_SYNTAX. Accepts spaces around "=" and a missing value; also empty
+ * MCP_ERR_SYNTAX. Accepts spaces around "=" and a missing value. Skips empty
  * parameters (RFC 9110, 5.6.6).
  */
 static int
@@ -323,10 +323,11 @@ mcp_http_specificity(const mcp_http_media_t *range,
 
 
 /*
- * Evaluates one line of Accept. The most specific media range that matches the
- * wanted type decides whether *accepted is 1 or 0. Parameters of ranges are
- * ignored, so several ranges may be equally specific. In this case, one that
- * accepts the type is enough.
+ * Evaluates one line of Accept. *specificity is the highest specificity of a
+ * matching media range so far. A more specific range in this line sets
+ * *specificity, and sets *accepted to 0 if its q is 0, otherwise to 1. A range
+ * of equal specificity (parameters of ranges are ignored) can only set
+ * *accepted to 1.
  */
 static void
 mcp_http_accept_line(mcp_str_t line, const mcp_http_media_t *wanted,

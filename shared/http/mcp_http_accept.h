@@ -18,8 +18,9 @@
  */
 int mcp_http_accepts(const mcp_str_t *lines, size_t n, mcp_str_t media_type);
 
-/* Returns 1 if a Content-Type names this media type, in any case and with any
- * parameters, except a charset that is not utf-8. */
+/* Returns 1 if a Content-Type names this media type. Ignores the difference
+ * between upper and lower case, and all parameters except a charset, which must
+ * be utf-8. */
 int mcp_http_is_type(mcp_str_t content_type, mcp_str_t media_type);
 
 /* Returns the "type/subtype" of a Content-Type, empty if it is malformed. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Host and port in Origin, in Host and in the target of a request, and whether
- * they belong to this server.
+ * Parses host and port in Origin, in Host and in the target of a request, and
+ * decides whether they belong to this server.
  */
 
 
@@ -314,11 +314,12 @@ mcp_http_glob(mcp_str_t pattern, mcp_str_t text)
 
 
 /*
- * Returns 1 if a server name in the syntax of nginx or Apache matches the
- * host, in any case: "*" stands for any characters, "?" for one character, and
- * ".example.com" for example.com and all names below it. Two kinds of server
- * names match no host: a regular expression ("~"), and a name with a wildcard
- * in its rightmost label, because anyone can register a name that it matches.
+ * Returns 1 if a server name in the syntax of nginx or Apache matches the host,
+ * ignoring upper and lower case: "*" stands for any characters, "?" for one
+ * character, and ".example.com" for example.com and all names below it. Two
+ * kinds of server names match no host: a regular expression ("~"), and a name
+ * with a wildcard in its rightmost label, because anyone can register a name
+ * that it matches.
  */
 static int
 mcp_http_name_is(mcp_str_t name, mcp_str_t host)

@@ -10,7 +10,8 @@
 #include "mcp_http.h"
 
 
-/* The Bearer challenge in a line, and which parameters it has. */
+/* The position of the Bearer challenge in the value of WWW-Authenticate, and
+ * the parameters that it has. */
 typedef struct {
     size_t    end;             /* offset in the line of the byte after the
                                   challenge */

@@ -126,8 +126,8 @@ mcp_sse_clear(mcp_sse_decoder_t *d)
 }
 
 
-/* Copies the data line to d->data if the line is a slice of the input, because
- * the input becomes invalid. */
+/* Copies a data line to which d->only points to d->data, because d->only is a
+ * slice of the input or of d->line, which the caller may overwrite. */
 static void
 mcp_sse_keep(mcp_sse_decoder_t *d)
 {
@@ -218,8 +218,9 @@ mcp_sse_is_field(mcp_str_t *line, mcp_str_t name)
 }
 
 
-/* Keeps the id of the current event. An id that cannot be the value of a header
- * counts as empty: the client could not continue after this event. */
+/* Stores the id of the current event in d->next_id. Stores an empty id instead
+ * if the id is longer than MCP_SSE_ID or has a byte that is not visible ASCII,
+ * because it could not be sent in Last-Event-ID. */
 static void
 mcp_sse_id(mcp_sse_decoder_t *d, mcp_str_t line)
 {
@@ -283,8 +284,8 @@ mcp_sse_field(mcp_sse_decoder_t *d, mcp_str_t line)
 
 
 /*
- * Handles one complete line, without its end. Returns 1 if it completes an
- * event.
+ * Handles one complete line, without its line end. Returns 1 if the line
+ * completes an event, otherwise 0.
  */
 static int
 mcp_sse_line(mcp_sse_decoder_t *d, const char *p, size_t len)
@@ -325,8 +326,8 @@ mcp_sse_line_end(mcp_sse_decoder_t *d, const char *p, size_t len)
 {
     int  event;
 
-    /* a line that is completely in the present input is not copied. If it is
-     * too long, mcp_buf_add() fails. */
+    /* the whole line is in the present input: it is not copied to d->line. A
+     * line that is longer than d->line.max makes mcp_buf_add() fail below. */
 
     if (d->line.len == 0 && len <= d->line.max) {
         return mcp_sse_line(d, p, len);
@@ -373,8 +374,8 @@ mcp_sse_deliver(mcp_sse_decoder_t *d, mcp_str_t *data)
 
 
 /*
- * Returns the length of the line end at p. The LF of a CRLF may be in the next
- * input.
+ * Returns the length of the line end at p. If CR is the last byte of the input,
+ * sets d->skip_lf, because its LF may be at the start of the next input.
  */
 static size_t
 mcp_sse_line_end_len(mcp_sse_decoder_t *d, const char *p, const char *end)
@@ -480,8 +481,8 @@ mcp_sse_decode(mcp_sse_decoder_t *d, const char *in, size_t len,
 
     mcp_sse_keep(d);
 
-    /* if mcp_sse_keep() has failed, the rest of the input is not added, so that
-     * the function returns the error of mcp_sse_keep() */
+    /* if mcp_sse_keep() has failed, the rest of the input is not added to
+     * d->line, so that mcp_sse_decode() returns the error of mcp_sse_keep() */
 
     if (start < len && !mcp_sse_failed(d)) {
         mcp_buf_add(&d->line, in + start, len - start);
@@ -504,8 +505,8 @@ mcp_sse_decoder_end(mcp_sse_decoder_t *d, mcp_str_t *data)
         mcp_sse_clear(d);
     }
 
-    /* a last line without a line end counts as complete, and then an event
-     * without a blank line after it */
+    /* a last line without a line end counts as complete; after it, an event
+     * without a blank line counts as complete */
 
     if (d->line.len > 0) {
         (void) mcp_sse_line_end(d, NULL, 0);

@@ -91,11 +91,12 @@ int mcp_sse_decoder_keep_ids(mcp_sse_decoder_t *d, mcp_str_t last);
 
 /*
  * Consumes input up to the end of the next event, and sets *consumed to the
- * number of bytes. Events without data, or with another type, are skipped.
+ * number of consumed bytes. Events without data, or with a type other than
+ * "message", are skipped.
  *
  * Returns
- *   MCP_OK          *data is the event's data, valid until the next call; they
- *                   may be in the input
+ *   MCP_OK          *data is the event's data, valid until the next call; it
+ *                   may be a slice of the input
  *   MCP_AGAIN       all input was consumed, and no event has ended
  *   MCP_ERR_LIMIT   an event or a line is too long; the decoder has failed
  *   MCP_ERR_MEMORY  the decoder has failed

@@ -20,7 +20,8 @@
 #include <string.h>
 
 
-/* A borrowed slice of text.  No NUL ends it. */
+/* A slice of text. It is not terminated by a NUL, and does not own its
+ * memory. */
 typedef struct {
     const char  *data;
     size_t       len;
@@ -31,7 +32,8 @@ typedef struct {
 #define mcp_null_str     ((mcp_str_t) { NULL, 0 })
 
 
-#define MCP_DIGEST_LEN   16            /* bytes of a truncated SHA-256 */
+#define MCP_DIGEST_LEN   16            /* length of a digest, which is a
+                                          truncated SHA-256, bytes */
 
 
 /* Results of the core's functions. Negative values are errors. After
@@ -88,9 +90,9 @@ typedef struct {
  * created and is steady from then on, so that setting the wall clock neither
  * ends calls nor stops timers.
  *
- * random() fills buf from the operating system's generator and returns MCP_OK
- * or an error. log() takes one line that ends with a NUL; callers check
- * log_level first.
+ * random() fills buf with random bytes of a cryptographic generator, such as
+ * mcp_random(), and returns MCP_OK or an error. log() takes one line that ends
+ * with a NUL; callers check log_level first.
  */
 typedef struct {
     mcp_mem_t         mem;

@@ -30,7 +30,8 @@ typedef enum {
                                           status is only logged. */
     MCP_BACKEND_REQUEST_LISTEN         /* a GET stream of an MCP server. It
                                           stays open while calls use it. The
-                                          glue may end it immediately, because
+                                          glue may end it at once, for example
+                                          if all threads are in use, because
                                           these calls continue without it. */
 } mcp_backend_request_kind_e;
 
@@ -40,7 +41,7 @@ typedef enum {
 typedef enum {
     MCP_BACKEND_REQUEST_POST = 0,
     MCP_BACKEND_REQUEST_GET,           /* resumes the stream of a call, or opens
-                                          a stream */
+                                          the GET stream of a session */
     MCP_BACKEND_REQUEST_DELETE,        /* ends a session */
     MCP_BACKEND_REQUEST_METHODS
 } mcp_backend_request_method_e;
@@ -108,9 +109,9 @@ void mcp_call_release(mcp_call_t *call);
  * none. Valid while the call is retained. */
 mcp_str_t mcp_backend_request_arguments(const mcp_backend_request_t *breq);
 
-/* Returns 1 if breq is the last backend request for its request of the call:
- * that request has ended, or waits for a published response. Valid while the
- * call is retained. */
+/* Returns 1 if no other backend request follows breq for the same request of
+ * the call, because that request has ended or waits for a published response.
+ * Valid while the call is retained. */
 int mcp_backend_request_is_last(const mcp_backend_request_t *breq);
 
 /* Returns the tenant of the call, MCP_DIGEST_LEN bytes, or NULL if
@@ -129,26 +130,28 @@ int mcp_backend_request_is_first(const mcp_backend_request_t *breq);
 void mcp_backend_request_refuse(mcp_backend_request_t *breq,
     const char *detail);
 
-/* Passes the backend's Retry-After header, if there is one. To be called before
- * mcp_backend_request_head(). */
+/* Passes the value of the backend's Retry-After header, if there is one, to the
+ * core. To be called before mcp_backend_request_head(). */
 void mcp_backend_request_retry_after(mcp_backend_request_t *breq,
     mcp_str_t value);
 
-/* The response header with the session of an MCP server. */
+/* Name of the response header that contains the id of a session at an MCP
+ * server. */
 #define MCP_BACKEND_REQUEST_SESSION  "Mcp-Session-Id"
 
-/* Passes the value of Mcp-Session-Id in the backend's reply, if there is one.
- * To be called before mcp_backend_request_head(). */
+/* Passes the value of Mcp-Session-Id in the backend's reply, if there is one,
+ * to the core. To be called before mcp_backend_request_head(). */
 void mcp_backend_request_session(mcp_backend_request_t *breq,
     mcp_str_t value);
 
-/* Passes the head of the backend's reply. To be called once. */
+/* Passes the status and the Content-Type of the backend's reply to the core. To
+ * be called once. */
 void mcp_backend_request_head(mcp_backend_request_t *breq, int status,
     mcp_str_t content_type);
 
-/* Passes bytes of the reply's body. Returns the number of bytes that were
- * accepted. If that is less than len, stop reading from the backend and pass
- * the rest again after MCP_ACT_RESUME. */
+/* Passes bytes of the reply's body to the core. Returns the number of bytes
+ * that were accepted. If that is less than len, stop reading from the backend
+ * and pass the rest again after MCP_ACT_RESUME. */
 size_t mcp_backend_request_data(mcp_backend_request_t *breq, const char *data,
     size_t len);
 

@@ -57,8 +57,8 @@ int mcp_cluster_endpoint(mcp_cluster_t *cluster, mcp_str_t identity);
 void mcp_cluster_destroy(mcp_cluster_t *cluster);
 
 
-/* CONNECT: returns the address to connect to, valid as long as the
- * connection. */
+/* To be called for the action CONNECT. Returns the address to which the glue
+ * has to connect. The address is valid as long as the connection. */
 const mcp_cluster_seed_t *mcp_link_target(const mcp_link_t *link);
 
 /* Set and return the glue's own pointer in a link. */
@@ -83,10 +83,10 @@ void mcp_link_input(mcp_link_t *link, const char *data, size_t len);
 void mcp_link_closed(mcp_link_t *link, const char *why);
 
 /*
- * WRITE: mcp_link_output() returns the bytes to write next, empty if there are
- * none. mcp_link_written() reports that the first len bytes were written. The
- * bytes stay valid until all are written or DISCONNECT is pulled, regardless
- * of input that is passed in the meantime.
+ * To be called for the action WRITE. mcp_link_output() returns the bytes to
+ * write next, empty if there are none. mcp_link_written() reports that the
+ * first len bytes were written. The bytes stay valid until all are written or
+ * DISCONNECT is pulled, regardless of input that is passed in the meantime.
  */
 mcp_str_t mcp_link_output(mcp_link_t *link);
 void mcp_link_written(mcp_link_t *link, size_t len);

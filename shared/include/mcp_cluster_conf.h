@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* The configuration of a cluster: the addresses of Redis, the node's name and
- * the timeouts. The glue knows the names of directives, reads files and
- * provides memory. */
+ * the timeouts. The glue registers the directives, reads files and provides
+ * memory. */
 
 
 #ifndef MCP_CLUSTER_CONF_H_INCLUDED
@@ -18,9 +18,11 @@
 #define MCP_CLUSTER_REPLICAS_MAX  15
 
 
-/* A server to connect to first: a Redis or a Sentinel. */
+/* A configured server, a Redis or a Sentinel, to which a node connects
+ * first. */
 typedef struct {
-    mcp_str_t           host;          /* name or address; empty: use path */
+    mcp_str_t           host;          /* host name or address; empty: the
+                                          server is at the Unix socket "path" */
     mcp_str_t           path;          /* path of a Unix socket */
     unsigned            port;
     unsigned            tls:1;
@@ -35,15 +37,20 @@ typedef enum {
 
 typedef struct {
     mcp_cluster_seed_t  seeds[MCP_CLUSTER_SEEDS];
-    size_t              n_seeds;       /* at least one */
+    size_t              n_seeds;       /* number of seeds, at least one */
     mcp_str_t           sentinel;      /* name of the master at the Sentinels;
                                           empty: the seeds are not Sentinels */
-    mcp_str_t           sentinel_user; /* empty: the user "default" */
-    mcp_str_t           sentinel_password;     /* empty: no AUTH command */
+    mcp_str_t           sentinel_user; /* user name at the Sentinels; empty: the
+                                          user "default" */
+    mcp_str_t           sentinel_password;     /* password for sentinel_user;
+                                                  empty: no AUTH command is
+                                                  sent */
     mcp_str_t           prefix;        /* prefix of all keys, including its hash
                                           tag */
-    mcp_str_t           user;          /* empty: the user "default" */
-    mcp_str_t           password;      /* empty: no AUTH command */
+    mcp_str_t           user;          /* user name at Redis; empty: the user
+                                          "default" */
+    mcp_str_t           password;      /* password at Redis; empty: no AUTH
+                                          command is sent */
     mcp_str_t           label;         /* name of this node; may be empty */
     unsigned            db;
     mcp_cluster_sync_e  sync;
@@ -120,13 +127,14 @@ void mcp_cluster_setup_free(mcp_cluster_setup_t *setup);
 /*
  * The functions from here to mcp_cluster_setup_sync() parse and copy the value
  * of a directive. They return MCP_OK, or
- *   MCP_ERR_CONFIG  error (MCP_SETUP_ERROR_MAX bytes) has the reason; the error
- *                   MCP_SETUP_DUPLICATE ("is duplicate") is to follow the
- *                   directive's name, see mcp_setup_directive.h
+ *   MCP_ERR_CONFIG  error (MCP_SETUP_ERROR_MAX bytes) has the reason. The error
+ *                   MCP_SETUP_DUPLICATE ("is duplicate") has to be logged after
+ *                   the directive's name, see mcp_setup_directive.h.
  *   MCP_ERR_MEMORY
  */
 
-/* Starts the parameters of one mcp_cluster directive. */
+/* To be called once for each mcp_cluster directive, before its parameters are
+ * passed to mcp_cluster_setup_parameter(). */
 int mcp_cluster_setup_begin(mcp_cluster_setup_t *setup, char *error);
 
 /*

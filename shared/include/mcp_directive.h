@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Names of directives, other than options, that both servers have; and former
- * names of directives and variables. */
+/* The names of directives in nginx and in Apache, except those of options
+ * (mcp_number_option.h), and the former names of directives and variables. */
 
 #ifndef MCP_DIRECTIVE_H_INCLUDED
 #define MCP_DIRECTIVE_H_INCLUDED
 
 
 /*
- * The directives of an endpoint, with their names on nginx and on Apache, the
- * arguments that they take in nginx's notation, and a description:
+ * The directives of an endpoint: NAME, nginx name, Apache name, the arguments
+ * in nginx's notation, and a description. The glue defines X and W so that each
+ * makes a row of its table of commands:
  *
- *   X  the glue has a function of this name for the directive
- *   W  each argument is passed to mcp_setup_NAME()
- *
- * The glue's macro X or W makes a row of its table of commands.
+ *   X  for a directive that a function of the glue with this NAME handles
+ *   W  for a directive whose arguments are passed, one by one, to
+ *      mcp_setup_NAME()
  */
 #define MCP_DIRECTIVES(X, W)                                                  \
     X(server, "mcp_server", "MCPServer", TAKE23,                              \

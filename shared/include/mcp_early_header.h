@@ -61,8 +61,8 @@ int mcp_early_header(const mcp_early_header_t *early, mcp_str_t variable,
     mcp_str_t *value);
 
 /*
- * Returns the next variable of the request that is not empty in *variable and
- * *value. *at, the position of the iteration, is 0 for the first call.
+ * Sets *variable and *value to the next variable of the request that is not
+ * empty. *at, the position of the iteration, is 0 for the first call.
  *
  * Returns MCP_OK, or
  *   MCP_DONE        no variable is left

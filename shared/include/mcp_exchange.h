@@ -21,7 +21,7 @@
 /* The head of the request. All strings are borrowed until the exchange is
  * freed. */
 typedef struct {
-    mcp_str_t            method;       /* such as "POST" */
+    mcp_str_t            method;       /* HTTP method, such as "POST" */
     const mcp_header_t  *headers;      /* all headers in their original order */
     size_t               n_headers;
     mcp_str_t            path;         /* path of the URI; at the publish
@@ -53,7 +53,8 @@ typedef struct {
 
     unsigned             loopback:1;   /* 1 if the request arrived at a loopback
                                           address */
-    unsigned             local:1;      /* 1 if the peer is on this machine */
+    unsigned             local:1;      /* 1 if the peer of the connection is on
+                                          this machine */
     unsigned             secure:1;     /* 1 if the request arrived by TLS */
 } mcp_head_t;
 
@@ -62,7 +63,8 @@ typedef struct {
 
 typedef struct {
     int           status;
-    mcp_str_t     content_type;        /* empty: there is no body */
+    mcp_str_t     content_type;        /* media type of the body; empty: there
+                                          is no body */
     mcp_header_t  headers[MCP_RESPONSE_HEADERS];
     size_t        n_headers;
     mcp_str_t     body;                /* valid as long as the exchange */
@@ -97,8 +99,9 @@ void mcp_exchange_document(const mcp_auth_t *auth, mcp_str_t method,
 mcp_exchange_t *mcp_exchange_create(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, void *glue);
 
-/* Creates an exchange in memory of the glue: mcp_exchange_size() bytes that are
- * aligned for any type and valid as long as the exchange. */
+/* mcp_exchange_create_in() creates an exchange in memory of the glue, "room".
+ * This memory must have mcp_exchange_size() bytes, be aligned for any type, and
+ * stay valid as long as the exchange. */
 size_t mcp_exchange_size(void);
 mcp_exchange_t *mcp_exchange_create_in(void *room, mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, void *glue);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A cache of freed memory by size, because calls are short, and each call
- * needs memory of the same sizes as the previous call. Used by one thread at a
- * time. */
+/* A cache of freed memory, with one list for each size. Calls are short, and
+ * each call needs memory of the same sizes as the previous call. Used by one
+ * thread at a time. */
 
 
 #ifndef MCP_FREE_LIST_H_INCLUDED
@@ -22,7 +22,8 @@
 
 
 typedef struct {
-    mcp_mem_t   below;                         /* allocator of the blocks */
+    mcp_mem_t   below;                         /* allocator from which blocks
+                                                  are taken */
     void       *first[MCP_FREE_LIST_SIZES];    /* first cached block of each
                                                   size; index: size in steps */
     unsigned    n[MCP_FREE_LIST_SIZES];        /* number of cached blocks of

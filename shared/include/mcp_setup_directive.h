@@ -41,7 +41,8 @@ void mcp_setup_free(mcp_setup_t *setup);
  * They return MCP_OK, or
  *   MCP_ERR_CONFIG  error (MCP_SETUP_ERROR_MAX bytes) has the reason. The
  *                   errors of mcp_setup_option() and MCP_SETUP_DUPLICATE
- *                   continue the directive's name; the others are complete.
+ *                   have to be logged after the directive's name. The others
+ *                   are complete.
  *   MCP_ERR_MEMORY
  */
 #define MCP_SETUP_DUPLICATE  "is duplicate"
@@ -55,10 +56,10 @@ int mcp_setup_server(mcp_setup_t *setup, mcp_str_t name, mcp_str_t version,
     mcp_str_t title, char *error);
 
 /*
- * mcp_setup_keys_begin() precedes the keys of one directive; calling it twice
- * is the error "is duplicate". mcp_setup_key() adds the contents of one key
- * file: the first key signs, all keys verify. The name of the file is used in
- * errors only.
+ * mcp_setup_keys_begin() must be called before the keys of one directive are
+ * added. Its second call fails with the error "is duplicate". mcp_setup_key()
+ * adds the contents of one key file: the first key signs, all keys verify. The
+ * name of the file is used in errors only.
  */
 int mcp_setup_keys_begin(mcp_setup_t *setup, char *error);
 int mcp_setup_key(mcp_setup_t *setup, mcp_str_t file, mcp_str_t contents,
@@ -102,9 +103,9 @@ int mcp_setup_auth_resource(mcp_setup_t *setup, mcp_str_t uri, char *error);
 int mcp_setup_auth_server(mcp_setup_t *setup, mcp_str_t uri, char *error);
 int mcp_setup_auth_scope(mcp_setup_t *setup, mcp_str_t scope, char *error);
 
-/* Checks the origin of stream URLs if the glue knows it at configuration time;
- * stores nothing. The origin is "http://host[:port]" or "https://host[:port]",
- * or empty. */
+/* Checks the origin of stream URLs, if it is known when the configuration is
+ * read; stores nothing. The origin is "http://host[:port]" or
+ * "https://host[:port]", or empty. */
 int mcp_setup_link_origin(mcp_str_t origin, char *error);
 
 int mcp_setup_publish_token(mcp_setup_t *setup, mcp_str_t token, char *error);
@@ -238,10 +239,10 @@ typedef enum {
 
 /*
  * Writes the next warning about a setting that has no effect, or that is
- * probably a mistake, to text (MCP_SETUP_ERROR_MAX bytes); the text continues
- * the name of the section. *position, the state of the iteration, is 0 for the
- * first call. The setup must be merged; it need not have an endpoint. Returns
- * 0 if no warning is left.
+ * probably a mistake, to text (MCP_SETUP_ERROR_MAX bytes). The glue logs the
+ * text after the name of the section. *position, the state of the iteration, is
+ * 0 for the first call. The setup must be merged; it need not have an endpoint.
+ * Returns 0 if no warning is left.
  */
 int mcp_setup_warning(const mcp_setup_t *setup, mcp_setup_section_e section,
     int apache, unsigned *position, char *text);
@@ -272,7 +273,7 @@ unsigned mcp_setup_upstream(const mcp_setup_t *setup);
 void mcp_setup_set_upstream(mcp_setup_t *setup, unsigned target,
     const mcp_setup_t *backend);
 
-/* Returns the keys, or NULL if there are none. */
+/* Returns the signing keys of the section, or NULL if it has none. */
 const mcp_keys_t *mcp_setup_keys(const mcp_setup_t *setup);
 
 /* Returns the publish token, or an empty string if there is none. */

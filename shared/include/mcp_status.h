@@ -25,7 +25,7 @@ typedef struct {
     mcp_str_t  cursor;         /* position in the list of calls: the value of
                                   "next" in the previous page; empty: the first
                                   page */
-    uint64_t   now;            /* ms, see mcp_env_t.now */
+    uint64_t   now;            /* current time, ms, from mcp_env_t.now() */
     unsigned   details:1;      /* 1: show names and principals of single
                                   calls */
 } mcp_status_query_t;

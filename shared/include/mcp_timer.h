@@ -37,7 +37,8 @@ void mcp_timer_del(mcp_timers_t *timers, mcp_timer_t *timer);
 
 #define mcp_timer_armed(timer)  ((timer)->link != NULL)
 
-/* Returns when the first timer is due, UINT64_MAX if none is armed. */
+/* Returns the time at which the first timer is due, ms, or UINT64_MAX if none
+ * is armed. */
 uint64_t mcp_timers_next(const mcp_timers_t *timers);
 
 /* Disarms each timer that is due at now and calls its handler. */

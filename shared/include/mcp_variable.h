@@ -16,7 +16,8 @@ typedef enum {
     MCP_VARIABLE_METHOD = 0,
     MCP_VARIABLE_NAME,
     MCP_VARIABLE_REQUEST_ID,           /* raw JSON */
-    MCP_VARIABLE_SESSION,              /* shortened, for logs */
+    MCP_VARIABLE_SESSION,              /* shortened id of the session, for
+                                          logs */
     MCP_VARIABLE_SESSION_ID,           /* stable id of the session, not the
                                           secret token */
     MCP_VARIABLE_PRINCIPAL,

@@ -9,7 +9,7 @@
 
 #define MCP_VERSION      "0.10.0-dev"
 
-/* The same version as a number that can be compared: 0xMMmmpp. */
+/* The version as a number that can be compared: 0xMMmmpp. */
 #define MCP_VERSION_NUM  0x000a00
 
 

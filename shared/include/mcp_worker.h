@@ -68,7 +68,8 @@ typedef struct mcp_queued_action_s  mcp_queued_action_t;
 
 struct mcp_queued_action_s {
     mcp_queued_action_t   *next;
-    mcp_queued_action_t  **link;  /* NULL: not in the queue */
+    mcp_queued_action_t  **link;  /* address of the queue's pointer to this
+                                     entry; NULL: not in the queue */
     mcp_action_t           action;
 
     /* Called when the glue pulls the action; may set fields of *action and may
@@ -117,7 +118,8 @@ void mcp_worker_wake(mcp_worker_t *worker);
 
 /* Returns the time at which mcp_worker_expire() is due, in ms of env->now(), or
  * UINT64_MAX. Sets *busy, which may be NULL, to 1 if work is in progress that
- * must not be interrupted: a process that shuts down waits until it is 0. */
+ * must not be interrupted, otherwise to 0. A process that shuts down waits
+ * until *busy is 0. */
 uint64_t mcp_worker_deadline(const mcp_worker_t *worker, int *busy);
 
 /* Runs the timers that are due. */

@@ -14,14 +14,16 @@
 
 #define MCP_STORE_MIN_SIZE   (256 * 1024)
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* maximum size of a
-                                                              region, bytes:
-                                                              32-bit refs count
+                                                              region, bytes,
+                                                              because 32-bit
+                                                              references count
                                                               units of 8
                                                               bytes */
 #define MCP_STORE_SLOTS      1024      /* maximum number of processes that use a
                                           store at the same time */
 
-#define MCP_ZONE_HEAD        256       /* bytes in front of the store */
+#define MCP_ZONE_HEAD        256       /* bytes of the zone in front of the
+                                          store */
 #define MCP_ZONE_MIN_SIZE    (MCP_STORE_MIN_SIZE + MCP_ZONE_HEAD)
 
 
@@ -62,7 +64,7 @@ int mcp_zone_check(const void *region);
 size_t mcp_zone_keys_size(void);
 
 /*
- * Adds the zone's own key.
+ * Adds the zone's own secret as a key.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_LIMIT     there are eight keys already
@@ -87,8 +89,8 @@ int mcp_zone_attach(mcp_store_t *store, void *region,
     void (*wake)(void *ctx, unsigned slot), void *ctx, unsigned slot,
     uint64_t pid);
 
-/* Frees the slot of this process, which ends normally. Another process ends
- * the calls that it still owns: see mcp_worker_adopt(). */
+/* Frees the slot of this process, which ends normally. Another process ends the
+ * calls that this process still owns: see mcp_worker_adopt(). */
 void mcp_store_detach(mcp_store_t *store);
 
 

@@ -17,9 +17,8 @@ typedef struct {
     char                    *end;
     char                    *last;         /* the newest allocation, which can
                                               grow in place */
-    size_t                   stack;        /* bytes of the largest stack of
-                                              parser states that yajl can
-                                              need */
+    size_t                   stack;        /* number of bytes that yajl's stack
+                                              of parser states needs at most */
 } mcp_json_memory_t;
 
 
@@ -37,16 +36,17 @@ typedef struct {
                                               tracked object
                                               (mcp_json_scan.c), or
                                               MCP_JSON_ROOT */
-    size_t                   first;        /* index of the first field in the
-                                              tracked object */
+    size_t                   first;        /* index of the first field whose
+                                              parent is the tracked object
+                                              ("object") */
     int                      field;        /* index of the field to which the
                                               next value belongs,
                                               MCP_JSON_ROOT, or
                                               MCP_JSON_NO_FIELD */
 
     unsigned                 depth;
-    unsigned                 tracked;      /* depth at which the members of the
-                                              tracked object are */
+    unsigned                 tracked;      /* nesting depth of the members of
+                                              the tracked object ("object") */
     unsigned                 max_depth;
     unsigned                 wary:1;       /* 1: record the first key that is
                                               similar to a field's name */
@@ -83,9 +83,10 @@ typedef struct {
 int mcp_json_fail(mcp_json_scan_t *scan, size_t offset);
 
 /*
- * A parser calls these functions at the depth scan->tracked: for a key (raw,
- * with its quotes), for a scalar, for the opening bracket of an object or
- * array, and for a closing bracket if the depth after it is at most
+ * The parsers call these functions for the tokens at the depth scan->tracked:
+ * mcp_json_field_key() for a key (raw, with its quotes), _scalar() for a
+ * string, number or literal, _open() for the opening bracket of an object or
+ * array, and _close() for a closing bracket if the depth after it is at most
  * scan->tracked.
  */
 void mcp_json_field_key(mcp_json_scan_t *scan, mcp_str_t raw, int escaped);

@@ -335,8 +335,8 @@ mcp_json_open(mcp_json_scan_t *scan, const char *p)
 
 
 /*
- * Leaves the object or array whose bracket is at p. Returns the position after
- * the bracket.
+ * Leaves the object or array whose closing bracket is at p. Returns the
+ * position after the bracket.
  */
 static inline const char *
 mcp_json_close(mcp_json_scan_t *scan, const char *p)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * JSON as slices: a scan determines positions, and strings are decoded only on
- * request. Two parsers check the grammar: yajl for configuration, and
- * mcp_json_parser.c, which is faster, for all other texts.
+ * Scans: find the positions of requested fields in a JSON text, without
+ * building a tree; other functions decode strings on request. Two parsers check
+ * the grammar: yajl for configuration, and mcp_json_parser.c, which is faster,
+ * for all other texts.
  */
 
 
@@ -225,7 +226,7 @@ mcp_json_key_escaped(mcp_json_scan_t *scan, mcp_str_t raw)
 }
 
 
-/* Keys without escapes, which most keys are, have a faster comparison:
+/* Most keys have no escapes. For these, the comparison is faster:
  * mcp_json_find() compares their bytes with the names of fields. */
 void
 mcp_json_field_key(mcp_json_scan_t *scan, mcp_str_t raw, int escaped)
@@ -278,9 +279,9 @@ mcp_json_field_open(mcp_json_scan_t *scan, const char *start)
     value = mcp_json_slot(scan, scan->field);
     value->raw.data = start;
 
-    /* an array, or an object without fields: scan->field stays the same until
-     * mcp_json_field_close() sets the length of this value. An object that has
-     * fields becomes the tracked object instead. */
+    /* an array, or an object without fields: scan->field is kept until
+     * mcp_json_field_close() has set the length of this value. An object that
+     * has fields becomes the tracked object instead. */
 
     if (*start == '[') {
         value->type = MCP_JSON_ARRAY;

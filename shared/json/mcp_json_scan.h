@@ -208,8 +208,9 @@ uint32_t mcp_json_hash_name(mcp_str_t text);
  */
 char mcp_json_letter(mcp_str_t c);
 
-/* Returns the first member of an accepted object with this unescaped key.  Its
- * type is MCP_JSON_NONE if it is absent, or if object is of another type. */
+/* Returns the first member of an accepted object with this unescaped key. The
+ * returned value has the type MCP_JSON_NONE if the member is absent, or if
+ * object is not a JSON object. */
 mcp_json_value_t mcp_json_get(const mcp_json_value_t *object, mcp_str_t key);
 
 /* Like mcp_json_get(), for the text of an accepted object. */

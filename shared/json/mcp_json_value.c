@@ -68,8 +68,8 @@ mcp_json_escape_char(char c)
 
 /*
  * Decodes \uXXXX at p to *c. If it is a high surrogate and a low surrogate
- * follows, decodes both. An unpaired surrogate becomes U+FFFD. Returns the end
- * of the decoded text.
+ * follows, decodes both. An unpaired surrogate becomes U+FFFD. Returns the
+ * address after the last decoded escape.
  */
 static const char *
 mcp_json_escape_unicode(const char *p, const char *end, uint32_t *c)
@@ -246,8 +246,9 @@ mcp_json_cut(const char **p, const char *end)
 }
 
 
-/* Removes the first character of a key from [*p, end), a text with escapes,
- * and returns it. A decoded character is in utf8, which has 4 bytes. */
+/* Removes the first character of a key from [*p, end), a text with escapes, and
+ * returns it. utf8 has room for 4 bytes, and receives the character if it was
+ * written as an escape. */
 static mcp_str_t
 mcp_json_cut_key(const char **p, const char *end, char *utf8)
 {
@@ -366,8 +367,8 @@ mcp_json_hash_name(mcp_str_t text)
 }
 
 
-/* Decodes [p, end) to o; slash is its first backslash, or NULL. Returns the
- * end of the decoded text. */
+/* Decodes [p, end) to o; slash is the first backslash in this range, or NULL.
+ * Returns the end of the text that was written to o. */
 static char *
 mcp_json_unescape_to(char *o, const char *p, const char *end,
     const char *slash)

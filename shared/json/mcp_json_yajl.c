@@ -177,7 +177,8 @@ mcp_json_free(void *ctx, void *p)
 
 /* --- parsing --- */
 
-/* Returns the offset of the first line that is not valid UTF-8. */
+/* Returns the offset of the beginning of the first line that is not valid
+ * UTF-8. */
 static size_t
 mcp_json_bad_line(const char *text, size_t len)
 {
@@ -230,8 +231,9 @@ mcp_json_check_bytes(mcp_json_scan_t *scan)
 
 
 /*
- * Reports the key or the value that is the string at p to mcp_json_scan.c.
- * Returns the end of the string, or NULL if it does not end before "end".
+ * Passes the string at p to mcp_json_scan.c: to mcp_json_field_key() if a key
+ * is due, otherwise to mcp_json_field_scalar(). Returns the end of the string,
+ * or NULL if the string does not end before "end".
  */
 static const char *
 mcp_json_gap_string(mcp_json_scan_t *scan, const char *p, const char *end)
@@ -314,9 +316,9 @@ mcp_json_gap(mcp_json_scan_t *scan, const char *end)
 
 /*
  * Handles a token of len bytes, other than a string, that yajl has just read.
- * If scan->depth is scan->tracked, so that fields are possible, reads the gap
- * before the token (mcp_json_gap()). Sets scan->pos to the end of the token and
- * returns its start.
+ * If the token is at the depth of the tracked object's members, first reads the
+ * gap before the token (mcp_json_gap()). Sets scan->pos to the end of the token
+ * and returns the start of the token.
  */
 static const char *
 mcp_json_token(mcp_json_scan_t *scan, size_t len)

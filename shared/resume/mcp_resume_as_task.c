@@ -12,7 +12,7 @@
 #include "resume/mcp_resume_common.h"
 
 
-/* The state of this method for a request that may become a task. */
+/* Data of this resumption method for a request that may become a task. */
 typedef struct {
     uint64_t  due;             /* time at which the call becomes a task if it
                                   has no response by then, ms */

@@ -98,9 +98,9 @@ mcp_resume_event_id_read(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
     x->reader.listener = (info->kind == MCP_STREAM_LISTEN);
 
-    /* a GET has no body in which a client without a session declares
-     * capabilities: deduces them from the promises in the first events of the
-     * stream */
+    /* a GET has no body in which a client without a session declares its
+     * capabilities: deduces them from info->promised, the promises that the
+     * first events of the stream made to the client */
 
     if (mcp_client_is_stateless(&x->client)) {
         x->client.capabilities = info->promised & MCP_PROMISE_TIME
@@ -124,8 +124,9 @@ mcp_resume_event_id_read(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* After returning MCP_NEXT_WAIT, this function runs again when the cluster has
- * replied, see mcp_cluster_operation.h. */
+/* Resumes the stream that Last-Event-ID names. After returning MCP_NEXT_WAIT,
+ * this function runs again when the cluster has replied, see
+ * mcp_cluster_operation.h. */
 static mcp_next_e
 mcp_resume_event_id_resume(mcp_exchange_t *x)
 {
@@ -179,8 +180,9 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
 }
 
 
-/* After returning MCP_NEXT_WAIT, this function runs again when the cluster has
- * replied, see mcp_cluster_operation.h. */
+/* Handles GET: resumes the stream of the event id, or opens the session's own
+ * stream. After returning MCP_NEXT_WAIT, this function runs again when the
+ * cluster has replied, see mcp_cluster_operation.h. */
 static mcp_next_e
 mcp_resume_event_id_get(mcp_exchange_t *x)
 {
@@ -191,9 +193,9 @@ mcp_resume_event_id_get(mcp_exchange_t *x)
         return mcp_resume_event_id_resume(x);
     }
 
-    /* resumes after the last event that was sent; if the stream has dropped
-     * events after it while it had no reader, starts with the oldest stored
-     * event */
+    /* resumes after the last event that was sent. If the stream has dropped
+     * later events while it had no reader, starts with the oldest stored
+     * event. */
 
     rc = mcp_notify_here(x, &info);
 

@@ -523,8 +523,8 @@ mcp_resume_link_read(mcp_exchange_t *x, mcp_str_t text,
 
 /*
  * Passes the answers to the call, and starts the response: the stream after the
- * questions, with a URL of the next generation. If the client repeats answers,
- * the call ignores them, and may be over by then.
+ * questions, with a URL of the next generation. A client may repeat answers,
+ * even after the call has ended: the call ignores repeated answers.
  *
  * If the stream is at this node, records in the store that a URL of this
  * generation has answered the questions, before the answers are passed to the

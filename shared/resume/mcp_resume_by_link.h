@@ -20,13 +20,15 @@
 #define MCP_RESUME_LINK_LEN         (MCP_RESUME_LINK_CAN + 2)
 
 
-/* The state of this method in an exchange of an endpoint with mcp_link on. */
+/* Data of this resumption method in an exchange of an endpoint with mcp_link
+ * on. */
 typedef struct {
     mcp_resume_link_url_t  url;
     mcp_str_t              token;      /* token in the URL of the request;
                                           .data NULL: none */
     uint32_t               generation; /* generation of the URL that the client
-                                          gets, not doubled as in the store */
+                                          gets; the store has twice this
+                                          number */
     mcp_str_t              text;       /* body of the POST */
     unsigned               closes:1;   /* 1: the connection is closed when the
                                           client has got all questions, because

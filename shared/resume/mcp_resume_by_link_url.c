@@ -39,9 +39,9 @@ mcp_resume_link_url_is_target(mcp_str_t s)
 }
 
 
-/* Writes s to p, with the characters percent-encoded that a Link header must
- * not contain, and returns the end. The encoded text names the same resource as
- * s (RFC 3986, 2.1). */
+/* Writes s to p, percent-encodes the characters that a Link header must not
+ * contain, and returns the end. The encoded text names the same resource as s
+ * (RFC 3986, 2.1). */
 static char *
 mcp_resume_link_url_put(char *p, mcp_str_t s)
 {

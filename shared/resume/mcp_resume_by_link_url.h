@@ -22,9 +22,10 @@ typedef struct {
 } mcp_resume_link_url_t;
 
 
-/* The hook "secret": finds the next token in *rest, which is a request line, a
- * target or a query, and sets *rest to the text after it. A token ends at "&",
- * a space, or the end of the text. Returns 1 if there is a token. */
+/* The hook "secret": sets *secret to the next token in *rest, which is a
+ * request line, a target or a query, and *rest to the text after the token. A
+ * token ends at "&", a space, or the end of the text. Returns 1, or 0 if there
+ * is no token. */
 int mcp_resume_link_url_secret(const mcp_endpoint_t *endpoint, mcp_str_t *rest,
     mcp_str_t *secret);
 

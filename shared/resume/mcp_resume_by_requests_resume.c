@@ -210,8 +210,9 @@ mcp_resume_request_state_name(mcp_stream_state_e state)
 }
 
 
-/* After returning MCP_AGAIN, this function runs again when the cluster has
- * replied, see mcp_cluster_operation.h. */
+/* Looks up the stream of requests/getStatus at other nodes, if the token is
+ * valid. After returning MCP_AGAIN, this function runs again when the cluster
+ * has replied, see mcp_cluster_operation.h. */
 static int
 mcp_resume_request_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method)

@@ -88,8 +88,8 @@ mcp_resume_stream_create(const mcp_request_t *req, mcp_buf_t *buf)
 }
 
 
-/* Appends notifications/stream/create for each request without a response; the
- * requests of a batch have the same stream. */
+/* Appends notifications/stream/create to the call's stream for each request
+ * that has no response yet. The requests of a batch have the same stream. */
 static int
 mcp_resume_stream_begin(mcp_call_t *call)
 {
@@ -141,8 +141,9 @@ mcp_resume_stream_token(mcp_exchange_t *x, const mcp_rpc_t *msg,
 }
 
 
-/* After returning MCP_AGAIN, this function runs again when the cluster has
- * replied, see mcp_cluster_operation.h. */
+/* Starts the cluster operation for stream/poll or stream/poll/all. After
+ * returning MCP_AGAIN, this function runs again when the cluster has replied,
+ * see mcp_cluster_operation.h. */
 static int
 mcp_resume_stream_start(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_method_e method)

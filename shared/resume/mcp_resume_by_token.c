@@ -142,10 +142,11 @@ mcp_resume_token_request(mcp_exchange_t *x)
 }
 
 
-/* Handles a request with a token of the server or of a backend. The token is at
- * n places in the request. Returns the values of the hook "request". After
- * returning MCP_NEXT_WAIT, this function runs again when the cluster has
- * replied, see mcp_cluster_operation.h. */
+/* Handles a request with a token of the server or of a backend. The array
+ * places has n elements, 1 or 2: the token in _meta, in the params, or both.
+ * Returns the values of the hook "request". After returning MCP_NEXT_WAIT, this
+ * function runs again when the cluster has replied, see
+ * mcp_cluster_operation.h. */
 static mcp_next_e
 mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *state,
     const mcp_json_value_t *places, size_t n)
@@ -580,8 +581,8 @@ mcp_resume_token_members(mcp_buf_t *out, mcp_str_t object, int is_meta,
 }
 
 
-/* Appends the members of an object with another nextResumeToken: "token", raw
- * JSON, or none if "token" is empty. */
+/* Appends the members of an object, with nextResumeToken replaced by "token"
+ * (raw JSON), or removed if "token" is empty. */
 static void
 mcp_resume_token_object(mcp_buf_t *out, const mcp_json_value_t *object,
     int is_meta, mcp_str_t token, int *first)

@@ -70,8 +70,8 @@ void mcp_resume_token_interim_again(mcp_exchange_t *x,
     const mcp_resume_token_t *state);
 
 /* Finds the token of a request, which may be in _meta, in the params
- * themselves, or at both places. Sets places, and returns the number of places
- * with a token. */
+ * themselves, or at both places. Stores the token in "places", once for each
+ * place, and returns the number of places. */
 size_t mcp_resume_token_find(const mcp_rpc_t *msg, mcp_json_value_t places[2]);
 
 /* Returns the nextResumeToken of a result whose member _meta is meta. The type
@@ -97,8 +97,8 @@ void mcp_resume_token_write(mcp_buf_t *out, const mcp_json_value_t *result,
 int mcp_resume_token_backend_is(mcp_str_t token);
 
 /* The hook "request" for a request with a token in which a backend's token is
- * sealed. The token is at n places in the request. bind is the digest that
- * mcp_resume_token_bind() writes. */
+ * sealed. "places" has n elements, see mcp_resume_token_find(). bind is the
+ * digest that mcp_resume_token_bind() writes. */
 mcp_next_e mcp_resume_token_backend_request(mcp_exchange_t *x,
     mcp_resume_token_t *state, const mcp_json_value_t *places, size_t n,
     const unsigned char bind[MCP_DIGEST_LEN]);

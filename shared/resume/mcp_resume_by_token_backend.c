@@ -45,9 +45,10 @@
 #define MCP_RESUME_TOKEN_CHECK            50
 #define MCP_RESUME_TOKEN_CHECK_ELSEWHERE  500
 
-/* RUNNING is the value in the store for a used token whose call has no stream
- * yet. Any other value is the beginning of the call's stream id: its first
- * RANDOM bytes, which are random. */
+/* MCP_RESUME_TOKEN_BACKEND_ACTIVE is the value in the store for a used token
+ * whose call has no stream yet. Any other value is the first
+ * MCP_RESUME_TOKEN_BACKEND_RANDOM bytes of the call's stream id, which are
+ * random. */
 #define MCP_RESUME_TOKEN_BACKEND_ACTIVE  0
 #define MCP_RESUME_TOKEN_BACKEND_RANDOM  4
 
@@ -362,8 +363,9 @@ mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *state,
 }
 
 
-/* After returning MCP_NEXT_WAIT, this function runs again when the cluster has
- * replied, see mcp_cluster_operation.h. */
+/* Handles a request with a backend's token. After returning MCP_NEXT_WAIT, this
+ * function runs again when the cluster has replied, see
+ * mcp_cluster_operation.h. */
 mcp_next_e
 mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *state,
     const mcp_json_value_t *places, size_t n,
@@ -395,9 +397,10 @@ mcp_resume_token_backend_request(mcp_exchange_t *x, mcp_resume_token_t *state,
 }
 
 
-/* Appends the data that are sealed in front of a backend's token: the expiry of
- * the client's token, and the id of the call, or zeros if the call's request
- * had no backend's token. */
+/* Appends the first part of the data that a client's token contains in sealed
+ * form. This part precedes the backend's token: the expiry of the client's
+ * token, and the id of the call, or zeros if the call's request had no
+ * backend's token. */
 static void
 mcp_resume_token_backend_head(mcp_request_t *req, mcp_buf_t *out)
 {

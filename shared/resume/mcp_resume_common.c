@@ -112,8 +112,9 @@ mcp_resume_here(mcp_exchange_t *x, int cluster_rc,
 }
 
 
-/* After returning MCP_AGAIN, this function runs again when the cluster has
- * replied, see mcp_cluster_operation.h. */
+/* Makes a stream available at this node. After returning MCP_AGAIN, this
+ * function runs again when the cluster has replied, see
+ * mcp_cluster_operation.h. */
 int
 mcp_resume_fetch(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
     uint64_t least, mcp_stream_info_t *info)
@@ -144,8 +145,9 @@ mcp_resume_fetch(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
 }
 
 
-/* After returning MCP_AGAIN, this function runs again when the cluster has
- * replied, see mcp_cluster_operation.h. */
+/* Looks a stream up at the other nodes. After returning MCP_AGAIN, this
+ * function runs again when the cluster has replied, see
+ * mcp_cluster_operation.h. */
 int
 mcp_resume_lookup(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN])
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Functions that resumption methods share (docs/internals/resume.md). */
+/* Functions that several resumption methods use to find a stream, to check
+ * Last-Event-ID, to make an exchange the consumer of a stream, and to append
+ * their first events to it (docs/internals/resume.md). */
 
 
 #ifndef MCP_RESUME_COMMON_H_INCLUDED

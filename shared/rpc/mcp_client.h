@@ -19,15 +19,18 @@
 #include "rpc/mcp_revision.h"
 
 
-/* The capabilities that a client declares. */
+/* The bits of mcp_client_t.capabilities: the capabilities that a client
+ * declares, and two that the endpoint sets. */
 #define MCP_CLIENT_SAMPLING         0x0001
 #define MCP_CLIENT_ELICITATION      0x0002     /* form mode */
 #define MCP_CLIENT_ELICITATION_URL  0x0004
 #define MCP_CLIENT_ROOTS            0x0008
 #define MCP_CLIENT_SAMPLING_TOOLS   0x0010
-#define MCP_CLIENT_REQUESTS         0x0020     /* resumableRequests */
+#define MCP_CLIENT_REQUESTS         0x0020     /* declared by the name
+                                                  "resumableRequests" */
 #define MCP_CLIENT_STREAMS          0x0040
-#define MCP_CLIENT_TOKENS           0x0080     /* resumeTokens */
+#define MCP_CLIENT_TOKENS           0x0080     /* declared by the name
+                                                  "resumeTokens" */
 
 #define MCP_CLIENT_LINKS            0x0100     /* not declared by clients;
                                                   set if the endpoint has
@@ -49,8 +52,8 @@
     "{\"requiredCapabilities\":{\"extensions\":{\"" MCP_CLIENT_TASKS_NAME     \
     "\":{}}}}"
 
-/* The capabilities that permit questions to the client: sampling, elicitation
- * and roots, with their variants. */
+/* The capabilities that let the server send questions to the client: sampling,
+ * elicitation and roots, with their variants. */
 #define MCP_CLIENT_INPUT            0x041f
 
 
@@ -73,9 +76,9 @@ typedef struct {
                                                   session asks for; -1: no
                                                   messages */
     mcp_str_t       declared;                  /* declared capabilities, raw
-                                                  JSON; empty for a session,
-                                                  whose token has only their
-                                                  bits, "capabilities" */
+                                                  JSON. Empty for a client with
+                                                  a session: its token has only
+                                                  the bits in "capabilities" */
 } mcp_client_t;
 
 

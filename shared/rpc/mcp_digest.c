@@ -73,8 +73,8 @@ mcp_digest_fail(mcp_digest_t *d, int rc)
 }
 
 
-/* Returns the address after the text, where n more bytes are reserved, or NULL
- * with d->rc set. */
+/* Reserves n more bytes in d->text. Returns the address after the present text,
+ * or NULL with d->rc set. */
 static inline char *
 mcp_digest_room(mcp_digest_t *d, size_t n)
 {
@@ -605,8 +605,8 @@ mcp_digest_order(mcp_digest_t *d, size_t first, size_t start)
 
 /* --- containers --- */
 
-/* Replaces the text from start on by its digest if it is longer than
- * MCP_DIGEST_LONG. */
+/* If d->text from offset start on is longer than MCP_DIGEST_LONG, replaces this
+ * part by "h" and its digest. Returns MCP_OK or an error of mcp_digest(). */
 static int
 mcp_digest_shorten(mcp_digest_t *d, size_t start)
 {

@@ -57,7 +57,8 @@ typedef struct {
     uint64_t  piece;                   /* eight bytes of the folded name */
     uint32_t  start;                   /* offset of the member in the hashed
                                           text */
-    uint32_t  end;                     /* offset after its last byte */
+    uint32_t  end;                     /* offset of the byte after the member in
+                                          the hashed text */
     uint32_t  at;                      /* offset of the next byte of the name
                                           to be read */
 } mcp_digest_member_t;

@@ -74,7 +74,7 @@ typedef enum {
     MCP_FAULT_ERA,                     /* 400, the endpoint has no revision
                                           with sessions */
 
-    /* invalid messages and requests: JSON-RPC errors with these codes */
+    /* errors about invalid messages and requests, with these JSON-RPC codes */
     MCP_FAULT_PARSE,                   /* -32700 */
     MCP_FAULT_TOO_DEEP,                /* -32700 */
     MCP_FAULT_INVALID_REQUEST,         /* -32600 */
@@ -105,7 +105,8 @@ typedef enum {
     MCP_FAULT_BACKEND_FAILED,          /* -32603, connection refused or
                                           closed early */
     MCP_FAULT_BACKEND_TIMEOUT,         /* -32603 */
-    MCP_FAULT_BACKEND_OUTPUT,          /* -32603, violates docs/backends.md */
+    MCP_FAULT_BACKEND_OUTPUT,          /* -32603, the output of a backend
+                                          violates docs/backends.md */
     MCP_FAULT_BACKEND_TOO_LARGE,       /* -32603 */
     MCP_FAULT_NO_BACKEND,              /* -32603 */
     MCP_FAULT_UPSTREAM_STATUS,         /* -32603, an upstream's HTTP error */
@@ -115,8 +116,9 @@ typedef enum {
                                           Host or Origin */
     MCP_FAULT_UPSTREAM_VERSION,        /* -32603, an upstream does not serve
                                           the revision */
-    MCP_FAULT_UPSTREAM_SESSION,        /* -32603, an upstream opens no session,
-                                          or loses it at once */
+    MCP_FAULT_UPSTREAM_SESSION,        /* -32603, the request got no session at
+                                          an upstream, or the upstream rejected
+                                          a new session */
     MCP_FAULT_CALL_FULL,               /* -32603, no space for the stream */
     MCP_FAULT_CALL_LIMIT,              /* -32603, the tenant's quota is
                                           exhausted */

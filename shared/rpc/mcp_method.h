@@ -60,7 +60,7 @@ typedef enum {
 
 /*
  * The kind of result that a method requires. It determines how a backend's
- * bare text is converted.
+ * output that is plain text, not JSON, becomes a result.
  */
 typedef enum {
     MCP_WANT_TOOL = 0,         /* {"content":[...]} */
@@ -70,8 +70,8 @@ typedef enum {
 } mcp_want_e;
 
 
-/* The member of params that names the object of the request; Mcp-Name repeats
- * it. */
+/* The member of params that identifies the tool, prompt, resource or task of a
+ * request. The Mcp-Name header repeats this member. */
 typedef enum {
     MCP_SUBJECT_NONE = 0,
     MCP_SUBJECT_NAME,
@@ -91,15 +91,16 @@ typedef struct {
                                           mcp_list_e; or MCP_METHOD_NO_LIST */
     mcp_want_e          want;
     unsigned            capability;    /* bit MCP_CLIENT_... that a client must
-                                          declare to use the method; 0: none.
-                                          For other clients the method is
-                                          unknown; if the capability belongs to
-                                          an extension, their error names the
-                                          extension. */
+                                          declare to use the method; 0: none. A
+                                          client that does not declare it gets
+                                          the error for an unknown method, or
+                                          for a method of an extension an error
+                                          that names the extension */
     mcp_subject_e       subject;       /* member of params that Mcp-Name
                                           repeats */
-    unsigned            opens:1;       /* 1: the response to the method is the
-                                          stream of an existing call */
+    unsigned            opens:1;       /* 1: the response to a request with this
+                                          method is the stream of an existing
+                                          call */
     unsigned            session:1;     /* 1: the method exists in revisions
                                           with sessions */
     unsigned            stateless:1;   /* 1: the method exists in stateless

@@ -43,8 +43,9 @@ typedef enum {
     MCP_REASON_UPSTREAM_HOST,          /* an upstream refused Host or Origin */
     MCP_REASON_UPSTREAM_VERSION,       /* an upstream does not serve the
                                           revision */
-    MCP_REASON_UPSTREAM_SESSION,       /* an upstream opens no session, or loses
-                                          it at once */
+    MCP_REASON_UPSTREAM_SESSION,       /* a request got no session at an
+                                          upstream, or the upstream rejected a
+                                          new session */
     MCP_REASON_COUNT
 } mcp_reason_e;
 

@@ -4,8 +4,9 @@
  * Ids of requests, and progress tokens: raw JSON strings or numbers. Two ids
  * are equal if their values are equal, even in different notations.
  *
- * Ids of tasks (extension io.modelcontextprotocol/tasks): signed tokens from
- * which every process gets the stream of the call.
+ * Ids of tasks (extension io.modelcontextprotocol/tasks): signed tokens that
+ * contain the id of the call's stream, so that every process can find the
+ * stream.
  */
 
 

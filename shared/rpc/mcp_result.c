@@ -53,8 +53,9 @@ mcp_result_server_info(const mcp_result_t *add)
 }
 
 
-/* Appends the members of add that the result lacks. "has" is the set of members
- * that it has (MCP_RESULT_HAS_...), with which out ends. */
+/* Appends to out, which ends with the members of a result, those members of add
+ * that the result lacks. "has" is the set of members that the result has
+ * (MCP_RESULT_HAS_...). */
 static void
 mcp_result_add(mcp_buf_t *out, const mcp_result_t *add, unsigned has)
 {

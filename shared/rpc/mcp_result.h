@@ -11,9 +11,10 @@
 
 
 /*
- * The members that a stateless revision adds to a result that lacks them
- * (2026-07-28, basic/index, "Result Responses" and "Per-response protocol
- * fields"; server/utilities/caching).
+ * The values of the members that the server adds to a result for a client of a
+ * stateless revision, if the result lacks them (2026-07-28, basic/index,
+ * "Result Responses" and "Per-response protocol fields";
+ * server/utilities/caching).
  */
 typedef struct {
     mcp_str_t  members;        /* see mcp_result_members() */
@@ -41,9 +42,9 @@ void mcp_result_members(mcp_buf_t *out, mcp_str_t server_info);
 void mcp_result_head(mcp_buf_t *out, mcp_str_t id);
 
 /*
- * Appends the end of a response. out ends with the result, an object without
- * any of the members that are added. add is NULL in a revision that adds no
- * members.
+ * Appends the end of a response. out ends with the result, an object in which
+ * none of the members in add is present. add is NULL if the client's revision
+ * has no such members.
  */
 void mcp_result_tail(mcp_buf_t *out, const mcp_result_t *add);
 

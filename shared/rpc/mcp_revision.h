@@ -52,8 +52,8 @@ typedef struct {
         .titles = 1, .icons = 1, .any_output = 1)                            \
     MCP_REVISION_NEXT(ROW)
 
-/* Additional rows before and after the real ones, which a unit test
- * defines. */
+/* Rows before and after the revisions of the protocol. Only a unit test defines
+ * such rows, in the header file that the macro MCP_REVISION_EXTRA names. */
 #ifdef MCP_REVISION_EXTRA
 #include MCP_REVISION_EXTRA
 #else

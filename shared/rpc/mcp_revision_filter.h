@@ -19,9 +19,10 @@
                                                 outputSchema that are not
                                                 objects (2025-11-25, schema,
                                                 Tool and CallToolResult) */
-#define MCP_REVISION_FILTER_EXECUTION  0x02  /* execution, which declares
-                                                whether a tool runs as a task of
-                                                revision 2025-11-25 */
+#define MCP_REVISION_FILTER_EXECUTION  0x02  /* the member "execution" of a
+                                                tool, which declares whether the
+                                                tool runs as a task of revision
+                                                2025-11-25 */
 #define MCP_REVISION_FILTER_SETS       0x04  /* every set of these bits is less
                                                 than this number */
 
@@ -31,8 +32,8 @@
 unsigned mcp_revision_filter(mcp_revision_e revision);
 
 /*
- * Returns the bits that concern the member of a tool, 0 if all clients accept
- * it.
+ * Returns the MCP_REVISION_FILTER_... bits that apply to this member of a tool,
+ * 0 if all clients accept it.
  */
 unsigned mcp_revision_filter_member(mcp_str_t key,
     const mcp_json_value_t *value);

@@ -201,9 +201,9 @@ mcp_rpc_ambiguous(mcp_rpc_t *msg, mcp_arena_t *arena,
 
 
 /*
- * Makes params, and members of it, absent if they are null: some clients write
- * null instead of omitting a member. nulls has a bit for each field that is
- * null.
+ * Makes params, and members of params, absent if they are null: some clients
+ * write null instead of omitting a member. nulls has a bit for each field that
+ * is null.
  */
 static void
 mcp_rpc_drop_null(mcp_rpc_t *msg, uint64_t nulls)
@@ -384,8 +384,8 @@ mcp_rpc_read(mcp_arena_t *arena, mcp_str_t text, unsigned max_depth,
 }
 
 
-/* Appends a copy of text in which the n places contain another value. The
- * places may be in any order. */
+/* Appends a copy of text in which "value" replaces each of the n places (1 or
+ * 2), which are slices of text. The places may be in any order. */
 static void
 mcp_rpc_splice(mcp_buf_t *buf, mcp_str_t text,
     const mcp_json_value_t *places, size_t n, mcp_str_t value)

@@ -16,8 +16,8 @@
 
 
 typedef enum {
-    MCP_RPC_INVALID = 0,       /* fault is the reason; id is set if it is
-                                  usable */
+    MCP_RPC_INVALID = 0,       /* an invalid message: "fault" is the reason, and
+                                  "id" is set if it is usable */
     MCP_RPC_REQUEST,
     MCP_RPC_NOTIFICATION,
     MCP_RPC_RESULT,            /* a response */

@@ -99,8 +99,8 @@ mcp_trace_member(mcp_str_t *s)
 
 
 /*
- * Returns 1 for a list of members KEY=VALUE; with_empty is 1 if members may be
- * empty.
+ * Returns 1 if s is a list of at most max members KEY=VALUE, separated by
+ * commas. with_empty is 1 if members may be empty.
  */
 static int
 mcp_trace_is_list(mcp_str_t s, size_t max, int with_empty,

@@ -30,14 +30,15 @@ typedef struct {
 
 
 /*
- * Sets the variables with valid values; invalid ones are dropped. A tracestate
- * is valid only together with its traceparent. The values are borrowed.
+ * Sets the trace variables to the valid values in *trace, and omits invalid
+ * values. A tracestate is valid only together with its traceparent. The values
+ * are borrowed.
  */
 void mcp_trace_set(mcp_variables_t *variables, const mcp_trace_t *trace);
 
 /*
- * Sets the trace context to the members of a message's _meta; absent ones are
- * empty.
+ * Sets *trace to the trace context in the _meta of a message; values that are
+ * absent there are empty.
  */
 void mcp_trace_of_meta(mcp_trace_t *trace, mcp_arena_t *arena,
     const mcp_rpc_t *msg);

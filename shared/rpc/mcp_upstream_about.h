@@ -23,13 +23,15 @@ struct mcp_upstream_about_s {
     mcp_buf_t              members;    /* text of mcp_result_members() for
                                           server_info; empty if server_info is
                                           empty */
-    uint64_t               at;         /* when the description was received, ms
-                                          of mcp_env_t.now; 0: never */
-    uint64_t               sent_at;    /* when the request was sent that has no
-                                          response yet; 0: there is no such
-                                          request */
-    uint64_t               failed;     /* when the latest request failed; 0: it
-                                          has not failed */
+    uint64_t               at;         /* time when the description was
+                                          received, ms of mcp_env_t.now; 0:
+                                          never */
+    uint64_t               sent_at;    /* time when the pending request for a
+                                          description was sent, ms; 0: no
+                                          request is pending */
+    uint64_t               failed;     /* time when the latest request for a
+                                          description failed, ms; 0: it has not
+                                          failed */
     mcp_str_t              version;    /* name of the revision in a result of
                                           initialize, a static text; empty if
                                           the result is of server/discover, or
@@ -41,7 +43,8 @@ struct mcp_upstream_about_s {
     mcp_str_t              instructions;       /* the server's instructions, a
                                                   raw string, part of "text"; or
                                                   empty */
-    unsigned               tools:1;    /* 1: the server has this capability */
+    unsigned               tools:1;    /* 1: the server declares the capability
+                                          "tools" */
     unsigned               prompts:1;
     unsigned               resources:1;
     unsigned               completions:1;

@@ -23,9 +23,9 @@ const mcp_str_t  mcp_upstream_initialized = mcp_str(
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
 
 
-/* Returns 0 if a raw key, after unescaping, begins with MCP_UPSTREAM_RESERVED
- * in any case, because some programs ignore the case of keys. Otherwise
- * returns 1. */
+/* Returns 0 if a raw key, after unescaping, begins with MCP_UPSTREAM_RESERVED,
+ * in upper or lower case, because some programs ignore the case of keys.
+ * Otherwise returns 1. */
 static int
 mcp_upstream_is_free(mcp_buf_t *out, mcp_str_t key)
 {
@@ -201,7 +201,7 @@ mcp_upstream_remove_tasks(mcp_buf_t *out, mcp_str_t body)
 }
 
 
-/* Returns 1 if keep rejects a member of an object. */
+/* Returns 1 if the object has a member that keep() rejects. */
 static int
 mcp_upstream_has(mcp_buf_t *out, const mcp_json_value_t *object,
     mcp_json_keep_pt keep)

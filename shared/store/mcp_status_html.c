@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The status page in HTML. In a browser with JavaScript, the page's script
- * loads the status as JSON from the same URL and displays it. Before that, and
- * without JavaScript, the browser displays the tables that this file inserts
- * into the page. */
+/* Renders the status page in HTML. In a browser with JavaScript, the page's
+ * script loads the status as JSON from the same URL and displays it. Before
+ * that, and without JavaScript, the browser displays the tables that this file
+ * inserts into the page. */
 
 
 #include <stdio.h>
@@ -158,7 +158,8 @@ mcp_status_html_zone(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* Appends the state of the cluster in one paragraph, if there is one. */
+/* Appends the state of the cluster in one paragraph, if the zone is a node of a
+ * cluster. */
 static void
 mcp_status_html_cluster(const mcp_status_t *status, mcp_buf_t *buf)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The status as JSON: docs/operations.md describes it. */
+/* Renders the status as JSON, in the form that docs/operations.md describes. */
 
 
 #include <stdio.h>
@@ -227,8 +227,9 @@ mcp_status_json_calls(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* Appends the endpoint and the kind of the item that was called; its name and
- * the principal only if the query requests details. */
+/* Appends the endpoint and the kind of the item to which a row of the call
+ * statistics belongs. If the query requests details, also appends the name of
+ * the item and the principal. */
 static void
 mcp_status_json_about(const mcp_status_t *status, uint32_t row,
     const char *principal, mcp_buf_t *buf)
@@ -330,9 +331,9 @@ mcp_status_json_active_list(const mcp_status_t *status, mcp_buf_t *buf)
 }
 
 
-/* Appends a failure. Its "detail" is the reason as in the log. In that text,
- * words of the backend follow a quotation mark. Therefore "detail" ends before
- * the first quotation mark unless the query requests details. */
+/* Appends a failure. Its member "detail" is the reason as in the log, where
+ * text from the backend begins with a quotation mark. Unless the query requests
+ * details, "detail" ends before the first quotation mark. */
 static void
 mcp_status_json_failure(const mcp_status_t *status,
     const mcp_call_stats_failure_t *failure, mcp_buf_t *buf)

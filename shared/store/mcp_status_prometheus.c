@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The status as metrics in Prometheus's text exposition format. */
+/* Renders the status as metrics in Prometheus's text exposition format. */
 
 
 #include "mcp_version.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Formats and checks regions, takes and releases the lock of a region, frees
- * expired streams and values, and counts. */
+ * expired streams and values, and changes and reads the counters. */
 
 
 #include "store/mcp_store_layout.h"
@@ -482,8 +482,8 @@ mcp_store_refused(mcp_store_t *store, uint64_t now, uint64_t interval)
 
     at = atomic_load(&head->refused_at);
 
-    /* if several processes get here at the same time, the exchange of
-     * refused_at succeeds in only one process, which returns the number */
+    /* if several processes reach this condition at the same time, only one of
+     * them changes refused_at, and only that process returns the number */
 
     if ((at != 0 && now < at + interval)
         || !atomic_compare_exchange_strong(&head->refused_at, &at, now))

@@ -94,12 +94,12 @@ struct mcp_store_s {
                                           mcp_store_active_begin() begins to
                                           search for a free record */
 
-    /* Called with the lock when this process has appended an event to the
-     * stream of its own consumer "handle", or waits for room in this stream,
-     * unless the stream can be joined. Returns 1 if it has noted the handle,
-     * and the process will wake the consumer without mcp_store_drain(). If it
-     * returns 0, or is NULL, and for all other wake-ups, mcp_store_drain()
-     * reports the consumer. */
+    /* Called with the lock held when this process appends an event to a stream
+     * whose consumer "handle" is in this process as well, or when this append
+     * waits for room in the stream. Not called for a stream that requests can
+     * join. Returns 1 if it has recorded the handle. The process then wakes the
+     * consumer without mcp_store_drain(). If it returns 0, or is NULL, and for
+     * all other wake-ups, mcp_store_drain() reports the consumer. */
     int                     (*note)(void *noter, uint64_t handle);
     void                     *noter;
 };
@@ -159,8 +159,8 @@ typedef struct {
                                           events; 0: no limit */
     uint32_t            session_limit; /* maximum number of the session's
                                           streams that do not linger; 0: no
-                                          limit. Without a session (all zeros)
-                                          there is no limit either */
+                                          limit. Has no effect without a session
+                                          (all zeros) */
     mcp_tenant_t        tenant;        /* tenant whose quotas the stream counts
                                           towards */
     uint64_t            handle;        /* handle of the owner for
@@ -177,9 +177,9 @@ typedef struct {
     unsigned            join_once;     /* 1: requests can join the stream only
                                           until it is over and its last event
                                           was sent */
-    unsigned            join_known;    /* for mcp_store_join_find(), 1: a
-                                          mirror without a reader can be
-                                          joined, because the caller has just
+    unsigned            join_known;    /* only for mcp_store_join_find(), 1: a
+                                          mirror without a reader is found as
+                                          well, because the caller has just
                                           brought it up to date */
     unsigned            held;          /* 1: the stream cannot be joined before
                                           mcp_store_join_release() */
@@ -274,8 +274,8 @@ typedef struct {
 typedef struct {
     uint64_t  seq;             /* number of the last event that was read
                                   completely */
-    uint32_t  chunk;           /* cached chunk of the next byte to read; 0: it
-                                  has to be looked up */
+    uint32_t  chunk;           /* index of the chunk with the next byte to read,
+                                  as a cache; 0: it has to be looked up */
     uint32_t  offset;
     uint32_t  done;            /* > 0: the event seq + 1 was begun, and done -
                                   1 bytes of its message were read */
@@ -290,11 +290,11 @@ typedef struct {
                                   because of "only"; 0: none */
     uint64_t  total;           /* bytes of all events up to seq; 0: unknown */
     unsigned  resumed:1;       /* 1: the client has resumed the stream */
-    unsigned  plain:1;         /* set by the reader: 1: events are written
+    unsigned  plain:1;         /* set by the reader; 1: events are written
                                   without ids */
-    unsigned  all:1;           /* set by mcp_store_read(): 1: the reader may
-                                  report that it has written the events to the
-                                  client later, at its next wake-up */
+    unsigned  all:1;           /* set by mcp_store_read(); 1: the reader may
+                                  wait until its next wake-up to report that it
+                                  has written the events to the client */
     char      id[MCP_STREAM_TEXT_LEN];     /* id of the stream, set with the
                                               first event that is read */
 } mcp_cursor_t;
@@ -426,15 +426,15 @@ int mcp_store_info(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_info_t *info);
 
 /*
- * Iterates over the streams of a session, the latest first. With "sent", these
- * are the streams that linger (over, sent and without a reader) and mirrors
- * without a reader; without "sent", all others. *position is 0 for the first
- * call. Appends the stored request id or ids to request, unless that is NULL.
+ * Iterates over the streams of a session, the latest first. If "sent" is 1,
+ * visits the streams that linger (over, sent and without a reader) and mirrors
+ * without a reader. If "sent" is 0, visits all others. *position is 0 for the
+ * first call. Appends the stored request id or ids to request, unless that is
+ * NULL.
  *
- * If a stream begins to linger between an iteration without "sent" and one
- * with "sent", both may find the stream. If a lingering stream gets a reader
- * between an iteration without "sent" and one with "sent", neither may find
- * it.
+ * If a stream begins to linger between an iteration with "sent" 0 and a later
+ * one with "sent" 1, both may find the stream. If a lingering stream gets a
+ * reader in between, neither may find it.
  *
  * Returns MCP_OK and the next stream, or
  *   MCP_DONE  there are no more
@@ -445,9 +445,10 @@ int mcp_store_session_next(mcp_store_t *store,
 
 /*
  * Appends one message, sets *seq to its number, sets the state, and wakes the
- * consumer. "answers" is the number of the request that the message answers,
- * with MCP_STORE_ERROR and MCP_STORE_RESULT(); or of the request that it
- * concerns, with MCP_STORE_ABOUT; or -1.
+ * consumer. If the message answers a request, "answers" is the number of this
+ * request plus MCP_STORE_RESULT(), and plus MCP_STORE_ERROR for an error. If
+ * the message only concerns a request, "answers" is the number of this request
+ * plus MCP_STORE_ABOUT. Otherwise "answers" is -1.
  *
  * The stream's limits apply to unsent events. In addition, sent events up to
  * the same limits are kept as long as the region has room. A message that
@@ -483,8 +484,9 @@ int mcp_store_set_alias(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t handle, uint32_t alias);
 
 /*
- * Changes mcp_stream_info_t.generation from "from" to another number. The
- * generation is 0 at first; its users define its meaning.
+ * Changes mcp_stream_info_t.generation to "to" if it is "from" at present. A
+ * new stream has the generation 0. The callers define the meaning of a
+ * generation.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_DENIED  the generation is not "from", for example because another
@@ -521,12 +523,14 @@ void mcp_store_free(mcp_store_t *store, const mcp_stream_ref_t *ref);
 void mcp_store_revoke(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
 /*
- * Frees a stream that has had no reader since the time *since or longer.
+ * Frees a stream if it has had no reader since the time *since, or since an
+ * earlier time.
  *
  * Returns MCP_OK, or
  *   MCP_AGAIN  the stream is kept, and *since is set to the time since which
- *              it has had no reader. 0: it has a reader, or the time is
- *              unknown until the next sweep, which then wakes the owner
+ *              it has had no reader. *since is set to 0 if the stream has a
+ *              reader, or if the time is unknown until the next sweep, which
+ *              then wakes the owner
  */
 int mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t *since);
@@ -749,8 +753,8 @@ uint32_t mcp_store_cancels(const mcp_store_t *store);
 int mcp_store_cancel(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t requests);
 
-/* Returns a bit for each request of a call that was cancelled since the last
- * call of this function. The owner calls it before it reads the inbox. */
+/* Returns a bit for each request of a call that was cancelled since the owner
+ * last used this function. The owner uses it before it reads the inbox. */
 uint64_t mcp_store_take_cancelled(mcp_store_t *store,
     const mcp_stream_ref_t *ref);
 
@@ -758,36 +762,38 @@ uint64_t mcp_store_take_cancelled(mcp_store_t *store,
 /* --- small values: purpose, 16-byte key, 32-bit value, expiry (0: never)
  * --- */
 
-/* The purposes of values. The comment at each purpose describes the value, its
- * key ("by"), and its writer. The numbers are part of the zone's layout. */
+/* The purposes of values. The comment at each purpose describes the value and
+ * its key, and names the code that sets the value. The numbers are part of the
+ * zone's layout. */
 typedef enum {
-    /* An ended session, by its id; value 1. Written by the exchange that
-     * serves DELETE; expires with the session's token. */
+    /* Marks an ended session. The key is the session's id, and the value is
+     * 1. Set by the exchange that serves DELETE. Expires with the session's
+     * token. */
     MCP_VALUE_SESSION_ENDED = 'd',
 
-    /* The minimum log level of a session, by its id. Written by the exchange
-     * that serves logging/setLevel. */
+    /* The minimum log level of a session. The key is the session's id. Set by
+     * the exchange that serves logging/setLevel. */
     MCP_VALUE_LOG_LEVEL = 'l',
 
-    /* A cancelled request whose call has no stream yet, by the digest of its
-     * session and id; the value is from mcp_store_count_cancel(). Written by
-     * the exchange that receives the cancellation, and read by the process that
-     * runs the call. */
+    /* Marks a cancelled request whose call has no stream yet. The key is the
+     * digest of the request's session and id, and the value is from
+     * mcp_store_count_cancel(). Set by the exchange that receives the
+     * cancellation, and read by the process that runs the call. */
     MCP_VALUE_CANCELLED = 'c',
 
-    /* A used resume token of mcp_resume_by_token.c, by its digest; the value
-     * identifies its call. Written when the token is used, and again when its
-     * call gets a stream. */
+    /* Marks a used resume token of mcp_resume_by_token.c. The key is the
+     * token's digest, and the value identifies the call. Set when the token is
+     * used, and again when the call gets a stream. */
     MCP_VALUE_TOKEN_USED = 'n',
 
-    /* A session that has too many calls at all nodes together, by its id;
-     * value 1. Written by the process that receives the broadcast about the
-     * session. */
+    /* Marks a session that has too many calls at all nodes together. The key is
+     * the session's id, and the value is 1. Set by the process that receives
+     * the broadcast about the session. */
     MCP_VALUE_CROWDED = 'q',
 
     /* The digest of a list of an endpoint's catalog in the current
-     * configuration, by the topic from mcp_topic_list(). Replaced by the first
-     * process of the next configuration. */
+     * configuration. The key is the topic from mcp_topic_list(). The first
+     * process of the next configuration replaces the value. */
     MCP_VALUE_LIST = 'L',
 
     /* Two values with different keys, see mcp_catalog_change.c: the number of
@@ -795,19 +801,19 @@ typedef enum {
      * the last configuration that has announced all its catalog changes. */
     MCP_VALUE_CONFIGURATION = 'C',
 
-    /* The session of a caller at an MCP server, as text, by the digest of
-     * caller and server. Written by the first process that has opened a
-     * session; each use extends its time of expiry. */
+    /* The session of a caller at an MCP server, as text. The key is the digest
+     * of caller and server. Set by the first process that has opened a session.
+     * Each use extends the time of expiry. */
     MCP_VALUE_UPSTREAM_SESSION = 'u',
 
     /* The form of an MCP server with mcp_upstream auto (mcp_upstream_e), and
-     * its revision, by the digest of the server. Written by the process whose
-     * requests to the server have shown its form. */
+     * the revision of the server. The key is the digest of the server. Set by
+     * the process whose requests to the server have shown the form. */
     MCP_VALUE_UPSTREAM_FORM = 'f',
 
-    /* An MCP server that has no GET stream, by the digest of the server; value
-     * 1. Written by the process whose GET request the server has rejected with
-     * HTTP 405. */
+    /* Marks an MCP server that has no GET stream. The key is the digest of the
+     * server, and the value is 1. Set by the process whose GET request the
+     * server has rejected with HTTP 405. */
     MCP_VALUE_UPSTREAM_NO_STREAM = 'g'
 } mcp_value_e;
 
@@ -824,10 +830,10 @@ int mcp_store_value_set(mcp_store_t *store, mcp_value_e purpose,
     uint64_t expires, const mcp_tenant_t *tenant);
 
 /*
- * Sets a *pushed* value: one that may later be removed to make room for
- * another pushed value. If there is no room for the value, the tenant's oldest
- * pushed value is removed, or, if the tenant has none, the oldest pushed value
- * of another tenant, one with many values. The quota never rejects the first
+ * Sets a *pushed* value: one that may later be removed to make room for another
+ * pushed value. If there is no room for a new value, removes the oldest pushed
+ * value of the same tenant. If the tenant has none, removes the oldest pushed
+ * value of a tenant that has many values. The quota never rejects the first
  * value of a tenant.
  *
  * Returns MCP_OK, or
@@ -882,7 +888,8 @@ void mcp_store_value_delete(mcp_store_t *store, mcp_value_e purpose,
  * the functions above, only mcp_store_value_delete() accepts this purpose. All
  * values with text are pushed values, even those without a tenant. They are
  * counted separately: a tenant may have as many values with text as other
- * values, and only a value with text is removed to make room for another.
+ * values. To make room for a value with text, only values with text are
+ * removed.
  */
 
 #define MCP_STORE_TEXT_MAX   480       /* maximum length of a text, bytes */
@@ -976,11 +983,12 @@ typedef struct {
 
 /*
  * Appends a message to the streams that are subscribed to a topic and that "to"
- * selects, at most "budget" streams in one call, and adds their number to *n.
- * For the first call, *position is 0, which also resets *n, or the value of
- * mcp_store_publish_start(). A listener that has reached its limits loses its
- * oldest events. If its client has not received them and resumes,
- * mcp_store_watch() returns MCP_ERR_PURGED.
+ * selects. One call visits at most "budget" streams, and adds the number of
+ * streams that got the message to *n. In the first call, *position is 0 or the
+ * value of mcp_store_publish_start(). If it is 0, the function begins with *n =
+ * 0. Otherwise the caller has to initialize *n. A listener that has reached its
+ * limits loses its oldest events. If its client has not received them and
+ * resumes, mcp_store_watch() returns MCP_ERR_PURGED.
  *
  * Returns MCP_OK, or
  *   MCP_AGAIN  there may be more streams: call again
@@ -989,8 +997,9 @@ int mcp_store_publish(mcp_store_t *store,
     const unsigned char topic[MCP_DIGEST_LEN], mcp_str_t message,
     const mcp_publish_to_t *to, unsigned budget, uint64_t *position, size_t *n);
 
-/* Returns the first *position for a publication that reaches only the streams
- * that are subscribed now, not those that are subscribed later. */
+/* Returns the *position for the first call of mcp_store_publish() if a message
+ * is only for the streams that are subscribed now, and not for those that are
+ * subscribed later. */
 uint64_t mcp_store_publish_start(mcp_store_t *store);
 
 /* Appends a message of at most 64 KiB to one stream, if it is subscribed to

@@ -135,9 +135,10 @@ static int
 mcp_store_stream_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     int answers)
 {
-    /* the limits apply to sent events and to unsent events separately; sent
-     * events are kept, because the client may not have received them and may
-     * request them again */
+    /* removes the oldest sent events until the rest of them fits into the
+     * limits, which apply to sent events and to unsent events separately. The
+     * rest is kept, because the client may not have received it and may request
+     * it again */
     while (mcp_store_sent(st) > 0
            && ((st->max_events != 0 && mcp_store_sent(st) > st->max_events)
                || (st->max_bytes != 0 && st->sent_bytes > st->max_bytes)))
@@ -216,8 +217,8 @@ mcp_store_stream_sent_bytes(mcp_store_op_t *op, mcp_store_stream_t *st,
     st->sent_bytes = bytes;
     mcp_store_mark_replication(op, st);
 
-    /* the owner may be waiting for room in the region: now these sent events
-     * can be removed */
+    /* wakes an owner that waits for room in the region, because the events that
+     * were just sent can be removed now */
 
     if (mcp_store_linked(&st->link[MCP_LINK_BLOCKED_ON_SPACE])) {
         mcp_store_mark_owner(op, st);
@@ -338,7 +339,8 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     op->keep = st;
     n = mcp_store_append_need(op, st, len);
 
-    /* a message that fits into the log's last chunk is not large */
+    /* n is 0 if the message fits into the log's last chunk: such a message is
+     * never too large */
 
     if (n > 0 && (mcp_store_chunks(len) > op->head->chunks - MCP_STORE_LEAST
                   || mcp_store_tenant_large(op, st, mcp_store_chunks(len))))
@@ -362,9 +364,9 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
 
 
 /* Checks, before a long message is copied, whether the stream accepts the
- * message and has room for it. With "lost", an earlier check has succeeded, but
- * other streams have taken the room since: returns MCP_ERR_FULL, and the owner
- * is woken when there is room. */
+ * message and has room for it. "lost" is 1 in a second call, if the first call
+ * has succeeded but other streams have taken the room since: makes the owner
+ * wait for room, and returns MCP_ERR_FULL. */
 static int
 mcp_store_append_try(mcp_store_t *store, const mcp_stream_ref_t *ref,
     size_t len, int answers, int lost, unsigned char tenant[MCP_DIGEST_LEN])
@@ -497,9 +499,9 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
 }
 
 
-/* Appends a message. A long message was copied to the private chain "chain"
- * before; the chain of a short one is empty. If the message is not appended,
- * frees the chain. Inline, because owners append all the time. */
+/* Appends a message. "chain" is the private chain to which the caller has
+ * copied a long message. It is empty for a short message. Frees the chain if
+ * the message is not appended. Inline, because owners append all the time. */
 static inline int
 mcp_store_append_claimed(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     mcp_str_t message, mcp_store_record_t *rec, uint64_t now,
@@ -575,9 +577,9 @@ mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* There is no room for a message to a listener in the region or in the tenant's
- * quota: removes all events of the listener and skips the message's number, so
- * that the client notices the gap. */
+/* Called when a message to a listener finds no room in the region or within the
+ * tenant's quota. Removes all events of the listener and skips the number of
+ * the message, so that the client notices the gap. */
 static void
 mcp_store_stream_burn(mcp_store_op_t *op, mcp_store_stream_t *st)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Outcomes of calls, statistics of finished calls (rows of counters, and the
- * latest failures), and active requests, on which backends work. Each active
- * request has a record, which the process that runs the backend request takes
- * and frees without the lock. The upper half of the record's "owner" counts
- * how often the record was taken, so that a reader notices if the record was
- * taken again while it was being read. The lower half is 0 while the record is
- * free. Otherwise it is 2 * (slot + 1), plus 1 when the data of the record are
- * complete.
+ * Contains the names and counters of outcomes, the statistics of finished calls
+ * (rows of counters, and the latest failures), and the active requests, on
+ * which backends work. Each active request has a record, which the process that
+ * runs the backend request takes and frees without the lock. The upper half of
+ * the record's "owner" counts how often the record was taken, so that a reader
+ * notices if the record was taken again while it was being read. The lower half
+ * is 0 while the record is free. Otherwise it is 2 * (slot + 1), plus 1 when
+ * the data of the record are complete.
  */
 
 
@@ -77,7 +77,7 @@ mcp_outcome_of(const mcp_stream_info_t *info)
 
 /* --- statistics --- */
 
-/* Length of the end of a truncated text that distinguishes it from others: a
+/* Length of the suffix by which texts still differ after they were truncated: a
  * tilde and eight hexadecimal digits of the key. */
 #define MCP_CALL_STATS_CUT  9
 
@@ -210,8 +210,9 @@ mcp_store_call_stats_is_tool(mcp_store_t *store, uint32_t row, mcp_str_t name)
 }
 
 
-/* Returns 1 if the limits for listed items allow a new row for
- * an item. n is the number of rows that are taken. */
+/* Returns 1 if an item that is not configured may get a new row, according to
+ * the limits in mcp_store_call_stats_row(). n is the number of rows that are
+ * taken. */
 static int
 mcp_call_stats_may_list(mcp_store_head_t *head, uint32_t n,
     const mcp_call_stats_item_t *item)
@@ -317,8 +318,8 @@ mcp_store_call_stats_count(mcp_store_t *store, uint32_t row,
 
 
 /* Adds a failure to the latest failures, in place of the oldest one. Also
- * stores it in its row unless it has rejected a request before the call. Called
- * with the lock. */
+ * stores the failure in the row of its item, unless it has rejected a request
+ * before the request became a call. Called with the lock held. */
 static void
 mcp_store_call_stats_note(mcp_store_head_t *head,
     const mcp_call_stats_failure_t *failure)
@@ -510,8 +511,8 @@ mcp_store_active_end(mcp_store_t *store, uint32_t handle)
     record = &mcp_store_active_records(store->head)[handle - 1];
     owner = atomic_load_explicit(&record->owner, memory_order_relaxed);
 
-    /* after this process was declared dead, another process may have taken the
-     * record */
+    /* frees the record only if this process still has it: after this process
+     * was declared dead, another process may have taken it */
 
     if (mcp_active_slot(owner) == store->slot + 1) {
         atomic_compare_exchange_strong(&record->owner, &owner,
@@ -589,8 +590,8 @@ mcp_active_check(mcp_store_op_t *op, mcp_active_t *active)
     active->state = (int) st->state;
     active->events = st->events.last;
 
-    /* MCP_STORE_REMOTE_CONSUMER is not a slot: the consumer is at another node,
-     * and no process of this zone has it */
+    /* consumer_slot is MCP_STORE_REMOTE_CONSUMER, which is not the number of a
+     * slot, if the consumer is at another node */
 
     active->elsewhere = st->consumer_slot == MCP_STORE_REMOTE_CONSUMER;
 

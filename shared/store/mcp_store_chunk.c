@@ -147,8 +147,9 @@ mcp_store_root_take(mcp_store_op_t *op, unsigned char type)
 
     index = mcp_store_chunk_take(op->head);
 
-    /* a chunk of zeros is valid with each type, because the stream, the entries
-     * or the replication data in it do not count as live */
+    /* clears the chunk before it gets its type. In a chunk of zeros, no stream,
+     * entry or replication data count as live, so the chunk is valid if this
+     * process dies before it writes more */
 
     memset(mcp_store_chunk(op->head, index), 0, MCP_STORE_CHUNK);
     mcp_store_barrier();
@@ -268,9 +269,9 @@ mcp_store_copy_piece(mcp_store_head_t *head, mcp_store_pos_t *pos, char **data,
 
 
 /* Takes at most MCP_STORE_BATCH more chunks for a private chain that will have
- * "total" chunks. Adds a new chain to the list of private chains of the
- * process's slot, so that the chain is freed if the process dies. Returns the
- * values of mcp_store_private_make(). */
+ * "total" chunks. If the chain is still empty, also adds it to the list of
+ * private chains of this process's slot, so that it is freed if this process
+ * dies. Returns the values of mcp_store_private_make(). */
 static int
 mcp_store_private_grow(mcp_store_t *store, uint32_t total, int all,
     const unsigned char *tenant, mcp_store_chain_t *chain)

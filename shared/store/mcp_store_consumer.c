@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Consumers: a stream has one consumer at a time, which reads the events after
- * a cursor. A displaced consumer is notified by a tombstone. */
+/* Attaches and detaches consumers, and copies events to them. A stream has one
+ * consumer at a time, which reads the events after a cursor. A displaced
+ * consumer is notified by a tombstone. */
 
 
 #include "store/mcp_store_layout.h"
@@ -98,8 +99,9 @@ mcp_store_consumer_take(mcp_store_op_t *op, mcp_store_stream_t *st,
     st->unattended = 0;
     mcp_store_barrier();
 
-    /* events that the client requests again have not arrived, although they
-     * were written to a socket */
+    /* counts the events after "after" as unsent, because the client requests
+     * them again: they have not arrived, although they may have been written to
+     * a socket */
 
     st->sent_seq = after;
     st->sent_bytes = mcp_store_log_bytes(op->head, &st->events,
@@ -204,10 +206,11 @@ mcp_store_cursor_check(const mcp_store_stream_t *st, const mcp_cursor_t *cursor)
 }
 
 
-/* Sets *pos to the position of the cursor. The cached position is valid as
- * long as an event that touches its chunk is kept: the event that was partly
- * read, or the last one that was read. Returns 1, or 0 if the cached position
- * is not valid and the log contains no position for the cursor. */
+/* Sets *pos to the position in the log from which the cursor continues. This is
+ * the cached position, if an event that touches its chunk is still kept: the
+ * event that was partly read, or the last one that was read. Otherwise searches
+ * the log for the next event, unless an event was partly read. Returns 1, or 0
+ * if no position was found. */
 static int
 mcp_store_cursor_pos(mcp_store_head_t *head, const mcp_store_stream_t *st,
     const mcp_cursor_t *cursor, mcp_store_pos_t *pos)
@@ -277,8 +280,8 @@ mcp_store_fill_begin(mcp_store_head_t *head, const mcp_store_stream_t *st,
         return MCP_ERR_INTERNAL;
     }
 
-    /* an event that concerns no single request has the number 0, and all
-     * readers get it */
+    /* the number is 0 for an event that concerns no single request: all readers
+     * get such an event */
     number = rec->answers % MCP_STORE_RESULT(1);
 
     if (cursor->only && number && number != cursor->only) {
@@ -343,9 +346,9 @@ mcp_store_fill_message(mcp_store_head_t *head, mcp_cursor_t *cursor,
 
 
 /*
- * Copies events to p as SSE text, until there are no more or there is no more
- * room. The text is made here, while the lock is held, because the chunks may
- * be freed as soon as the lock is released. To make it later, each message
+ * Copies events to p as SSE text, until there are no more events, or no more
+ * room. Writes the text while the lock is held, because the chunks may be freed
+ * as soon as the lock is released. To write the text after that, each message
  * would have to be copied twice. Returns the end of the text, or NULL if the
  * log contradicts the cursor.
  */
@@ -386,8 +389,8 @@ mcp_store_fill(mcp_store_head_t *head, const mcp_store_stream_t *st,
 }
 
 
-/* Returns 1 if there will be no further events for a reader that has read all
- * present ones. */
+/* Returns 1 if a reader that has read all present events gets no further ones,
+ * because the stream is over or the request cursor->only has its response. */
 static int
 mcp_store_through(mcp_store_head_t *head, const mcp_store_stream_t *st,
     const mcp_cursor_t *cursor)
@@ -402,9 +405,9 @@ mcp_store_through(mcp_store_head_t *head, const mcp_store_stream_t *st,
 }
 
 
-/* Counts the events up to "sent" as sent, but at most those up to the cursor.
- * In the usual case, all events up to the cursor were sent. Then cursor->total
- * gives the number of unsent bytes, and the log need not be searched. */
+/* Counts the events up to "sent" as sent, but none after the cursor. Usually
+ * all events up to the cursor were sent. In this case, the number of unsent
+ * bytes follows from cursor->total, and the log is not searched. */
 static void
 mcp_store_read_sent(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_cursor_t *cursor, uint64_t sent)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Durations of requests and notifications. The table begins with two histograms
- * for messages that find no place in the rest of the table: one for successful
- * messages, and one for errors. The rest is a hash table with open addressing:
- * a process takes a place by storing the attributes as one word, which is never
- * removed.
+ * Counts the durations of requests and notifications in a table of histograms.
+ * The table begins with two histograms for messages that find no place in the
+ * rest of the table: one for successful messages, and one for errors. The rest
+ * is a hash table with open addressing: a process takes a place by storing the
+ * attributes as one word, which is never removed.
  */
 
 
@@ -29,8 +29,9 @@ _Static_assert(MCP_METHOD_COUNT <= 256 && MCP_REVISION_LIMIT <= 256
                "attributes of a duration");
 
 
-/* Returns 1 if *key has the attributes of one of the first two histograms,
- * which do not contain them as a word. */
+/* Returns 1 if *key has the attributes for which one of the first two
+ * histograms of the table is reserved. These two do not store their attributes
+ * in "word". */
 static int
 mcp_duration_is_rest(const mcp_duration_key_t *key)
 {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Entries: values, subscriptions, joins, joined readers and groups. All have
- * the same size and are in one hash table; a chunk has room for seven. A group
- * counts and links the members of one session, tenant or topic. Groups are
- * derived from the other data, and a repair rebuilds them.
+ * Finds, creates and frees entries: values, subscriptions, joins, joined
+ * readers and groups. All have the same size and are in one hash table; a chunk
+ * has room for seven. A group counts and links the members of one session,
+ * tenant or topic. Groups are derived from the other data, and a repair
+ * rebuilds them.
  */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* Limits of the search in mcp_store_entry_most_values(): number of pushed
- * values, and number of hash buckets. */
+/* Maximum number of pushed values, and of hash buckets, that
+ * mcp_store_entry_most_values() examines. */
 #define MCP_STORE_SAMPLE          64
 #define MCP_STORE_SAMPLE_BUCKETS  4096
 
@@ -27,8 +28,9 @@ mcp_store_hash(const mcp_store_head_t *head, uint32_t salt,
 {
     uint64_t  a, b, h;
 
-    /* the hash has a secret seed, because some keys are digests of texts that
-     * clients choose */
+    /* mixes in the secret seed of the region, because some keys are digests of
+     * texts that clients choose: clients must not find keys with equal hash
+     * values */
 
     memcpy(&a, key, 8);
     memcpy(&b, key + 8, 8);
@@ -191,8 +193,9 @@ mcp_store_entry_take(mcp_store_op_t *op, int all)
         return NULL;
     }
 
-    /* the eviction in mcp_store_ensure() may have freed an entry in a full
-     * chunk, which is in the list "partial" now */
+    /* tests the list "partial" again, because mcp_store_ensure() may have
+     * evicted a stream whose entry was in a full chunk. This chunk has a free
+     * entry now and is in the list */
     if (head->partial.first == 0) {
         index = mcp_store_root_take(op, MCP_CHUNK_ENTRY);
         mcp_store_list_append(head, &head->partial,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A call's inbox: messages of other processes for its owner. The inbox is a
- * log, like the events. Each of its records contains a tag of 8 bytes (see
- * mcp_inbox_item_e), followed by the data of a post. */
+/* Appends messages of other processes to the inbox of a call, from which the
+ * call's owner takes them. The inbox is a log, like the events. Each of its
+ * records contains a tag of 8 bytes (see mcp_inbox_item_e), followed by the
+ * data of a post. */
 
 
 #include "store/mcp_store_layout.h"

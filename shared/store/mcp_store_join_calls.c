@@ -25,10 +25,9 @@ mcp_store_join_stream(mcp_store_op_t *op, const mcp_store_entry_t *e)
 }
 
 
-/* Returns the number of the last event sent to the consumer of a stream. If the
- * stream is a mirror without a local consumer, and the owner's stream has a
- * consumer, returns the number that this node has received from the owner's
- * node. */
+/* Returns the number of the last event that was sent to the consumer of a
+ * stream. For a mirror without a consumer at this node, this is the number that
+ * the owner's node has reported, if the owner's stream has a consumer. */
 static uint64_t
 mcp_store_join_sent(mcp_store_op_t *op, const mcp_store_stream_t *st)
 {
@@ -126,8 +125,8 @@ mcp_store_join_find(mcp_store_t *store, const mcp_stream_spec_t *spec,
         mcp_store_stream_info(&op, st, info);
         joined = &mcp_store_replication_of(op.head, st->repl)->joined;
 
-        /* a mirror's stream has no times of the task: takes those that the
-         * owner's node has sent */
+        /* the stream of a mirror does not have the times of its task: takes the
+         * times that the owner's node has sent */
         if (info->mirror && joined->expires) {
             info->expires = joined->expires;
             info->kept = joined->kept;
@@ -162,9 +161,9 @@ mcp_store_join_release(mcp_store_t *store, const mcp_stream_ref_t *ref)
 }
 
 
-/* Hides the stream that requests find when they join by "key", if there is one:
- * its JOIN entry gets the stream's id as the key. The joined readers of the
- * stream still use the entry. */
+/* If there is a stream that requests with the digest "key" can join, hides it
+ * from later requests: replaces the key of its JOIN entry by the stream's id.
+ * The joined readers of the stream still use the entry. */
 static void
 mcp_store_join_hide(mcp_store_op_t *op, const unsigned char key[MCP_DIGEST_LEN])
 {

@@ -84,15 +84,17 @@
 
 /* For quotas that are MCP_QUOTA_SHARE: the maximum number of calls of all
  * tenants is a quarter of the number of chunks, and the maximum number of
- * listeners is half as large. For all quotas: values without text may take at
- * most an eighth of the chunks, and values with text another eighth. */
+ * listeners of all tenants is half of the number of chunks. For all quotas:
+ * values without text may take at most an eighth of the chunks, and values with
+ * text another eighth. */
 #define MCP_STORE_CALLS        4
 #define MCP_STORE_LISTENERS    2
 #define MCP_STORE_VALUES       8
 
-/* For quotas that are MCP_QUOTA_SHARE: the last eighth of each maximum (chunks,
- * calls, listeners, values) is for tenants that use at most 1/128 of this
- * maximum, or at most 2 * MCP_STORE_LEAST. */
+/* For quotas that are MCP_QUOTA_SHARE: the last eighth of each maximum of all
+ * tenants (chunks, calls, listeners, values) is reserved for tenants that use
+ * little. Such a tenant uses at most 1/128 of this maximum, or at most twice
+ * MCP_STORE_LEAST. */
 #define MCP_STORE_LAST         8
 #define MCP_STORE_LITTLE       128
 
@@ -148,8 +150,8 @@ enum {
     MCP_CHUNK_STREAM,
     MCP_CHUNK_ENTRY,
     MCP_CHUNK_REPLICATION,
-    MCP_CHUNK_MARK,                    /* in use, and referred to by another
-                                          chunk; only while a repair or a test
+    MCP_CHUNK_MARK,                    /* in use, because another chunk refers
+                                          to it; only while a repair or a test
                                           scans the region */
     MCP_CHUNK_FREE                     /* free; only while a test scans the
                                           region */
@@ -248,21 +250,21 @@ typedef struct {
 /* The links of a stream: the indexes of mcp_store_stream_t.link. The dirty list
  * of a slot contains the streams for which its process was woken. */
 enum {
-    MCP_LINK_OWNER = 0,                /* in the dirty list of the owner's slot,
-                                          or, after the owner's death, in the
-                                          list of ownerless streams */
-    MCP_LINK_CONSUMER,                 /* in the dirty list of the consumer's
-                                          slot */
-    MCP_LINK_SESSION,                  /* in one of the two lists of the
-                                          session, latest first */
-    MCP_LINK_EVICT,                    /* in a ring of the tenant, one of
+    MCP_LINK_OWNER = 0,                /* link in the dirty list of the owner's
+                                          slot, or, after the owner's death, in
+                                          the list of ownerless streams */
+    MCP_LINK_CONSUMER,                 /* link in the dirty list of the
+                                          consumer's slot */
+    MCP_LINK_SESSION,                  /* link in one of the two lists of the
+                                          session, latest stream first */
+    MCP_LINK_EVICT,                    /* link in a ring of the tenant, one of
                                           MCP_EVICT_... */
     MCP_LINK_RANK,                     /* only for the first stream in a ring of
-                                          a tenant: links it with the first
-                                          streams in the corresponding rings of
-                                          the other tenants of its rank */
-    MCP_LINK_BLOCKED_ON_SPACE,         /* in the list of streams whose owners
-                                          wait for room in the region */
+                                          a tenant: link in the list of the
+                                          first streams in this ring of all
+                                          tenants of the same rank */
+    MCP_LINK_BLOCKED_ON_SPACE,         /* link in the list of streams whose
+                                          owners wait for room in the region */
     MCP_LINK_MAX
 };
 
@@ -281,7 +283,8 @@ typedef struct {
                                           the streams: ref of the next stream
                                           in the sorted list */
     uint32_t           live;           /* MCP_STREAM_LIVE or
-                                          MCP_STREAM_TOMBSTONE; written last */
+                                          MCP_STREAM_TOMBSTONE; written after
+                                          all other fields */
 
     unsigned char      id[MCP_STREAM_ID_LEN];
     unsigned char      session[MCP_DIGEST_LEN];
@@ -357,17 +360,16 @@ typedef struct {
     uint8_t            result;         /* largest n of MCP_STORE_RESULT(n) among
                                           the responses */
     uint8_t            held;           /* 0: requests may join the stream; 1:
-                                          they may not yet; 2: they may not yet,
-                                          and the stream was created with
-                                          join_once */
+                                          not before mcp_store_join_release();
+                                          2: as 1, and the stream was created
+                                          with join_once */
     uint32_t           quota;          /* quota of the tenant's bytes, in
                                           chunks; 0: a share of the free room;
                                           or MCP_STORE_NO_QUOTA */
-    uint32_t           repl;           /* index of the chunk with
-                                          mcp_store_replication_t; 0: the
-                                          stream is neither replicated nor a
-                                          mirror. A repair derives it from
-                                          these chunks */
+    uint32_t           repl;           /* index of the chunk with the stream's
+                                          mcp_store_replication_t, by which a
+                                          repair sets it again; 0: the stream is
+                                          neither replicated nor a mirror */
     uint32_t           takeovers;      /* number of consumers that were
                                           displaced since the last time that
                                           a consumer left without being
@@ -406,14 +408,15 @@ typedef struct {
 
 /* The additional data of a replicated stream or a mirror. */
 typedef struct {
-    uint32_t                live;      /* MCP_REPLICATION_LIVE; written last */
+    uint32_t                live;      /* MCP_REPLICATION_LIVE; written after
+                                          all other fields */
     uint32_t                stream;    /* index of the stream; 0: the stream
                                           was freed, and the replicator has to
                                           be notified */
     unsigned char           id[MCP_STREAM_ID_LEN];
-    mcp_store_link_t        link;      /* in the dirty list of the replicator's
-                                          slot, or in the list of ownerless
-                                          streams */
+    mcp_store_link_t        link;      /* link in the dirty list of the
+                                          replicator's slot, or in the list of
+                                          ownerless streams */
     uint32_t                slot;      /* slot of the process that replicates
                                           the stream or feeds the mirror;
                                           MCP_STORE_OWNERLESS: the replicator
@@ -427,8 +430,8 @@ typedef struct {
     uint8_t                 which;     /* index of the valid element of
                                           "known" */
     mcp_store_checkpoint_t  acked;
-    uint64_t                reader;    /* number of the latest consumer at any
-                                          node */
+    uint64_t                reader;    /* number of the stream's latest consumer
+                                          among the consumers at all nodes */
     mcp_node_position_t     received;  /* of a listener: position of the last
                                           broadcast that the listener has
                                           received */
@@ -438,24 +441,25 @@ typedef struct {
                                           that is about to watch the stream, or
                                           0 */
 
-    /* client input from other nodes, which is numbered from 1 on */
-    uint64_t                posts;     /* highest number of client input that
-                                          mcp_store_remote_inputs() has
-                                          announced */
+    /* the following fields count client input from other nodes, which is
+     * numbered from 1 on */
+    uint64_t                posts;     /* highest number that was passed to
+                                          mcp_store_remote_inputs(): this input
+                                          has arrived or will arrive */
     uint64_t                got;       /* highest number of client input
                                           that has arrived; of a mirror:
                                           highest number that the owner has
                                           processed, as far as this node has
                                           been notified */
 
-    /* the following two fields are not for mirrors */
+    /* the following two fields are not used for mirrors */
     uint64_t                taken;     /* value of "got" when the owner last
                                           had no posts left to process */
     uint32_t state_requests;           /* number of times that the
                                           replicator still has to send the
                                           stream's state */
 
-    /* the following fields are for mirrors only */
+    /* the following fields are used for mirrors only */
     uint64_t                last;      /* last event that the owner is known to
                                           have; the mirror may lack it */
     uint64_t                confirmed;
@@ -490,9 +494,9 @@ enum {
                                           were all sent, and that have no
                                           reader; mirrors without a reader */
 
-    /* streams in the rings OVER and LEFT count towards the tenant's quota, and
-     * are evicted only if a stream, an event or a value of a tenant would be
-     * rejected otherwise */
+    /* A stream in the ring OVER or LEFT counts towards its tenant's quota. It
+     * is evicted only if a stream, an event or a value of a tenant would be
+     * rejected otherwise. */
     MCP_EVICT_OVER,                    /* calls that are over, without a reader
                                           and without a principal, including
                                           tasks */
@@ -527,16 +531,16 @@ typedef struct {
                                           while a process changes the text */
             uint32_t          group;   /* ref of the tenant's group; 0: none */
             unsigned char     tenant[MCP_DIGEST_LEN];
-            mcp_store_link_t  ring;    /* in the ring of the tenant's pushed
-                                          values */
+            mcp_store_link_t  ring;    /* link in the ring of the tenant's
+                                          pushed values */
         } value;
 
         struct {
             uint32_t          stream;
             uint32_t          ordinal;
-            mcp_store_link_t  topic;   /* in the list of the topic's
+            mcp_store_link_t  topic;   /* link in the list of the topic's
                                           subscriptions, newest first */
-            mcp_store_link_t  peer;    /* in the list of the stream's
+            mcp_store_link_t  peer;    /* link in the list of the stream's
                                           subscriptions */
         } sub;
 
@@ -551,9 +555,9 @@ typedef struct {
             uint64_t          handle;
             uint32_t          slot;
             uint32_t          tag;     /* hash value of handle and slot */
-            mcp_store_link_t  peer;    /* in the list of the stream's joined
-                                          readers */
-            mcp_store_link_t  dirty;   /* in the dirty list of the reader's
+            mcp_store_link_t  peer;    /* link in the list of the stream's
+                                          joined readers */
+            mcp_store_link_t  dirty;   /* link in the dirty list of the reader's
                                           slot */
         } reader;
 
@@ -592,8 +596,8 @@ typedef struct {
 #define MCP_STORE_ENTRIES  7
 
 typedef struct {
-    mcp_store_link_t   partial;        /* in the list of entry chunks that have
-                                          a free entry */
+    mcp_store_link_t   partial;        /* link in the list of entry chunks that
+                                          have a free entry */
     uint32_t           used;           /* bit k: entry k is used */
     uint32_t           spare[5];
     mcp_store_entry_t  entry[MCP_STORE_ENTRIES];
@@ -636,9 +640,10 @@ typedef struct {
 
 #define MCP_ACTIVE_WORDS  (offsetof(mcp_active_t, slot) / sizeof(uint64_t))
 
-/* The zone contains fields of mcp_active_t, and mcp_call_stats_failure_t, but
- * mcp_store_head_t.layout does not depend on their sizes: a change of a size
- * needs another MCP_STORE_VERSION. */
+/* The zone contains the words of mcp_active_t before "slot", and
+ * mcp_call_stats_failure_t. mcp_store_head_t.layout does not depend on the
+ * sizes of these two, so if one of them changes, MCP_STORE_VERSION must change
+ * as well. */
 _Static_assert(MCP_ACTIVE_WORDS == 10, "layout of the zone");
 _Static_assert(sizeof(mcp_call_stats_failure_t) == 176,
                "layout of the zone");
@@ -654,8 +659,8 @@ typedef struct {
 } mcp_store_active_t;
 
 
-/* Number of stored failures: one more than are shown, because the oldest one
- * may be partly overwritten. */
+/* Number of stored failures: one more than the status shows, because the oldest
+ * stored failure may be partly overwritten. */
 #define MCP_STORE_FAILURES  (MCP_CALL_STATS_RECENT + 1)
 
 
@@ -813,8 +818,10 @@ typedef struct mcp_store_head_s {
     mcp_store_list_t   ownerless;      /* the list of ownerless streams: streams
                                           whose owner or replicator died, until
                                           a process adopts them */
-    mcp_store_list_t   rank[MCP_EVICT_MAX][MCP_STORE_RANKS]; /* see
-                                          MCP_LINK_RANK */
+    mcp_store_list_t   rank[MCP_EVICT_MAX][MCP_STORE_RANKS]; /* the lists for
+                                                                MCP_LINK_RANK,
+                                                                by ring and by
+                                                                rank */
     mcp_store_list_t   blocked;        /* streams whose owners are blocked on
                                           space */
     mcp_store_list_t   partial;        /* entry chunks that have a free
@@ -857,9 +864,9 @@ typedef struct {
     mcp_store_stream_t   *keep;        /* the stream that must not be evicted
                                           in this operation; NULL: none */
     mcp_store_dropped_t  *dropped;     /* if not NULL: receives the first
-                                          session that the operation removes
-                                          among those at the MCP server with the
-                                          row dropped->row */
+                                          session that the operation removes at
+                                          the MCP server with the row
+                                          dropped->row */
     unsigned           creates;        /* 1: room is made for a new stream */
     unsigned           wakes;          /* number of scheduled wake-ups; 0:
                                           "wake" is not set */
@@ -1084,15 +1091,16 @@ mcp_store_add(mcp_store_head_t *head, mcp_counter_e counter, int64_t n)
  * no process. */
 void mcp_store_mark(mcp_store_op_t *op, mcp_store_link_t *link, uint32_t slot);
 
-/* Add a stream to the dirty list of its owner's slot, or to the dirty lists of
- * its consumer and its joined readers, and wake these processes. */
+/* mcp_store_mark_owner() adds a stream to the dirty list of its owner's slot.
+ * mcp_store_mark_consumer() adds it to the dirty lists of its consumer and of
+ * its joined readers. Both wake the processes concerned. */
 void mcp_store_mark_owner(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_mark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* Notifies the consumer and the joined readers like mcp_store_mark_consumer().
- * But if the stream cannot be joined and its consumer is in this process,
- * calls note() of mcp_store_t instead. If note() returns 0 or is NULL, the
- * consumer is added to the dirty list nevertheless. */
+/* Wakes the consumer and the joined readers of a stream like
+ * mcp_store_mark_consumer(). There is one exception: if the stream cannot be
+ * joined and its consumer is in this process, calls note() of mcp_store_t, and
+ * adds the consumer to the dirty list only if note() returns 0 or is NULL. */
 void mcp_store_notify_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* Removes the owner of a stream, and adds the stream to the list of
@@ -1105,8 +1113,10 @@ void mcp_store_disown(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_unmark(mcp_store_op_t *op, mcp_store_link_t *link,
     uint32_t slot);
 
-/* Remove the owner or the consumer of a stream. The stream also leaves the
- * dirty list of their slot, because they need not be woken any more. */
+/* mcp_store_unmark_owner() removes the owner of a stream, and
+ * mcp_store_unmark_consumer() the consumer. Both also remove the stream from
+ * the dirty list of the slot concerned, because its process need not be woken
+ * any more. */
 void mcp_store_unmark_owner(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_unmark_consumer(mcp_store_op_t *op, mcp_store_stream_t *st);
 
@@ -1159,9 +1169,10 @@ void mcp_store_root_free(mcp_store_op_t *op, uint32_t index);
 uint32_t mcp_store_next_chunk(mcp_store_head_t *head, uint32_t index,
     unsigned char type);
 
-/* Copy len bytes to or from the chunks of a chain, beginning at pos, and
- * advance pos. mcp_store_copy_out() returns the number of bytes that it has
- * copied. */
+/* mcp_store_copy_in() copies len bytes from "data" to the chunks of a chain,
+ * beginning at pos, and mcp_store_copy_out() copies them in the other
+ * direction. Both advance pos. mcp_store_copy_out() returns the number of bytes
+ * that it has copied. */
 void mcp_store_copy_in(mcp_store_head_t *head, mcp_store_pos_t *pos,
     const void *data, size_t len);
 size_t mcp_store_copy_out(mcp_store_head_t *head, mcp_store_pos_t *pos,
@@ -1178,7 +1189,7 @@ int mcp_store_copy_piece(mcp_store_head_t *head, mcp_store_pos_t *pos,
  * Creates a private chain, and copies the n parts to it without the lock. The
  * first "skip" bytes of the chain remain unset. The chain belongs to the slot
  * of this process until mcp_store_private_claim(). "tenant" is the tenant for
- * which room is made; with "all", the reserve may be used.
+ * which room is made. If "all" is 1, the reserve of free chunks may be used.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_FULL      the region has no room, even after eviction
@@ -1220,7 +1231,8 @@ mcp_store_linked(const mcp_store_link_t *link)
     return link->next != 0;
 }
 
-/* Add a link to a ring as its newest one, or remove it from the ring. */
+/* mcp_store_ring_append() adds a link to a ring as its newest one.
+ * mcp_store_ring_remove() removes a link from its ring. */
 void mcp_store_ring_append(mcp_store_head_t *head, uint32_t *ring,
     mcp_store_link_t *link);
 void mcp_store_ring_remove(mcp_store_head_t *head, uint32_t *ring,
@@ -1235,8 +1247,8 @@ uint32_t mcp_store_log_need(mcp_store_head_t *head, const mcp_store_log_t *log,
     size_t len);
 
 /*
- * Appends a record, whose payload is the n parts. rec contains len, answers
- * and type; rec->seq is set. With "all", the reserve may be used.
+ * Appends a record, whose payload is the n parts. rec contains len, answers and
+ * type; rec->seq is set. If "all" is 1, the reserve of free chunks may be used.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_FULL  the region has no room, even after eviction
@@ -1269,7 +1281,8 @@ uint64_t mcp_store_log_bytes(mcp_store_head_t *head,
 int mcp_store_log_seek(mcp_store_head_t *head, const mcp_store_log_t *log,
     uint64_t seq, mcp_store_pos_t *pos);
 
-/* Remove the oldest record, or all records. */
+/* mcp_store_log_drop() removes the oldest record, and mcp_store_log_clear()
+ * removes all records. */
 void mcp_store_log_drop(mcp_store_op_t *op, mcp_store_log_t *log);
 void mcp_store_log_clear(mcp_store_op_t *op, mcp_store_log_t *log);
 
@@ -1367,8 +1380,9 @@ uint64_t mcp_store_stream_end(const mcp_store_stream_t *st);
 int mcp_store_stream_due(mcp_store_op_t *op, mcp_store_stream_t *st,
     uint64_t now);
 
-/* Return the live stream at an index, the stream of a ref, or the stream with
- * an id; NULL if there is none. */
+/* Return a live stream, or NULL if there is none: mcp_store_stream_at() the one
+ * at an index, mcp_store_stream_get() the one of a ref, and
+ * mcp_store_stream_find() the one with an id. */
 mcp_store_stream_t *mcp_store_stream_at(mcp_store_head_t *head, uint32_t index);
 mcp_store_stream_t *mcp_store_stream_get(mcp_store_op_t *op,
     const mcp_stream_ref_t *ref);
@@ -1376,8 +1390,8 @@ mcp_store_stream_t *mcp_store_stream_find(mcp_store_op_t *op,
     const unsigned char id[MCP_STREAM_ID_LEN]);
 
 /*
- * Takes the lock and finds a stream. If this operation has to make room, the
- * room counts to the stream's tenant.
+ * Takes the lock and finds a stream. Sets op->tenant to the stream's tenant, so
+ * that the operation makes room for this tenant.
  *
  * Returns MCP_OK, or, without the lock,
  *   MCP_ERR_NOT_FOUND  the stream does not exist
@@ -1446,10 +1460,10 @@ void mcp_store_stream_publish_big(mcp_store_t *store,
 /* --- mcp_store_task.c --- */
 
 /*
- * mcp_store_task_release() is called before an event is appended to a task:
- * all earlier events that readers may see count as sent, so that they can be
- * removed. mcp_store_task_replace() is called after the event was appended,
- * and removes them. Both do nothing for a stream that is not a task.
+ * mcp_store_task_release() is called before an event is appended to a task: all
+ * earlier events that readers may see count as sent, so that they can be
+ * removed. mcp_store_task_replace() is called after the event was appended, and
+ * removes the earlier events. Both do nothing for a stream that is not a task.
  */
 void mcp_store_task_release(mcp_store_op_t *op, mcp_store_stream_t *st);
 void mcp_store_task_replace(mcp_store_op_t *op, mcp_store_stream_t *st);
@@ -1509,8 +1523,9 @@ mcp_store_entry_t *mcp_store_tenant_group(mcp_store_op_t *op,
  * subscriptions. */
 uint32_t mcp_store_tenant_size(const mcp_store_stream_t *st);
 
-/* Add a stream to its tenant's group, or remove it. The group is freed with
- * its last stream or value. */
+/* mcp_store_tenant_enter() adds a stream to its tenant's group, and
+ * mcp_store_tenant_leave() removes it. The group is freed with its last stream
+ * or value. */
 void mcp_store_tenant_enter(mcp_store_op_t *op, mcp_store_stream_t *st,
     mcp_store_entry_t *tenant);
 void mcp_store_tenant_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
@@ -1529,8 +1544,9 @@ unsigned mcp_store_stream_ring(mcp_store_head_t *head,
 void mcp_store_tenant_resize(mcp_store_op_t *op, const mcp_store_log_t *log,
     uint32_t n);
 
-/* Returns the number of chunks that n subscriptions count as: two entries for
- * each, because its topic needs one. */
+/* Returns the number of chunks that n subscriptions take from a tenant's quota.
+ * Each subscription counts as two entries, because its topic may need one as
+ * well. */
 uint32_t mcp_store_subs_chunks(uint32_t n);
 
 /* Sets the number of a stream's subscriptions to n, and counts their chunks
@@ -1546,9 +1562,9 @@ mcp_store_entry_t *mcp_store_tenant_value_enter(mcp_store_op_t *op,
     const unsigned char id[MCP_DIGEST_LEN], unsigned text);
 void mcp_store_tenant_value_leave(mcp_store_op_t *op, uint32_t group);
 
-/* Add a value to its tenant's ring of pushed values as the newest one, or
- * remove it. mcp_store_tenant_pull() does nothing for a value that is in no
- * ring. */
+/* mcp_store_tenant_push() adds a value to its tenant's ring of pushed values as
+ * the newest one. mcp_store_tenant_pull() removes a value from its ring, and
+ * does nothing for a value that is in no ring. */
 void mcp_store_tenant_push(mcp_store_op_t *op, mcp_store_entry_t *e);
 void mcp_store_tenant_pull(mcp_store_op_t *op, mcp_store_entry_t *e);
 
@@ -1565,13 +1581,13 @@ uint32_t mcp_store_tenant_quota(const mcp_tenant_t *tenant);
 
 /* Returns 1 if the quotas of a stream's tenant let the stream take n more
  * chunks. If the tenant uses little, streams of larger tenants in the rings
- * OVER and LEFT are evicted for it. With "answer", a response of a few chunks
- * is always allowed. */
+ * OVER and LEFT are evicted for it. If "response" is 1, a response of a few
+ * chunks is always allowed. */
 int mcp_store_tenant_allows(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n, int response);
 
 /* Returns 1 if mcp_store_tenant_allows() could succeed for n chunks and
- * "answer" 0. Evicts nothing. */
+ * "response" 0. Evicts nothing. */
 int mcp_store_tenant_would_allow(mcp_store_op_t *op,
     const mcp_store_stream_t *st, uint32_t n);
 
@@ -1580,9 +1596,10 @@ int mcp_store_tenant_would_allow(mcp_store_op_t *op,
 int mcp_store_tenant_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n);
 
-/* Return 1 if a tenant's quotas let it create a stream, or a value with or
- * without text. For a stream, streams of larger tenants in the rings OVER and
- * LEFT may be evicted. */
+/* mcp_store_tenant_may_create() returns 1 if a tenant's quotas let it create a
+ * stream, and may evict streams of larger tenants in the rings OVER and LEFT.
+ * mcp_store_tenant_may_value() returns 1 if the quotas let the tenant create a
+ * value, with text if "text" is 1, without text if it is 0. */
 int mcp_store_tenant_may_create(mcp_store_op_t *op, const mcp_tenant_t *tenant,
     mcp_stream_kind_e kind, uint32_t chunks);
 int mcp_store_tenant_may_value(mcp_store_op_t *op, const mcp_tenant_t *tenant,
@@ -1646,12 +1663,12 @@ void mcp_store_join_name(mcp_store_op_t *op, mcp_store_stream_t *st,
  * readers. */
 void mcp_store_join_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
 
-/* During a repair: links a JOIN entry with its stream again, or frees the
- * entry if there is none. */
+/* During a repair: links a JOIN entry with its stream again, or frees the entry
+ * if its stream does not exist. */
 void mcp_store_repair_join(mcp_store_op_t *op, mcp_store_entry_t *e);
 
-/* Returns the entry of this process's joined reader with that handle, or
- * NULL. */
+/* Returns the READER entry of this process's joined reader "handle" of the
+ * stream with this id, or NULL. */
 mcp_store_entry_t *mcp_store_reader_find(mcp_store_op_t *op,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t handle);
 
@@ -1664,8 +1681,8 @@ void mcp_store_reader_gone(mcp_store_op_t *op, mcp_store_entry_t *e,
  * wakes these processes. join is the stream's JOIN entry. */
 void mcp_store_readers_mark(mcp_store_op_t *op, mcp_store_entry_t *join);
 
-/* Returns the slot of a joined reader of a stream, other than the slot "but".
- * Returns MCP_STORE_NO_SLOT if no other slot has a joined reader. */
+/* Returns a slot, other than the slot "but", whose process has a joined reader
+ * of the stream. Returns MCP_STORE_NO_SLOT if there is none. */
 uint32_t mcp_store_readers_slot(mcp_store_op_t *op,
     const mcp_store_stream_t *st, uint32_t but);
 
@@ -1674,15 +1691,16 @@ uint32_t mcp_store_readers_slot(mcp_store_op_t *op,
 void mcp_store_readers_retire(mcp_store_op_t *op, uint32_t index,
     uint32_t slot);
 
-/* During a repair: adds all joined readers to their lists again, after the
- * streams were added to theirs. */
+/* During a repair: adds all joined readers to their lists again. To be called
+ * after all streams were added to their lists. */
 void mcp_store_repair_readers(mcp_store_op_t *op);
 
 
 /* --- mcp_store_replication.c --- */
 
 /* mcp_store_replication_checkpoint() sets *checkpoint to the state of a stream
- * that readers may see, mcp_store_replication_claim() to the owner's state. */
+ * as readers may see it. mcp_store_replication_claim() sets it to the state
+ * that the owner has reached. */
 void mcp_store_replication_checkpoint(mcp_store_head_t *head,
     const mcp_store_stream_t *st, mcp_store_checkpoint_t *checkpoint);
 void mcp_store_replication_claim(const mcp_store_stream_t *st,
@@ -1742,15 +1760,14 @@ mcp_store_stream_t *mcp_store_replication_adopt(mcp_store_op_t *op,
 void mcp_store_replication_pass(mcp_store_op_t *op,
     mcp_store_replication_t *repl, uint32_t slot);
 
-/* If the replicator of the replication data in the chunk "index" was the
- * process of "slot", which has ended, replaces it by another process or by
- * none. */
+/* The process of "slot" has ended. If it was the replicator of the replication
+ * data in the chunk "index", replaces it by another process or by none. */
 void mcp_store_replication_retire(mcp_store_op_t *op, uint32_t index,
     uint32_t slot);
 
-/* During a repair: mcp_store_repair_replications() finds the streams of all
- * replication data again, before streams are added to their lists;
- * mcp_store_repair_replicators() wakes the replicators after that. */
+/* During a repair, mcp_store_repair_replications() finds the streams of all
+ * replication data again, before the streams are added to their lists. After
+ * that, mcp_store_repair_replicators() wakes the replicators. */
 void mcp_store_repair_replications(mcp_store_op_t *op);
 void mcp_store_repair_replicators(mcp_store_op_t *op);
 
@@ -1767,9 +1784,10 @@ void mcp_store_mirror_begin(mcp_store_op_t *op, mcp_store_stream_t *st,
 void mcp_store_mirror_count(mcp_store_stream_t *st,
     const mcp_store_replication_t *repl);
 
-/* Returns 1 if a later reader at another node has displaced the local reader
- * that is about to watch a stream: a mirror, or a replicated stream of this
- * node. In the second case, also clears the number of the local reader. */
+/* Called when a local reader is about to become the consumer of a stream.
+ * Returns 1 if a later reader at another node has already displaced this local
+ * reader. If the stream is not a mirror, also clears the number of the local
+ * reader. */
 int mcp_store_replication_taken(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
@@ -1780,16 +1798,16 @@ int mcp_store_mirror_due(const mcp_store_stream_t *st, uint64_t now);
 
 /* --- mcp_store_hash.c --- */
 
-/* Returns a hash value of a key and a salt, which depends on the secret seed of
- * the region. */
+/* Returns a hash value of a key and a salt. It also depends on the secret seed
+ * of the region. */
 uint64_t mcp_store_hash(const mcp_store_head_t *head, uint32_t salt,
     const unsigned char key[16]);
 
 /* Adds an entry to the hash table of entries. */
 void mcp_store_entry_insert(mcp_store_head_t *head, mcp_store_entry_t *e);
 
-/* Returns a free entry, which has no kind yet, or NULL if there is no room.
- * With "all", the reserve may be used. */
+/* Returns a free entry, which has no kind yet, or NULL if there is no room. If
+ * "all" is 1, the reserve of free chunks may be used. */
 mcp_store_entry_t *mcp_store_entry_take(mcp_store_op_t *op, int all);
 
 /* Sets the kind of an entry, with which it becomes valid, and adds it to the

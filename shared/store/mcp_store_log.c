@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Logs: records with consecutive numbers in a chain of chunks, appended at one
- * end and removed at the other. A stream has one log for its events and one for
- * its inbox. An append writes the record and links its chunks, then stores
- * "last", which commits it. A removal raises "first", then moves the head, then
- * frees chunks. All other fields of the log can be rebuilt by scanning it.
+ * Appends records to logs, finds them and removes them. A log consists of
+ * records with consecutive numbers in a chain of chunks, appended at one end
+ * and removed at the other. A stream has one log for its events and one for its
+ * inbox. An append writes the record and links its chunks, then stores "last",
+ * which commits it. A removal raises "first", then moves the head, then frees
+ * chunks. All other fields of the log can be rebuilt by scanning it.
  */
 
 

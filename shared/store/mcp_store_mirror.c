@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Mirrors: streams whose events come from another node, with their numbers.
- * Events are appended in the order of their numbers, in the same way as the
- * events of an owner. The latest known state of the owner's stream is stored
- * with the mirror, and takes effect when all events before that state have
- * arrived.
+ * Creates mirrors, and appends to them the events that come from the owner's
+ * node. The events keep their numbers, and are appended in the order of these
+ * numbers, in the same way as the events of an owner. The latest known state of
+ * the owner's stream is stored with the mirror, and takes effect when all
+ * events before that state have arrived.
  */
 
 
@@ -94,8 +94,9 @@ mcp_store_mirror_enter(mcp_store_t *store,
 }
 
 
-/* Wakes the feeding process if the mirror lacks events, unless that process
- * waits for room in the mirror: it is woken when there is room. */
+/* Wakes the feeding process if the mirror lacks events. Does nothing if that
+ * process waits for room in the mirror, because it is woken when there is
+ * room. */
 static void
 mcp_store_mirror_fetch(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -172,10 +173,11 @@ mcp_store_mirror_apply(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t now)
 
 
 /*
- * Stores a state of the owner's stream, unless it is older than the known one.
- * Of two states with the same number, a final one counts, otherwise the later
- * one. A final state counts even if it is older than known events: the node
- * that ended the stream never had those events.
+ * Stores a state of the owner's stream in the replication data of a mirror. A
+ * final state is replaced only by a final state with a higher number. Any other
+ * state is replaced by a final state, or by a state with the same or a higher
+ * number. A final state may have a lower number than events that the mirror
+ * has, because the node that ended the stream never had those events.
  */
 static void
 mcp_store_mirror_note(mcp_store_replication_t *repl,
@@ -222,9 +224,9 @@ mcp_store_mirror_known(mcp_store_t *store,
     if (checkpoint->state >= MCP_STATE_COMPLETED
         && checkpoint->seq < st->events.last && !mcp_store_final(st))
     {
-        /* the mirror has events that the node that ended the stream never had:
-         * the mirror is freed, and a client is notified when it resumes after
-         * such an event */
+        /* frees the mirror, because it has events that the node that ended the
+         * stream never had: a client that resumes after such an event gets an
+         * error */
         mcp_store_stream_free(&op, st, 0);
         rc = MCP_ERR_NOT_FOUND;
     } else {
@@ -475,8 +477,9 @@ mcp_store_mirror_reuse(mcp_store_op_t *op, mcp_store_stream_t *st,
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is no mirror, or it was freed
  *   MCP_ERR_EXISTS     the stream itself is at this node
- *   MCP_ERR_DENIED     there was a later reader; or the mirror lacks the events
- *                      for the next reader, and joined requests read it
+ *   MCP_ERR_DENIED     a later consumer has used the mirror; or the next reader
+ *                      cannot use the mirror, which is not freed because joined
+ *                      requests read it
  */
 static int
 mcp_store_mirror_lookup(mcp_store_op_t *op, const mcp_store_making_t *making,
@@ -522,8 +525,8 @@ mcp_store_mirror_lookup(mcp_store_op_t *op, const mcp_store_making_t *making,
             return MCP_ERR_DENIED;
         }
 
-        /* the process that feeds the freed mirror is notified, unless it is
-         * this one, which is about to feed the new mirror */
+        /* this process need not be notified that the mirror is freed, because
+         * it is about to feed the new mirror */
         if (repl->slot == op->store->slot) {
             mcp_store_replication_pass(op, repl, MCP_STORE_NO_SLOT);
         }
@@ -633,9 +636,9 @@ mcp_store_promote(mcp_store_t *store,
     mcp_store_node_add(op.head, MCP_NODE_PROMOTED, 1);
 
     if (st->kind == MCP_STREAM_LISTEN) {
-        /* If a reader at another node reads the listener, its number is
-         * repl->reader. Without "again", mcp_store_remote_consumer() makes it
-         * the consumer only if its number is higher than repl->reader. */
+        /* repl->reader may be the number of a consumer at another node.
+         * Decrements it, because mcp_store_remote_consumer() without "again"
+         * accepts only a higher number than repl->reader. */
         if (st->consumer_slot == MCP_STORE_NO_SLOT && repl->reader > 0) {
             repl->reader--;
         }

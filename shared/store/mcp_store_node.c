@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The zone as a node of a cluster. If a process dies while it writes a text,
- * the text is truncated, but still ends with a NUL. */
+/* Stores and reads the state of the zone as a node of a cluster. If a process
+ * dies while it writes a text, the text is truncated, but still ends with a
+ * NUL. */
 
 
 #include "store/mcp_store_layout.h"
 
 
-/* The bits of mcp_store_slot_t.link: the process has recorded a link to Redis;
- * the link is up; the process may become the leader; the round trip of the
- * link, ms. */
+/* The bits of mcp_store_slot_t.link. Three flags: the process has recorded a
+ * link to Redis, the link is up, and the process may become the leader. The
+ * other bits are the round trip of the link, ms. */
 #define MCP_NODE_LINK      0x80000000u
 #define MCP_NODE_LINK_UP   0x40000000u
 #define MCP_NODE_MAY_LEAD  0x20000000u

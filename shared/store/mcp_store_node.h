@@ -61,8 +61,9 @@ typedef struct {
 /* Counters since the zone was created. */
 typedef enum {
     MCP_NODE_REPLICATED = 0,        /* events that Redis has acknowledged */
-    MCP_NODE_REFILLED,          /* times that a stream was written again,
-                                   because Redis had lost a part */
+    MCP_NODE_REFILLED,          /* number of times that a stream was written to
+                                   Redis again, because Redis had lost a part of
+                                   it */
     MCP_NODE_LINKS_LOST,
     MCP_NODE_UNREACHABLE,       /* requests rejected because Redis was
                                    unreachable */
@@ -77,7 +78,8 @@ typedef enum {
                                    node */
     MCP_NODE_FENCED,            /* streams of this node that other nodes took
                                    over */
-    MCP_NODE_REBORN,            /* times that this node was declared dead */
+    MCP_NODE_REBORN,            /* number of times that this node was declared
+                                   dead */
     MCP_NODE_UNEXPECTED_REPLY,  /* error replies of Redis, and replies that no
                                    script can give */
     MCP_NODE_COUNTS
@@ -151,8 +153,8 @@ int mcp_store_node_is_leader(mcp_store_t *store);
  * process is the leader. */
 void mcp_store_node_leader_reply(mcp_store_t *store, uint64_t now);
 
-/* mcp_store_node_link() records the state of this process's link to Redis, and
- * the link's round trip in ms. */
+/* The state of a process's link to Redis. mcp_store_node_link() records the
+ * state, and the link's round trip in ms. */
 typedef enum {
     MCP_NODE_LINK_LOST = 0,
     MCP_NODE_LINK_IS_UP,
@@ -171,7 +173,7 @@ int mcp_store_node_has_other(mcp_store_t *store);
 /* Records the replication lag of this process. */
 void mcp_store_node_lag(mcp_store_t *store, const mcp_node_lag_t *lag);
 
-/* Increments a counter. */
+/* Increments a counter of the cluster's status. */
 void mcp_store_node_count(mcp_store_t *store, mcp_node_count_e which);
 
 /*
@@ -209,10 +211,9 @@ int mcp_store_node_is_standalone(mcp_store_t *store);
 void mcp_store_node_set_skewed(mcp_store_t *store, int skewed);
 int mcp_store_node_is_skewed(mcp_store_t *store);
 
-/* mcp_store_node_set_run() stores the run id of the Redis to which a new
- * connection has led, at most MCP_NODE_RUN_MAX bytes.
- * mcp_store_node_run() copies the stored run id with a NUL; the text is empty
- * if none was stored. */
+/* mcp_store_node_set_run() stores the run id of the Redis server to which a new
+ * connection leads, at most MCP_NODE_RUN_MAX bytes. mcp_store_node_run() copies
+ * the stored run id with a NUL; the text is empty if none was stored. */
 void mcp_store_node_set_run(mcp_store_t *store, mcp_str_t run);
 void mcp_store_node_run(mcp_store_t *store, char run[MCP_NODE_RUN_MAX + 1]);
 

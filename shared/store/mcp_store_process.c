@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Processes: each has a slot, with a list of the streams for which the process
- * was woken. When a process has ended, the streams that it owns become
- * ownerless, and other processes adopt them. */
+/* Attaches processes to slots, and cleans up after processes that have ended. A
+ * slot has a list of the streams for which its process was woken. When a
+ * process has ended, the streams that it owns become ownerless, and other
+ * processes adopt them. */
 
 
 #include "store/mcp_store_layout.h"
@@ -296,8 +297,9 @@ mcp_store_retire(mcp_store_op_t *op, unsigned slot)
     atomic_store(&s->pid, 0);
     atomic_store(&s->pending, 0);
 
-    /* the process may have died after it had released the lock, and before it
-     * sent the wake-ups to the processes whose dirty lists are not empty */
+    /* wakes all processes whose dirty lists are not empty, because the process
+     * of this slot may have died after it had released the lock and before it
+     * sent these wake-ups */
     for (k = 0; k < MCP_STORE_SLOTS; k++) {
         if (op->head->slots[k].pid != 0
             && atomic_load(&op->head->slots[k].pending))

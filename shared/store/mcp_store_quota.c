@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The quotas of tenants, and the choice of the stream to evict when there is
+/* Checks the quotas of tenants, and chooses the stream to evict when there is
  * no room. */
 
 
@@ -44,8 +44,9 @@ mcp_store_victim_largest(mcp_store_op_t *op, unsigned k, unsigned least)
     for (rank = MCP_STORE_RANKS; rank-- > least; /* void */ ) {
         ref = head->rank[k][rank].first;
 
-        /* usually the first tenant in the list has a victim: only if op->keep
-         * is its only stream in ring k, the next tenant is tried */
+        /* usually the first tenant in the list has a victim. The next tenant is
+         * tried only if op->keep is the only stream in the first tenant's ring
+         * k */
 
         while (ref != 0 && ref != MCP_STORE_END) {
             st = mcp_store_container(head, ref, mcp_store_stream_t,
@@ -140,7 +141,8 @@ mcp_store_victim(mcp_store_op_t *op)
         st = mcp_store_victim_of(op, own, MCP_EVICT_LINGER);
     }
 
-    /* only streams of larger tenants are evicted for this tenant */
+    /* lingering streams of other tenants are evicted only if those tenants are
+     * larger than op's */
     if (st == NULL) {
         st = mcp_store_victim_largest(op, MCP_EVICT_LINGER,
                                       own ? own->rank + 1 : 0);
@@ -173,12 +175,13 @@ mcp_store_evict(mcp_store_op_t *op, mcp_store_stream_t *st)
  * number, MCP_QUOTA_SHARE or MCP_QUOTA_OFF. The limits are multiplied by
  * "times": 1 for a tenant, more for a group of tenants, see MCP_STORE_WIDER.
  *
- * With MCP_QUOTA_SHARE a tenant may use as much as remains free, which is half
- * of what the other tenants leave. Tenants that use as much as they can at the
- * same time get equal shares, and leave as much for one more tenant. Tenants
- * that come one after the other would each find half of what the previous one
- * found, so the last eighth is reserved for tenants that use little. If the
- * last eighth is used up as well, such a tenant displaces a larger one.
+ * With MCP_QUOTA_SHARE, a tenant may use at most as much as remains free, and
+ * so at most half of what the other tenants leave. Tenants that use as much as
+ * possible at the same time get equal shares, and leave a share of the same
+ * size for one more tenant. If tenants come one after the other, each would
+ * find only half of what the previous one found. Therefore the last eighth is
+ * reserved for tenants that use little. If the last eighth is used up as well,
+ * such a tenant displaces a larger one.
  *
  * Returns MCP_OK, or
  *   MCP_AGAIN      allowed if larger tenants free the same amount
@@ -210,7 +213,7 @@ mcp_store_quota_allows(uint64_t quota, unsigned times, uint64_t own,
         return MCP_OK;
     }
 
-    /* a tenant that uses little may use even the last eighth of the region */
+    /* a tenant that uses little may use even the last eighth of "all" */
     little = all / MCP_STORE_LITTLE;
     if (little < 2 * MCP_STORE_LEAST) {
         little = 2 * MCP_STORE_LEAST;
@@ -415,8 +418,8 @@ mcp_store_tenant_takes(mcp_store_head_t *head, const mcp_store_entry_t *group,
                                     mcp_store_left(all, head->n_listeners),
                                     all);
 
-        /* a new listener does not displace streams if the share of listeners
-         * is used up */
+        /* no stream is evicted for a new listener if the share of listeners is
+         * used up */
         rc = rc == MCP_AGAIN ? MCP_ERR_LIMIT : rc;
     }
 

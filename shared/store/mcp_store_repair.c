@@ -36,9 +36,10 @@ typedef struct {
 } mcp_store_scan_t;
 
 
-/* In the first chunk of the log, sets *offset to the first record that begins
- * there, which may have been removed. Does nothing in later chunks. Returns 0
- * if no record begins in the first chunk. */
+/* Begins the scan at the first chunk of a log: sets *offset to the first record
+ * that begins in this chunk. That record may be older than the first record of
+ * the log. Returns 0 if no record begins in the chunk. In later chunks, does
+ * nothing and returns 1. */
 static int
 mcp_store_scan_begin(mcp_store_scan_t *scan, const mcp_store_chunk_t *chunk,
     uint32_t *offset)
@@ -60,8 +61,9 @@ mcp_store_scan_begin(mcp_store_scan_t *scan, const mcp_store_chunk_t *chunk,
 
 
 /* Counts the record at "offset" of chunk "index". Returns 0 if its number is
- * not the next one, or if the chunk has a wrong number of bytes before it, and
- * this scan must not correct it. */
+ * not the next one. If it is the first record of the chunk, also checks
+ * chunk->total: corrects it if scan->fix is 1, and otherwise returns 0 if it is
+ * wrong. */
 static int
 mcp_store_scan_record(mcp_store_scan_t *scan, uint32_t index, uint32_t offset)
 {
@@ -327,8 +329,8 @@ mcp_store_repair_sort(mcp_store_head_t *head, uint32_t list, size_t offset)
             next = *(uint32_t *) p;
             memcpy(&ordinal, p + offset, sizeof(ordinal));
 
-            /* ordinals wrap: compare their distance from the oldest possible
-             * one */
+            /* ordinals wrap, so their distances from the oldest possible
+             * ordinal are sorted */
             ordinal -= head->ordinal + 1;
             k = (ordinal >> shift) & 0xff;
 
@@ -420,8 +422,9 @@ mcp_store_repair_enter(mcp_store_op_t *op, mcp_store_stream_t *st)
 
     mcp_store_tenant_enter(op, st, tenant);
 
-    /* called before the stream enters its session's list: otherwise
-     * mcp_store_stream_settle() would move it to the top of the other list */
+    /* moves the stream to its ring before it enters its session's list:
+     * otherwise mcp_store_stream_settle() would also move it to the top of the
+     * session's other list */
 
     mcp_store_stream_settle(op, st);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Replicated streams: which events readers may see, the replicator, and client
- * input from other nodes. The replication data of a stream are in a chunk of
- * their own. The chunk outlives the stream until the replicator has been
- * notified of the stream's end. Primary data in it are the stream's index and
- * id, the replicator, and the acknowledged state. The stream's reference to the
- * chunk is derived.
+ * Maintains replicated streams: decides which events readers may see, chooses
+ * the replicator, and receives client input from other nodes. The replication
+ * data of a stream are in a chunk of their own. The chunk outlives the stream
+ * until the replicator has been notified of the stream's end. Primary data in
+ * the chunk are the stream's index and id, the replicator, and the acknowledged
+ * state. The stream's reference to the chunk is derived: a repair restores it
+ * from the chunk.
  */
 
 
@@ -170,10 +171,11 @@ mcp_store_replication_pass(mcp_store_op_t *op, mcp_store_replication_t *repl,
 
 
 /*
- * Returns the slot of the next replicator after the process in slot "gone" has
- * ended: for a mirror, the slot of its consumer or of a joined reader, or
- * MCP_STORE_NO_SLOT; otherwise MCP_STORE_OWNERLESS, so that a process has to
- * adopt the stream.
+ * Returns the slot of the process that replaces the replicator of a stream
+ * after the process in slot "gone" has ended. For a mirror, this is the slot of
+ * the consumer or of a joined reader, or MCP_STORE_NO_SLOT if there is neither.
+ * For any other stream it is MCP_STORE_OWNERLESS, because a process has to
+ * adopt the stream first.
  */
 static uint32_t
 mcp_store_replication_successor(mcp_store_op_t *op,
@@ -417,9 +419,10 @@ mcp_store_replication_end(mcp_store_t *store, const mcp_stream_ref_t *ref)
 
 /* --- client input from other nodes --- */
 
-/* Number of times that the replicator sends the state after a query. Once is
- * not enough: when the query arrives, a command with an older state may be
- * pending, and its reply also calls mcp_store_replication_sent(). */
+/* Number of times that the replicator sends the state of a stream after another
+ * node has queried it. One is not enough: a command with an older state may be
+ * pending when the query arrives, and the reply to this command is counted
+ * too. */
 #define MCP_REPLICATION_STATES  2
 
 
@@ -478,8 +481,8 @@ mcp_store_replication_got(mcp_store_t *store,
         if (number > repl->got) {
             repl->got = number;
 
-            /* "got" has changed, even if the stream did not accept the input:
-             * wakes the readers and the replicator, which use "got" */
+            /* wakes the readers and the replicator even if the stream did not
+             * accept the input, because they use repl->got */
 
             mcp_store_mark_consumer(&op, st);
             mcp_store_mark_replication(&op, st);

@@ -54,13 +54,13 @@ typedef struct {
                                                acknowledged */
     mcp_store_checkpoint_t  own;            /* the owner's state; for a mirror:
                                                the state of the mirror */
-    mcp_store_checkpoint_t  known;          /* for a mirror: the latest state
-                                               of the owner's stream that this
-                                               node has received. But seq is
-                                               the highest event number that
+    mcp_store_checkpoint_t  known;          /* for a mirror: the latest state of
+                                               the owner's stream that this node
+                                               has received. Only seq may be
+                                               newer than the other fields: it
+                                               is the highest event number that
                                                this node has received from the
-                                               owner, so the other fields may
-                                               be older than that event */
+                                               owner */
     uint64_t                first_seq;      /* oldest kept event */
     uint64_t                sent_seq;
     uint64_t                confirmed_seq;
@@ -75,7 +75,7 @@ typedef struct {
                                                task, ms */
     uint64_t                changed;
     uint32_t                given;          /* bit k: question k of the last
-                                               event has its answer */
+                                               event has been answered */
     uint64_t                end;            /* when the stream expires if it has
                                                no reader until then, ms; 0: the
                                                stream is not over */
@@ -92,16 +92,16 @@ typedef struct {
                                                "readers" and "join" are set */
     unsigned                held;           /* 1: the stream cannot be joined
                                                yet */
-    unsigned                hidden;         /* 1: another stream now has the
-                                               digest of this stream, so new
-                                               requests join the other stream.
-                                               This stream is kept for its
-                                               joined readers, and its "join" is
-                                               its own id */
-    unsigned                once;           /* join_once of the spec; set only
-                                               as long as the stream is held */
-    unsigned                stateless;      /* 1: the revision of the stream is
-                                               a stateless one */
+    unsigned                hidden;         /* 1: "join" is the stream's own id,
+                                               because another stream now has
+                                               its digest. New requests join the
+                                               other stream. This stream is kept
+                                               for its joined readers */
+    unsigned                once;           /* 1: the stream is held, and was
+                                               created with
+                                               mcp_stream_spec_t.join_once */
+    unsigned                stateless;      /* 1: the protocol revision of the
+                                               stream has no sessions */
     unsigned                readers;        /* number of joined readers at this
                                                node */
     uint64_t                max_wait;
@@ -123,17 +123,19 @@ typedef struct {
                                           mcp_store_replicator_t.buf */
     size_t              len;
     unsigned            answers;       /* 1 + number of the request that the
-                                          event answers or concerns, with
-                                          MCP_STORE_RESULT(), _ERROR or _ABOUT;
-                                          0: it concerns no single request */
+                                          event answers or concerns, to which
+                                          MCP_STORE_RESULT(), _ERROR or _ABOUT
+                                          is added; 0: it concerns no single
+                                          request */
     mcp_stream_state_e  state;
 } mcp_store_raw_t;
 
 
 typedef struct {
-    mcp_store_checkpoint_t  at;        /* in: state after the last event that
-                                          was copied before; out: state after
-                                          the last event that was copied now */
+    mcp_store_checkpoint_t  at;        /* in: checkpoint after the last event
+                                          that the caller has already copied;
+                                          out: checkpoint after the last event
+                                          that this call has copied */
     mcp_store_raw_t        *raw;
     size_t                  max;       /* in: number of elements of raw */
     char                   *buf;
@@ -164,7 +166,8 @@ typedef struct {
 int mcp_store_replication_start(mcp_store_t *store, const mcp_stream_ref_t *ref,
     unsigned sync);
 
-/* Ends the replication of a stream: readers see all events. */
+/* Ends the replication of a stream: readers then see all events, even those
+ * that Redis has not acknowledged. */
 void mcp_store_replication_end(mcp_store_t *store, const mcp_stream_ref_t *ref);
 
 /*
@@ -182,8 +185,8 @@ void mcp_store_replication_end(mcp_store_t *store, const mcp_stream_ref_t *ref);
 int mcp_store_replication_spec(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_stream_spec_t *spec, mcp_stream_info_t *info, mcp_buf_t *request);
 
-/* Appends the topics to which a listener is subscribed to a buffer, one after
- * the other, MCP_DIGEST_LEN bytes each. Topics that are added meanwhile may be
+/* Appends to *topics the topics to which a listener is subscribed,
+ * MCP_DIGEST_LEN bytes each. Topics that are added during the call may be
  * missing. Returns MCP_OK, MCP_ERR_NOT_FOUND, or the error of the buffer. */
 int mcp_store_topics(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_buf_t *topics);
@@ -200,18 +203,19 @@ int mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_replication_state_t *repl_state);
 
 /*
- * Copies the events after replicator->at, as many as fit completely, and
- * advances replicator->at. If the last event was copied, replicator->at is the
- * present state of the stream. All is copied while the lock is held once, so
- * replicator->cap bounds the time for which other processes wait.
+ * Copies the events after replicator->at, as many complete events as fit into
+ * replicator->raw and replicator->buf, and advances replicator->at. If the last
+ * event of the stream was copied, replicator->at becomes the present state of
+ * the stream. The lock is held during the whole call, so replicator->cap limits
+ * the time for which other processes wait.
  *
  * Returns MCP_OK, with replicator->n events, which may be 0, or
  *   MCP_ERR_PURGED     the next event is no longer kept: continue with the
  *                      oldest kept event
  *   MCP_ERR_LIMIT      the next message is longer than replicator->cap
  *   MCP_ERR_DENIED     this process does not replicate the stream
- *   MCP_ERR_NOT_FOUND  the stream does not exist, or has no event
- *                      replicator->at yet
+ *   MCP_ERR_NOT_FOUND  the stream does not exist, or event replicator->at.seq
+ *                      does not exist yet
  */
 int mcp_store_replicator_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_store_replicator_t *replicator);
@@ -238,9 +242,9 @@ void mcp_store_replication_lag(mcp_store_t *store, const mcp_stream_ref_t *ref,
 /*
  * --- client input from other nodes ---
  *
- * Posts of clients at any node are numbered from 1 on, and arrive at the
- * stream with their numbers. The functions have no effect on a stream that is
- * neither replicated nor a mirror.
+ * Client input for a stream, from any node, is numbered from 1 on, and arrives
+ * at the stream with its number. The functions below have no effect on a stream
+ * that is neither replicated nor a mirror.
  */
 
 /* Announces that client input with this number will arrive. Until it has
@@ -279,11 +283,12 @@ void mcp_store_replication_sent(mcp_store_t *store,
 #define MCP_STORE_REMOTE_CONSUMER  0xfffffffdu
 
 /*
- * Makes a reader at another node the consumer of a replicated stream; it reads
- * the events after "after". A local consumer is woken and gets MCP_ERR_DENIED.
- * Further calls with the same number have no effect, except with "again", which
- * means that the other node has reported that this reader still reads. The
- * reader then becomes the consumer again if it was recorded as detached.
+ * Makes the reader with this number, which is at another node, the consumer of
+ * a replicated stream. It reads the events after event "after". A local
+ * consumer is woken and gets MCP_ERR_DENIED. A later call with the same number
+ * has no effect, except with "again", which means that the other node has
+ * reported that this reader still reads. If the reader was recorded as
+ * detached, it then becomes the consumer again.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_DENIED     the stream is not replicated, or is a mirror; or there
@@ -294,11 +299,12 @@ int mcp_store_remote_consumer(mcp_store_t *store, const mcp_stream_ref_t *ref,
     uint64_t number, uint64_t after, int again);
 
 /*
- * Sets the number of the reader that is about to read a replicated stream at
- * its own node, so that later messages about earlier readers are ignored. A
- * consumer at another node with a lower number is detached. Also acknowledges
- * a state, for which the replicator may not have Redis's reply yet. Returns
- * the values of mcp_store_remote_consumer().
+ * Records that a reader with this number is about to read a replicated stream
+ * at this node, so that later messages about earlier readers are ignored. A
+ * consumer at another node with a lower number is detached. Also records that
+ * Redis has acknowledged the state "checkpoint", because the replicator may not
+ * have received Redis's reply yet. Returns the values of
+ * mcp_store_remote_consumer().
  */
 int mcp_store_remote_consumer_over(mcp_store_t *store,
     const mcp_stream_ref_t *ref, uint64_t number,
@@ -350,9 +356,9 @@ void mcp_store_remote_consumer_joined(mcp_store_t *store,
  * if it has these events; otherwise the existing mirror is freed, and its
  * consumer gets MCP_ERR_NOT_FOUND. Events before "first" do not exist any more.
  * This process feeds the mirror from now on; the process that fed it before
- * gets MCP_ERR_DENIED. "number" is the number of the reader that is about to
- * watch the mirror. All values of the spec are used except session_limit,
- * handle, consumer and held.
+ * gets MCP_ERR_DENIED. "number" is the number of the local reader that is about
+ * to attach to the mirror. All values of the spec are used except
+ * session_limit, handle, consumer and held.
  *
  * With "number" 0 the mirror is for requests that join the stream, not for a
  * consumer: an existing mirror with a reader is not freed, and keeps its
@@ -377,17 +383,16 @@ void mcp_store_mirror_joined(mcp_store_t *store,
     const mcp_store_joined_t *joined);
 
 /*
- * Appends the event raw->seq of the owner's stream, with its answers and
- * state, to a mirror. Any process may call this. The event counts as known
- * from then on, so that the feeding process fetches it if it could not be
- * appended.
+ * Appends the event raw->seq of the owner's stream, with its answers and state,
+ * to a mirror. Any process may call this. The event counts as known from then
+ * on, so that the feeding process fetches it if it could not be appended.
  *
  * Returns MCP_OK, or
  *   MCP_DONE           the mirror has the event already
  *   MCP_AGAIN          the mirror lacks an earlier event
  *   MCP_ERR_LIMIT      the mirror has too many unsent events
- *   MCP_ERR_FULL       there is no room; the feeding process is woken as soon
- *                      as there is
+ *   MCP_ERR_FULL       there is no room; the feeding process is woken when
+ *                      there is room
  *   MCP_ERR_LARGE      there will never be room
  *   MCP_ERR_NOT_FOUND  there is no mirror, or its stream is over
  */
@@ -398,12 +403,12 @@ int mcp_store_mirror_append(mcp_store_t *store,
 /*
  * Stores in a mirror the state of the owner's stream, and the number of the
  * last event that a client has confirmed. Any process may call this, in any
- * order: a state older than the known one has no effect. Of two states with the
- * same number, the later one counts, unless the earlier one is final.
+ * order: a state older than the known one has no effect. Of two states after
+ * the same event, the one received later counts, unless the other one is final.
  *
- * A final state also counts with a number lower than the known one: another
- * node has then ended the stream, and later events are lost. A mirror that has
- * such an event is freed.
+ * A final state counts even if it is older than the known state: another node
+ * has then ended the stream, and later events are lost. A mirror that has one
+ * of the lost events is freed.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is no mirror, or it was freed
@@ -412,9 +417,9 @@ int mcp_store_mirror_known(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN],
     const mcp_store_checkpoint_t *checkpoint, uint64_t confirmed, uint64_t now);
 
-/* Records that a reader at another node has the reader number "number". A
- * local consumer with a lower number is woken and gets MCP_ERR_DENIED, as does
- * a local reader with a lower number that is about to watch the mirror. */
+/* Records that a reader at another node has the reader number "number". A local
+ * consumer with a lower number is woken and gets MCP_ERR_DENIED, as does a
+ * local reader with a lower number that is about to attach to the mirror. */
 void mcp_store_mirror_displaced(mcp_store_t *store,
     const unsigned char id[MCP_STREAM_ID_LEN], uint64_t number);
 

@@ -36,7 +36,8 @@ mcp_store_replicator_enter(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Reads the values of the spec that are stored with the stream. */
+/* Copies the values that are stored with the stream to *spec, and sets all
+ * other values to 0. */
 static void
 mcp_store_spec_read(mcp_store_op_t *op, const mcp_store_stream_t *st,
     mcp_stream_spec_t *spec)
@@ -103,8 +104,8 @@ mcp_store_replication_spec(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Sets the fields of *repl_state about the requests that may join the
- * stream. */
+/* Sets the fields of *repl_state that concern joining, for a stream that
+ * requests may join. */
 static void
 mcp_store_replicating_join(mcp_store_op_t *op, const mcp_store_stream_t *st,
     mcp_store_replication_state_t *repl_state)
@@ -160,9 +161,9 @@ mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     repl_state->max_wait = st->max_wait;
     repl_state->state_requests = repl->state_requests;
 
-    /* the owner may delay the processing of all posts until it has found its
-     * inbox empty (st->taken is 0), so no post counts as processed before
-     * that */
+    /* the owner may delay the processing of all posts until it finds its inbox
+     * empty and sets st->taken to 0. Until then, none of the posts counts as
+     * processed */
 
     repl->taken = st->inbox.head == 0 && !st->taken ? repl->got : repl->taken;
 
@@ -291,7 +292,8 @@ mcp_store_replicator_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
         rc = mcp_store_replicator_read_one(op->head, replicator, &pos);
     }
 
-    /* the state may have changed after the last event */
+    /* the last event was copied: takes the present state, which may have
+     * changed after this event */
 
     if (replicator->at.seq == st->events.last) {
         mcp_store_replication_claim(st, &replicator->at);
@@ -408,8 +410,8 @@ mcp_store_replication_reach(mcp_store_op_t *op, mcp_store_stream_t *st,
 }
 
 
-/* Records that Redis has acknowledged a state, like mcp_store_acked(), but with
- * the lock held, and in any process. */
+/* Records that Redis has acknowledged a state, like mcp_store_acked(). Called
+ * with the lock, in any process. */
 static int
 mcp_store_replication_ack(mcp_store_op_t *op, mcp_store_stream_t *st,
     const mcp_store_checkpoint_t *checkpoint)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Lookups of a stream, and its life: its session, its states, its end, its
- * times. For its creation see mcp_store_stream_create.c, for its consumer
- * mcp_store_consumer.c, for messages to its owner mcp_store_inbox.c. */
+/* Finds streams by id or reference, describes them and frees them. Maintains
+ * the streams of a session, the states of a stream and its times of expiry.
+ * mcp_store_stream_create.c creates streams, mcp_store_consumer.c handles their
+ * consumers, and mcp_store_inbox.c handles messages to their owners. */
 
 
 #include "store/mcp_store_layout.h"
@@ -289,8 +290,9 @@ mcp_store_session_list(mcp_store_entry_t *session, int lingering)
 }
 
 
-/* Adds a stream that is in no list of its session to one of the session's two
- * lists, as the latest stream: streams that linger, or all others. */
+/* Adds a stream to one of its session's two lists, as the latest stream: to the
+ * list of the streams that linger, or to that of all others. The stream must be
+ * in neither list. */
 static void
 mcp_store_session_link(mcp_store_head_t *head, mcp_store_entry_t *session,
     mcp_store_stream_t *st)
@@ -314,8 +316,8 @@ mcp_store_session_enter(mcp_store_head_t *head, mcp_store_entry_t *session,
 }
 
 
-/* Moves a stream that has begun or ceased to linger to the other list of its
- * session, as the latest stream. */
+/* Moves a stream to the other list of its session, as the latest stream,
+ * because the stream has begun or ceased to linger. */
 static void
 mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -347,8 +349,8 @@ mcp_store_session_move(mcp_store_op_t *op, mcp_store_stream_t *st)
 }
 
 
-/* Removes a stream from its session, whose group is freed with its last
- * member. */
+/* Removes a stream from its session. The session's group is freed when its last
+ * member is removed. */
 static void
 mcp_store_session_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
 {
@@ -504,8 +506,8 @@ mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st, int revoked)
     mcp_store_chain_drop(op, st->text);
     st->text = 0;
 
-    /* the owner must be notified if it is in another process or "revoked" is
-     * set, and the consumer in any case */
+    /* notifies the owner, unless it is this process and "revoked" is 0.
+     * Notifies the consumer in any case */
     if (st->owner_slot == MCP_STORE_OWNERLESS
         || (st->owner_slot == op->store->slot && !revoked))
     {
@@ -799,9 +801,10 @@ mcp_store_expire(mcp_store_t *store, const mcp_stream_ref_t *ref,
 }
 
 
-/* Sets "unattended" and "ended" if they are unknown, because the time was
- * unknown to the functions that detached the last reader or ended the stream.
- * Also sets "seen" MCP_STORE_IDLE_AFTER ms after the stream was created. */
+/* Sets "unattended" and "ended" to "now" if they should be set but are 0,
+ * because the last reader was detached or the stream was ended without the
+ * current time. Also sets "seen" if the stream was created at least
+ * MCP_STORE_IDLE_AFTER ms ago. */
 static void
 mcp_store_stream_stamp(mcp_store_op_t *op, mcp_store_stream_t *st, uint64_t now)
 {

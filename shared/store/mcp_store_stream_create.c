@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Creates streams: checks limits, makes room, copies the text. */
+/* Creates streams: checks the limits, makes room in the region, and copies the
+ * method, the name and the request to the stream's chunks. */
 
 
 #include "store/mcp_store_layout.h"
@@ -42,8 +43,9 @@ mcp_store_stream_fill(mcp_store_stream_t *st, const mcp_stream_spec_t *spec,
 }
 
 
-/* Checks whether a stream with this spec, which takes "chunks" chunks, may be
- * created. */
+/* Returns MCP_OK if a stream with this spec, which takes "chunks" chunks, may
+ * be created. Otherwise returns MCP_ERR_INTERNAL, MCP_ERR_EXISTS,
+ * MCP_ERR_LIMIT, or an error of mcp_store_join_lookup(). */
 static int
 mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
     uint32_t chunks, uint64_t now, int mirror)
@@ -76,8 +78,9 @@ mcp_store_create_check(mcp_store_op_t *op, const mcp_stream_spec_t *spec,
 }
 
 
-/* Copies the text of a new stream to a chain of n chunks. Does nothing if n is
- * 0, because mcp_store_create_begin() has copied the text. */
+/* Copies the method, the name and the request of a new stream to a chain of n
+ * chunks. Does nothing if n is 0, because mcp_store_create_begin() has copied
+ * them. */
 static void
 mcp_store_create_text(mcp_store_op_t *op, mcp_store_making_t *making,
     uint32_t n)
@@ -156,7 +159,8 @@ mcp_store_create_room(mcp_store_op_t *op, const mcp_store_making_t *making,
     spec = making->spec;
     n += 1u + (spec->join != NULL) + (making->begin != NULL);
 
-    /* usually the groups exist already, or one chunk has all their entries */
+    /* upper bounds: the groups usually exist already, or their entries are in
+     * the same chunk */
     n += mcp_tenant_parent(spec->tenant.id, up)
          && mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0,
                                  spec->tenant.id, 0)
@@ -285,8 +289,9 @@ mcp_store_create_end(mcp_store_op_t *op, mcp_store_making_t *making,
         }
     }
 
-    /* a long text is already in its chain; a short text is copied to a new
-     * chain after the checks have succeeded and room was made */
+    /* a long request is already in a chain, from mcp_store_create_begin().
+     * mcp_store_create_locked() copies a short one to a new chain when the
+     * checks have succeeded and there is room */
 
     rc = mcp_store_create_locked(op, making, ref);
 

@@ -70,9 +70,8 @@ typedef struct {
     mcp_store_pos_t  pos;
     size_t           left;
     char            *p;
-    unsigned         ahead:1;          /* 1: copies the owner's last event,
-                                          even if Redis has not acknowledged
-                                          it */
+    unsigned         ahead:1;          /* 1: the last event is copied even if
+                                          Redis has not acknowledged it */
 } mcp_store_lookup_progress_t;
 
 

@@ -2,15 +2,15 @@
 
 /*
  * Accounting of each tenant's use of the region. A tenant's group counts its
- * streams, their chunks and its values, and has a ring for each kind of
- * streams that may be evicted (MCP_EVICT_...). A rank contains the tenants
- * with about the same number of chunks. For each kind and rank there is a list
- * of the first streams of the tenants' rings, so that a stream of the largest
- * tenant is found at once. The group of an IPv6 address is contained in the
- * groups of its /56 and its /48 (mcp_tenant_parent()), which have the same
- * counts for all their tenants together, and have no rings. A second group of
- * the tenant counts its values with text, and nothing else, so that a text
- * replaces another text and no other value.
+ * streams, their chunks and its values, and has a ring for each kind of streams
+ * that may be evicted (MCP_EVICT_...). A rank contains the tenants with about
+ * the same number of chunks. For each kind and rank there is a list of the
+ * first streams of the tenants' rings, so that a stream of the largest tenant
+ * is found at once. The group of an IPv6 address is contained in the groups of
+ * its /56 and its /48 (mcp_tenant_parent()), which have the same counts for all
+ * their tenants together, and have no rings. A second group of the tenant
+ * counts only its values with text, so that a new value with text replaces only
+ * such a value.
  */
 
 
@@ -62,7 +62,7 @@ mcp_store_tenant_group(mcp_store_op_t *op,
 
     tenant = mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, 0, id, 0);
 
-    /* the groups that contain a group always exist, so they are created
+    /* no group exists without the groups that contain it, so those are created
      * first */
 
     if (tenant == NULL
@@ -207,8 +207,8 @@ mcp_store_tenant_subs(mcp_store_head_t *head, mcp_store_stream_t *st,
 }
 
 
-/* Adds n, which is 1 or -1, to the numbers of calls that do not linger, or of
- * listeners. */
+/* Adds n, which is 1 or -1, to the number of calls that do not linger if the
+ * stream is a call, otherwise to the number of listeners. */
 static void
 mcp_store_tenant_count(mcp_store_head_t *head, mcp_store_entry_t *tenant,
     const mcp_store_stream_t *st, uint32_t n)
@@ -298,8 +298,8 @@ mcp_store_tenant_ring_leave(mcp_store_head_t *head, mcp_store_entry_t *tenant,
 }
 
 
-/* Returns 1 if a stream is an idle listener: it has had a reader or waited for
- * one long enough, has none now, and has no unsent event. */
+/* Returns 1 if a stream is an idle listener: it has no reader and no unsent
+ * event, and it has had a reader or has waited for one long enough. */
 static int
 mcp_store_stream_idle(mcp_store_head_t *head, const mcp_store_stream_t *st)
 {
@@ -425,8 +425,8 @@ mcp_store_tenant_value_enter(mcp_store_op_t *op,
     unsigned char       up[MCP_DIGEST_LEN];
     mcp_store_entry_t  *tenant, *above;
 
-    /* the outermost group first: it counts the value at once, so that making
-     * room for the next group does not free it */
+    /* creates the outermost group first. Each group counts the new value at
+     * once, so that making room for the next group does not free it */
 
     above = NULL;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Subscriptions of listeners to topics, and publishing. */
+/* Subscribes listeners to topics, and appends published messages to the streams
+ * of the subscribed listeners. */
 
 
 #include "store/mcp_store_layout.h"
@@ -77,8 +78,8 @@ mcp_store_subscribe_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
         return MCP_ERR_LIMIT;
     }
 
-    /* room for the subscription and the topic's group, so that making room for
-     * one does not evict the other */
+    /* makes room for the subscription and the topic's group at once, because
+     * making room for one of them could evict the other */
     if (mcp_store_ensure(op, 2, 0) != MCP_OK) {
         return MCP_ERR_FULL;
     }
@@ -142,12 +143,13 @@ mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 
 /*
- * Returns the subscription of a topic after "position", which is the ref and
- * the ordinal of the previous one, or NULL. New subscriptions are added at the
- * beginning of the list, so they are not found. If the previous one was freed,
- * the list is searched for the first older one. Looks up the topic's group
- * each time, because making room for a message may free the last subscription,
- * and with it the group.
+ * Returns the next older subscription to a topic, or NULL if there is none.
+ * "position" consists of the ref and the ordinal of the previous subscription,
+ * or is 0 for the newest one. If the previous subscription was freed, searches
+ * the list for the first older one. Does not find subscriptions that were added
+ * meanwhile, because they are at the beginning of the list. Finds the topic's
+ * group anew in each call, because making room for a message may free the last
+ * subscription, and the group with it.
  */
 static mcp_store_entry_t *
 mcp_store_sub_next(mcp_store_head_t *head,

@@ -3,8 +3,9 @@
 /*
  * Statistics of MCP servers. Rows are taken and texts are written under the
  * lock. Numbers are written without the lock. A process of an older
- * configuration may still use a row that was taken for another server: the
- * number of times that the row was taken shows this.
+ * configuration may still refer to a row that was taken for another server
+ * since. Its reference shows this, because it contains how often the row had
+ * been taken.
  *
  * The number of a server's sessions is derived from the chunks with the
  * sessions, which have the number of the row. A repair counts them again.
@@ -15,7 +16,7 @@
 #include "store/mcp_store_layout.h"
 
 
-/* A mcp_store_upstream_row_t consists of the index of the row + 1, in the
+/* An mcp_store_upstream_row_t consists of the index of the row + 1, in the
  * lowest MCP_STORE_UPSTREAM_BITS bits, and the number of times that the row was
  * taken. */
 #define MCP_STORE_UPSTREAM_BITS  6
@@ -54,8 +55,8 @@ mcp_store_upstream_begin(mcp_store_t *store, uint32_t number)
 }
 
 
-/* Returns the index of the row for a key, or of a row that may be taken for it;
- * head->max_upstreams if there is none. */
+/* Returns the index of the row with this key, or of a row that may be taken for
+ * the key. Returns head->max_upstreams if there is neither. */
 static uint32_t
 mcp_store_upstream_find(mcp_store_head_t *head, const unsigned char *key)
 {
@@ -287,7 +288,7 @@ mcp_store_upstream_failed(mcp_store_t *store, mcp_store_upstream_row_t row,
 }
 
 
-/* Copies a row. */
+/* Copies the values of a row to *out. */
 static void
 mcp_store_upstream_get(const mcp_store_upstream_data_t *row,
     mcp_store_upstream_t *out)

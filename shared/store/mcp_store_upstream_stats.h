@@ -60,8 +60,8 @@ typedef struct {
                                           succeeded */
     uint64_t           refused;        /* number of initialize requests that
                                           failed */
-    uint32_t           sessions;       /* number of sessions at the server that
-                                          the zone contains */
+    uint32_t           sessions;       /* number of the zone's sessions at the
+                                          server */
 
     /* name and version that the server has sent; empty if it has sent none */
     char               server[MCP_STORE_UPSTREAM_SERVER];
@@ -102,8 +102,8 @@ typedef struct {
                                           server; 0: no maximum */
 } mcp_store_session_t;
 
-/* A session at a server that was removed to make room for another session at
- * the same server. */
+/* A session that was removed to make room for another session at the same
+ * server. */
 typedef struct {
     mcp_store_upstream_row_t  row;
     unsigned char             key[MCP_DIGEST_LEN];
@@ -126,9 +126,9 @@ void mcp_store_upstream_begin(mcp_store_t *store, uint32_t number);
 int mcp_store_upstream_offer(mcp_store_t *store,
     const mcp_store_upstream_item_t *item, mcp_store_upstream_row_t *row);
 
-/* Store whether the last request got a response, and the form and the revision
- * in which the server is called. Take no lock, and write a number only if it
- * changes. */
+/* These functions store whether the last request got a response, and the form
+ * and the revision in which the server is called. They take no lock, and write
+ * a number only if it changes. */
 void mcp_store_upstream_up(mcp_store_t *store, mcp_store_upstream_row_t row,
     mcp_upstream_up_e up);
 void mcp_store_upstream_form(mcp_store_t *store, mcp_store_upstream_row_t row,
@@ -144,7 +144,7 @@ void mcp_store_upstream_initialized(mcp_store_t *store,
 void mcp_store_upstream_describe(mcp_store_t *store,
     mcp_store_upstream_row_t row, mcp_str_t server, mcp_str_t version);
 
-/* Stores the last error. */
+/* Stores the time, the reason and the text of the server's last error. */
 void mcp_store_upstream_failed(mcp_store_t *store,
     mcp_store_upstream_row_t row, mcp_reason_e reason, mcp_str_t detail,
     uint64_t now);
@@ -154,11 +154,13 @@ void mcp_store_upstream_failed(mcp_store_t *store,
  * MCP_VALUE_UPSTREAM_SESSION, and counts it in the server's row until it is
  * removed. If the server has the maximum number of sessions, first removes one
  * of them that was not used for a long time: the oldest session of the same
- * tenant, or, if none is found, the oldest session of a tenant that has many.
+ * tenant, or, if none is found, the oldest session of a tenant that has many
+ * sessions.
  *
- * Sets *dropped to the first session at the server that was removed. Returns
- * the values of mcp_store_text_add(). Returns MCP_ERR_LIMIT also if no session
- * was found that may be removed, or the server still has the maximum number.
+ * Sets *dropped to the first of the server's sessions that was removed; sets
+ * dropped->len to 0 if none was. Returns the values of mcp_store_text_add().
+ * Returns MCP_ERR_LIMIT also if no session was found that may be removed, or
+ * the server still has the maximum number.
  */
 int mcp_store_upstream_session(mcp_store_t *store,
     const mcp_store_session_t *session, uint64_t now,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Small values with a time to live, by purpose and key.
+ * Stores small values with a time to live, which are found by purpose and key.
  *
  * The entry of a value with text has the index of a chunk in place of a number.
  * The chunk contains the text, and its field "used" determines the length. An
@@ -91,13 +91,14 @@ mcp_store_value_yield(mcp_store_op_t *op, const unsigned char *key,
 
 
 /*
- * Checks whether the limits allow one more value. If they do not, but the
- * value is a tenant's pushed one, frees an older pushed value instead: the
- * oldest of the same tenant, or otherwise, if the store has the maximum number
- * of values, one of a tenant that has many. Values with text have limits of
- * their own, and only they are freed for each other. Returns MCP_OK,
- * MCP_ERR_LIMIT (the tenant has reached its quota) or MCP_ERR_FULL (the store
- * has the maximum number of values).
+ * Checks whether the limits allow one more value. If they do not, but the value
+ * is a pushed one and has a tenant, frees an older pushed value to make room.
+ * This is the oldest one of the same tenant. If the tenant has none and the
+ * store has the maximum number of values, it is one of a tenant that has many
+ * values. Values with text are counted separately, with limits of their own: a
+ * value with text replaces only a value with text, and one without text only
+ * one without. Returns MCP_OK, MCP_ERR_LIMIT (the tenant has reached its quota)
+ * or MCP_ERR_FULL (the store has the maximum number of values).
  */
 static int
 mcp_store_value_admit(mcp_store_op_t *op, const mcp_store_value_t *v,
@@ -129,7 +130,9 @@ mcp_store_value_admit(mcp_store_op_t *op, const mcp_store_value_t *v,
         return MCP_OK;
     }
 
-    /* no quota rejects a tenant's first value */
+    /* the tenant has no older pushed value. Its quota does not reject its first
+     * value, but a full store does, unless a value of another tenant can be
+     * freed */
 
     return !full || mcp_store_value_yield(op, v->key, text)
            ? MCP_OK : MCP_ERR_FULL;
@@ -235,7 +238,7 @@ mcp_store_value_take_text(mcp_store_op_t *op, const mcp_store_value_t *v,
 /* Takes the entry of a value, and the chunk of its text. If there is no room
  * for a pushed value, frees at most MCP_STORE_YIELDS other pushed values: first
  * those with text, because it costs least to get them again. Returns NULL if
- * there is no room even so. */
+ * there is still no room. */
 static mcp_store_entry_t *
 mcp_store_value_room(mcp_store_op_t *op, const mcp_store_value_t *v,
     const mcp_tenant_t *tenant)
@@ -584,10 +587,11 @@ mcp_store_text_replace(mcp_store_head_t *head, mcp_store_entry_t *e,
 
 
 /*
- * Makes a text expire at "expires", and returns 1. Returns 0 if the text never
- * expires, or not before that. A single write of 64 bits changes the time of
- * expiry: a process that dies leaves the older time or the new one. No other
- * data depend on this time, because a sweep reads it from the entry.
+ * Sets the time of expiry of a text to "expires" and returns 1. Does nothing
+ * and returns 0 if the text never expires, or expires at that time or later. A
+ * single write of 64 bits changes the time of expiry: a process that dies
+ * leaves the older time or the new one. No other data depend on this time,
+ * because a sweep reads it from the entry.
  */
 static int
 mcp_store_text_extend(mcp_store_entry_t *e, uint64_t expires)
@@ -614,8 +618,9 @@ mcp_store_text_used(mcp_store_op_t *op, mcp_store_entry_t *e)
 }
 
 
-/* Adds a value with text, unless there is one that has not expired. Called with
- * the lock. Returns the values of mcp_store_text_add(). */
+/* Adds a value with text, unless there is a value with the same purpose and key
+ * that has not expired. Called with the lock. Returns the values of
+ * mcp_store_text_add(). */
 static int
 mcp_store_text_put(mcp_store_op_t *op, const mcp_store_value_t *v,
     uint64_t now)
@@ -665,8 +670,9 @@ mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
 }
 
 
-/* Returns the oldest session at a server among the oldest sessions of a
- * tenant's group, or NULL. group may be NULL. */
+/* Searches the oldest MCP_STORE_SESSION_SEARCH sessions of a tenant's group for
+ * sessions at one server. Returns the oldest of these, or NULL if there is
+ * none. group may be NULL. */
 static mcp_store_entry_t *
 mcp_store_session_oldest(mcp_store_head_t *head, const mcp_store_entry_t *group,
     mcp_store_upstream_row_t row)

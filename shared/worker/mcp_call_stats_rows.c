@@ -6,8 +6,8 @@
 
 /* The rows of the call statistics for one catalog key: the row "other" and, if
  * there is a catalog, one row for each item, in the order of the catalog. An
- * endpoint without a catalog key has a separate entry, which is found by
- * "identity". */
+ * endpoint without a catalog key has its own entry, which "identity"
+ * identifies. */
 struct mcp_call_stats_entry_s {
     mcp_call_stats_entry_t  *next;
     unsigned char            catalog_key[MCP_DIGEST_LEN];

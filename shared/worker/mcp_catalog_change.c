@@ -25,7 +25,8 @@
 #define MCP_CATALOG_CHANGE_CHECK  50    /* time between two checks whether all
                                            changes are announced, ms */
 
-/* Maximum number of digests in the zone. Above it, the oldest are removed. */
+/* Maximum number of digests in the zone. If there are more, the oldest ones are
+ * removed. */
 #define MCP_CATALOG_CHANGE_LISTS  3072
 
 
@@ -34,7 +35,8 @@
 static const unsigned char  mcp_catalog_change_announced[MCP_DIGEST_LEN] =
     { 1 };
 
-/* For each list that has notifications: the kinds of catalog items in it. */
+/* For each list whose changes are announced: the kinds of catalog items in the
+ * list. */
 static const mcp_list_e  mcp_catalog_change_kinds[MCP_TOPIC_LISTS][2] = {
     { MCP_LIST_TOOLS, MCP_LIST_TOOLS },
     { MCP_LIST_PROMPTS, MCP_LIST_PROMPTS },
@@ -42,8 +44,8 @@ static const mcp_list_e  mcp_catalog_change_kinds[MCP_TOPIC_LISTS][2] = {
 };
 
 
-/* Sets *tenant to an artificial tenant. The digests of all lists count to its
- * quota of values, which is MCP_CATALOG_CHANGE_LISTS. */
+/* Sets *tenant to an artificial tenant. The digests of all lists count towards
+ * its quota of values, which is MCP_CATALOG_CHANGE_LISTS. */
 static void
 mcp_catalog_change_tenant(mcp_tenant_t *tenant)
 {
@@ -106,8 +108,9 @@ mcp_catalog_change_publish(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 }
 
 
-/* Sets "key" to the key of a value that the process in a slot stores while it
- * announces changes. The value is the number of its configuration. */
+/* Sets "key" to the key under which the process in this slot stores a value
+ * while it announces changes. The value is the number of the process's
+ * configuration. */
 static void
 mcp_catalog_change_slot(unsigned slot, unsigned char key[MCP_DIGEST_LEN])
 {
@@ -125,8 +128,8 @@ mcp_worker_begin(mcp_worker_t *worker, uint32_t number)
     worker->configuration = number;
     mcp_store_upstream_begin(worker->store, number);
 
-    /* the value expires, because mcp_worker_begun() does not delete it if this
-     * process dies */
+    /* the value expires, because a process that dies does not call
+     * mcp_worker_begun(), which deletes it */
 
     mcp_catalog_change_slot(worker->store->slot, key);
     (void) mcp_store_value_set(worker->store, MCP_VALUE_CONFIGURATION, key,

@@ -40,8 +40,9 @@ struct mcp_operations_s {
                                           function again, see
                                           mcp_operation_later() and
                                           mcp_operation_ahead() */
-    unsigned             quota:2;      /* whether the session has many calls: 0:
-                                          not looked up yet, 1: yes, 2: no */
+    unsigned             quota:2;      /* 1: the session has many calls; 2: it
+                                          does not; 0: this was not looked up
+                                          yet */
 };
 
 
@@ -133,8 +134,9 @@ mcp_operation_now(mcp_exchange_t *x, mcp_next_e (*entry)(mcp_exchange_t *x))
 }
 
 
-/* An earlier run may have written a part of a response before it stopped: the
- * headers, the body and the states from the earlier run are dropped. */
+/* Runs the entry function of an exchange. An earlier run may have written a
+ * part of a response before it stopped: first drops its headers, body and
+ * states. */
 mcp_next_e
 mcp_operation_entry(mcp_exchange_t *x)
 {
@@ -247,8 +249,8 @@ mcp_operation_create(mcp_worker_t *worker, mcp_exchange_t *x)
 }
 
 
-/* Adds a started operation to the end of its exchange's list, because results
- * are found by the order of the operations. */
+/* Adds a started operation to the end of its exchange's list. Later runs of the
+ * entry function find the operation by the order of this list. */
 static void
 mcp_operation_add(mcp_exchange_t *x, mcp_operation_t *op)
 {
@@ -264,8 +266,8 @@ mcp_operation_add(mcp_exchange_t *x, mcp_operation_t *op)
 }
 
 
-/* Starts an operation and returns its result. If the result is MCP_AGAIN, x
- * waits for it, for at most MCP_OPERATION_TIME. */
+/* Starts an operation and returns its result. If the result is MCP_AGAIN, the
+ * exchange then waits for the final result, for at most MCP_OPERATION_TIME. */
 static int
 mcp_operation_start(mcp_exchange_t *x, mcp_operation_t *op,
     const mcp_operation_spec_t *spec)
@@ -758,9 +760,9 @@ mcp_operation_deferred(void *data)
 
 /*
  * Waits until the cluster has event seq of the stream, or the stream itself if
- * seq is 0. Returns MCP_AGAIN if then() will be called: with the result, or
- * with MCP_ERR_UNREACHABLE after MCP_OPERATION_TIME. Otherwise returns the
- * result, which is MCP_OK without a cluster.
+ * seq is 0. Returns MCP_AGAIN if then() will be called, with the result or,
+ * after MCP_OPERATION_TIME, with MCP_ERR_UNREACHABLE. Otherwise returns the
+ * result at once. Without a cluster, the result is MCP_OK.
  */
 static int
 mcp_operation_defer(mcp_exchange_t *x, const mcp_stream_ref_t *ref,

@@ -35,8 +35,8 @@
 
 /* The kinds of broadcasts. */
 typedef enum {
-    /* A value that each node puts into its store. The kind of the broadcast is
-     * the kind of the value in the store. */
+    /* Broadcasts of a value that each node puts into its store. The kind of the
+     * broadcast is the kind of the value in the store. */
     MCP_BROADCAST_SESSION_ENDED = MCP_VALUE_SESSION_ENDED,
     MCP_BROADCAST_LOG_LEVEL = MCP_VALUE_LOG_LEVEL,
     MCP_BROADCAST_CANCELLED = MCP_VALUE_CANCELLED,
@@ -214,8 +214,8 @@ typedef struct {
 } mcp_operation_upstream_session_t;
 
 
-/* The arguments of MCP_OPERATION_QUOTA, which checks one more call of a
- * session. */
+/* The arguments of MCP_OPERATION_QUOTA, which checks whether a session may
+ * begin one more call. */
 typedef struct {
     unsigned char          session[MCP_DIGEST_LEN];
     uint32_t               limit;      /* maximum number of the session's active
@@ -223,9 +223,9 @@ typedef struct {
 } mcp_operation_quota_t;
 
 
-/* The kind of an operation. An entry function that runs again finds a result
- * by the kind. The comments list the results besides MCP_OK,
- * MCP_ERR_UNREACHABLE and MCP_ERR_MEMORY. */
+/* The kind of an operation. When an entry function runs again, it finds each
+ * result by the kind of the operation. The comments list the results besides
+ * MCP_OK, MCP_ERR_UNREACHABLE and MCP_ERR_MEMORY. */
 typedef enum {
     /* Sends a broadcast. A notification is also received by this node itself,
      * see mcp_operation_receive(). */
@@ -291,9 +291,9 @@ typedef enum {
      *                      now in "found" */
     MCP_OPERATION_UPSTREAM_SESSION,
 
-    /* For the cluster itself: makes a mirror of the stream stream.id, which
-     * requests of this node join. The results are those of the hook
-     * "await_replication". */
+    /* Makes a mirror of the stream with the id stream.id for requests of this
+     * node that join this stream. Only mcp_cluster_join_taken() starts this
+     * operation. The results are those of the hook "await_replication". */
     MCP_OPERATION_JOIN,
 
     MCP_OPERATION_KINDS
@@ -335,12 +335,13 @@ struct mcp_operation_s {
                                           has returned; the exchange sends its
                                           response, or starts its call, when
                                           this operation has its result */
-    mcp_operation_t       *later;      /* next operation that waits for the
-                                          same stream by the hook
-                                          "await_replication" */
+    mcp_operation_t       *later;      /* next operation for which the hook
+                                          "await_replication" waits for the same
+                                          stream */
     uint32_t               value;      /* result of MCP_OPERATION_TOKEN */
-    uint64_t seq;       /* number of the event to await by the hook
-                           "await_replication"; 0: the stream itself */
+    uint64_t seq;       /* number of the event for which the hook
+                           "await_replication" waits; 0: the hook waits for the
+                           stream itself */
     mcp_found_t           *found;      /* result of MCP_OPERATION_LOOKUP and
                                           MCP_OPERATION_LIST, allocated with
                                           env->mem */
@@ -415,16 +416,17 @@ struct mcp_cluster_hooks_s {
 
 
 /*
- * Stores the entry function of a request without a body. It runs when the glue
- * calls mcp_exchange_body() with an empty body, because an exchange cannot wait
- * before. Returns the values of mcp_exchange_head().
+ * Stores the entry function of a request without a body. The function runs when
+ * the glue calls mcp_exchange_body() with an empty body, because an exchange
+ * cannot wait before that call. Returns the values of mcp_exchange_head().
  */
 mcp_next_e mcp_operation_after_body(mcp_exchange_t *x,
     mcp_next_e (*entry)(mcp_exchange_t *x));
 
-/* Without a cluster, runs the entry function of a request at once, because it
- * never has to wait. In a cluster, stores it like mcp_operation_after_body().
- * Returns the values of mcp_exchange_head(). */
+/* Without a cluster, runs the entry function of a request at once, because no
+ * operation makes the function wait. In a cluster, stores the entry function
+ * like mcp_operation_after_body(). Returns the values of
+ * mcp_exchange_head(). */
 mcp_next_e mcp_operation_begin(mcp_exchange_t *x,
     mcp_next_e (*entry)(mcp_exchange_t *x));
 
@@ -433,8 +435,9 @@ mcp_next_e mcp_operation_begin(mcp_exchange_t *x,
 mcp_next_e mcp_operation_now(mcp_exchange_t *x,
     mcp_next_e (*entry)(mcp_exchange_t *x));
 
-/* Runs the stored entry function, without the effects of an earlier run on the
- * response. Returns the values of mcp_exchange_body(). */
+/* Discards the effects of an earlier run of the entry function on the response,
+ * and runs the stored entry function. Returns the values of
+ * mcp_exchange_body(). */
 mcp_next_e mcp_operation_entry(mcp_exchange_t *x);
 
 /* Returns the next step of a request that cannot continue because of rc, the
@@ -513,8 +516,8 @@ int mcp_operation_send(mcp_worker_t *worker, const mcp_operation_spec_t *spec,
 int mcp_operation_broadcast(mcp_worker_t *worker,
     const mcp_broadcast_t *broadcast);
 
-/* Sends the response of x, which is ready and names a stream, when other
- * nodes have the stream, or after MCP_OPERATION_TIME. Replaces
+/* Sends the response of x, which is ready and names a stream, when other nodes
+ * have the stream, or after MCP_OPERATION_TIME. To be called instead of
  * mcp_respond_ready(). */
 void mcp_operation_respond(mcp_exchange_t *x, const mcp_stream_ref_t *ref);
 

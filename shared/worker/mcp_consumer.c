@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Consumers: start, keepalive comments, and end. See 2025-11-25,
- * basic/transports, "Sending Messages to the Server" and "Resumability and
- * Redelivery". mcp_consumer_pull.c writes their bytes.
+ * Starts and ends consumers, and schedules their keepalive comments. See
+ * 2025-11-25, basic/transports, "Sending Messages to the Server" and
+ * "Resumability and Redelivery". mcp_consumer_pull.c writes the bytes of
+ * consumers.
  */
 
 #include "worker/mcp_respond.h"
@@ -56,8 +57,8 @@ mcp_consumer_ready(mcp_exchange_t *x)
 
     x->reader.cursor.all = 0;
 
-    /* if an action is queued already, it is a PULL, or a STREAM, after which
-     * the glue pulls as well */
+    /* an action of x that is already queued is PULL, or STREAM, after which the
+     * glue pulls too */
 
     if (x->queued.link || x->reader.state == MCP_CONSUMER_DONE) {
         return;
@@ -73,10 +74,11 @@ mcp_consumer_ready(mcp_exchange_t *x)
 }
 
 
-/* If the head of the response contains a URL, delays the head until other nodes
- * have the stream, but at most until a comment has to be written. "headless" is
- * set before mcp_consumer_known() reads it, because a connection without its
- * head is not closed. */
+/* Makes the glue send the head of the response, by the action STREAM. If the
+ * head contains a URL, waits until other nodes have the stream, but at most
+ * until a comment has to be written. "headless" is set before
+ * mcp_consumer_known() is called: as long as it is set, that function ignores
+ * that the connection has to be closed. */
 void
 mcp_consumer_begin(mcp_exchange_t *x)
 {
@@ -208,8 +210,9 @@ mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
 }
 
 
-/* If the client gets the response of the call as plain JSON, the events of the
- * stream count as sent if that response was written completely. */
+/* Detaches x from its stream. The events of the stream count as sent if the
+ * client got the response of the call as plain JSON, and this response was
+ * written completely. */
 void
 mcp_consumer_detach(mcp_exchange_t *x)
 {
@@ -308,7 +311,7 @@ mcp_consumer_start_kept(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
     now = *info;
 
-    /* repeated if another reader has removed events in the meantime */
+    /* starts again if another reader has removed events in the meantime */
 
     do {
         start = after + 1 < now.first_seq ? now.first_seq - 1 : after;
@@ -351,8 +354,9 @@ mcp_consumer_leave(mcp_exchange_t *x)
 }
 
 
-/* Handler of a wake-up: there are events, another connection reads the stream,
- * or the process shuts down. The next pull finds out which. */
+/* Handles a wake-up, whose reason may be new events, another connection that
+ * reads the stream, or a shutdown of the process. If x writes the stream, the
+ * next pull finds out the reason; otherwise calls x->reader.woken. */
 static void
 mcp_consumer_wake(void *data)
 {
@@ -403,8 +407,8 @@ mcp_consumer_is_primed(const mcp_exchange_t *x)
 }
 
 
-/* Reads close_after from the policy for the method and the name of the
- * stream's call. */
+/* Schedules the end of the connection by close_after in the policy for the
+ * method and the name of the stream's call. */
 void
 mcp_consumer_close_at_will(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {

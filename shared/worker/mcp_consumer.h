@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Exchanges that are the consumer or a joined reader of a stream. */
+/* Functions for exchanges that read a stream as its consumer or as a joined
+ * reader. They attach the exchange to the stream, start and end its SSE
+ * response, and decide when its connection is closed. */
 
 
 #ifndef MCP_CONSUMER_H_INCLUDED
@@ -10,9 +12,9 @@
 #include "worker/mcp_worker_internal.h"
 
 
-/* Flag in the number of an event id. With the flag, the id is that of an
- * interim response, and the rest of the number is the last event that the
- * connection has read before the interim response. */
+/* Flag in the number of an event id: the id is that of an interim response. The
+ * other bits are the number of the last event that the connection has read
+ * before the interim response. */
 #define MCP_EVENT_ANSWERED  ((uint64_t) 1 << 62)
 
 
@@ -39,8 +41,8 @@ int mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
  * started. mcp_consumer_leave() is for started SSE responses. */
 void mcp_consumer_detach(mcp_exchange_t *x);
 
-/* Queues the action PULL for a consumer that has bytes to write or may read
- * events. */
+/* Queues the action PULL for a consumer that has bytes to write, or whose
+ * stream may have new events. */
 void mcp_consumer_ready(mcp_exchange_t *x);
 
 /* Delays the first bytes of a consumer until other nodes have its stream, and
@@ -62,8 +64,8 @@ void mcp_consumer_hold(mcp_exchange_t *x);
 int mcp_consumer_known(mcp_exchange_t *x);
 
 /* Queues the action STREAM for a started consumer, so that the glue sends the
- * head of the response. If the head contains a URL, other nodes must have the
- * stream before, see mcp_consumer_known(). */
+ * head of the response. If the head contains a URL, first waits until other
+ * nodes have the stream, see mcp_consumer_known(). */
 void mcp_consumer_begin(mcp_exchange_t *x);
 
 /* Makes x the stream's consumer after the event "after", if it is not attached

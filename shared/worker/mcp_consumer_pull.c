@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The bytes that a consumer writes: the first ones after the head, events,
+/* Writes the bytes of a consumer: the first ones after the head, events,
  * keepalive comments, and the last ones, which depend on how the connection
  * ends. mcp_consumer_is_closing() decides when a connection ends while its
  * stream continues. */
@@ -70,8 +70,9 @@ mcp_consumer_is_closing(const mcp_exchange_t *x)
 }
 
 
-/* Returns 1 if the client has named its last event, by its resumption method or
- * in Last-Event-ID. This proves that the client has received no later event. */
+/* Returns 1 if the client has named the last event that it received, by its
+ * resumption method or in Last-Event-ID. This proves that the client has
+ * received no later event. */
 static int
 mcp_consumer_is_placed(const mcp_exchange_t *x)
 {
@@ -155,8 +156,8 @@ mcp_consumer_known(mcp_exchange_t *x)
 }
 
 
-/* Writes the bytes of output.out that fit, and returns the end of the written
- * bytes. */
+/* Writes to p the bytes of x->output.out that fit before "end". Returns the end
+ * of the written bytes. */
 static char *
 mcp_consumer_flush(mcp_exchange_t *x, char *p, char *end)
 {
@@ -384,8 +385,8 @@ mcp_consumer_ended(mcp_exchange_t *x)
 }
 
 
-/* Reads further events, or returns MCP_AGAIN if the connection has to be
- * closed between two events. */
+/* Reads further events and returns the values of mcp_consumer_read(). Between
+ * two events, returns MCP_AGAIN instead if the connection has to be closed. */
 static int
 mcp_consumer_read_on(mcp_exchange_t *x, char **p, char *end)
 {
@@ -422,8 +423,9 @@ mcp_consumer_read_on(mcp_exchange_t *x, char **p, char *end)
 static char *
 mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
 {
-    /* the glue pulls only when all bytes of earlier pulls are in the socket; a
-     * skipped event and all later ones do not count as sent */
+    /* the glue pulls only when all bytes of earlier pulls are in the socket, so
+     * all events that were read count as sent, except a skipped event and all
+     * later ones */
 
     x->reader.sent = x->reader.cursor.seq;
 
@@ -482,8 +484,9 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
 }
 
 
-/* Handles the result of a pull. The buffer of a consumer that waits for events
- * is freed. */
+/* Updates the consumer for the result rc of a pull. With MCP_DONE, sets its
+ * state to MCP_CONSUMER_DONE and stops its timer. With MCP_AGAIN, frees its
+ * buffer, because it waits for events. */
 static void
 mcp_consumer_pulled(mcp_exchange_t *x, int rc)
 {

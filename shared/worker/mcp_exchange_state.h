@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Changes of the states of exchanges and consumers. Each change is logged at
- * level debug, with the number of the exchange in this process and the id of
- * its call, if it has one. */
+/* Changes the states of exchanges and consumers, and counts the durations of
+ * messages. Each change of a state is logged at level debug, with the number of
+ * the exchange in this process and the id of its call, if it has one. */
 
 
 #ifndef MCP_EXCHANGE_STATE_H_INCLUDED
@@ -46,8 +46,8 @@ void mcp_duration_answered(mcp_exchange_t *x, mcp_error_type_e error);
  * counted by the call. */
 void mcp_duration_opened(mcp_exchange_t *x);
 
-/* Counts one message of the exchange's batch that begins no call. name is that
- * of a tool or prompt, and may be empty. */
+/* Counts one message of the exchange's batch that does not begin a call. name
+ * is the name of a tool or prompt, and may be empty. */
 void mcp_duration_part(mcp_exchange_t *x, const mcp_method_t *method,
     mcp_str_t name, mcp_error_type_e error);
 

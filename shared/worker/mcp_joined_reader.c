@@ -131,7 +131,8 @@ mcp_joined_reader_message(mcp_exchange_t *x, mcp_str_t text)
 
     mcp_arena_init(&arena, &x->worker->env->mem);
 
-    /* max_depth limits the result, which is one level deeper in the response */
+    /* max_depth limits the depth of the result, which is one level deeper in
+     * the response */
 
     rc = mcp_rpc_parse(&arena, text, x->endpoint->max_depth + 1,
                        MCP_RPC_FROM_BACKEND, &msg);

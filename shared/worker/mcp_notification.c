@@ -46,8 +46,9 @@ typedef struct {
  * is held once. */
 #define MCP_NOTIFY_BUDGET  256
 
-/* Maximum size of the queue of notifications, bytes. Above it,
- * mcp_notify_slices() delivers all queued notifications before it returns. */
+/* Maximum size of the queue of notifications, bytes. If a message would exceed
+ * it, mcp_notify_slices() delivers all queued notifications before it
+ * returns. */
 #define MCP_NOTIFY_QUEUE   (4 * 1024 * 1024)
 
 
@@ -254,7 +255,7 @@ mcp_notify_listener_id(const unsigned char session[MCP_DIGEST_LEN],
 {
     mcp_str_t  parts[2];
 
-    /* the id is derived from the session's, so that the stream is found
+    /* the id is a digest of the session's id, so that the stream is found
      * without an index */
 
     parts[0] = mcp_str("listen");
@@ -465,8 +466,8 @@ mcp_notify_send(mcp_worker_t *worker, const mcp_notify_to_t *to,
         return;
     }
 
-    /* the stream gets the queued notifications first, because they are
-     * earlier */
+    /* the queued notifications are earlier than this message, so the stream
+     * gets them first */
 
     mcp_notify_flush(worker);
     mcp_store_publish_one(worker->store, to->only, topic, message);
@@ -554,8 +555,8 @@ mcp_notify_resource(mcp_worker_t *worker, const mcp_notify_to_t *to,
 }
 
 
-/* Returns 1 if a notification of this method is for subscribers, not for a
- * call's stream. */
+/* Returns 1 if notifications with this method are for subscribers, 0 if they
+ * are for the stream of a call. */
 static int
 mcp_notify_is(mcp_str_t method)
 {

@@ -20,7 +20,7 @@ int mcp_notify_listener_id(const unsigned char session[MCP_DIGEST_LEN],
     unsigned char id[MCP_STREAM_ID_LEN]);
 
 /* Finds the session's own stream, or creates and replicates it. A new stream
- * counts to the quota of this tenant. Returns MCP_OK, or an error of
+ * counts towards the quota of this tenant. Returns MCP_OK, or an error of
  * mcp_store_create() or mcp_store_subscribe(). */
 int mcp_notify_listener(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     const mcp_client_t *client, const unsigned char tenant[MCP_DIGEST_LEN],
@@ -79,8 +79,9 @@ int mcp_notify_broadcast(mcp_worker_t *worker, mcp_str_t method, mcp_str_t uri,
 /*
  * mcp_notify_receive() delivers a broadcast notification to the subscribers at
  * this node. If this node has sent the broadcast, only replicated streams get
- * it, because the others got it before. mcp_notify_receive_for() delivers a
- * notification to one stream, if the stream is subscribed.
+ * it, because the sender has already delivered it to the other streams.
+ * mcp_notify_receive_for() delivers a notification to one stream, if the stream
+ * is subscribed.
  */
 void mcp_notify_receive(mcp_worker_t *worker, const mcp_broadcast_t *broadcast);
 void mcp_notify_receive_for(mcp_worker_t *worker, const mcp_stream_ref_t *ref,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Responses that are not streams. */
+/* Builds and sends responses that are not streams: JSON, faults, and responses
+ * without a body. Counts and logs rejected requests. */
 
 
 #ifndef MCP_RESPOND_H_INCLUDED

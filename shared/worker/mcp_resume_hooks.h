@@ -60,7 +60,8 @@ typedef struct {
     void          (*interim)(mcp_exchange_t *x);
 
     /* Handles a backend's result with a nextResumeToken. Optional. Called for
-     * each method with this hook, even if it does not take part in the call.
+     * each method with this hook, even if the method does not take part in the
+     * call.
      *
      * Returns MCP_OK if the client gets the result in "out" instead, or
      *   MCP_DONE        the result is used unchanged
@@ -188,7 +189,7 @@ void *mcp_hook_state(mcp_resume_state_t *states,
     const mcp_resume_method_t *hooks);
 
 
-/* --- calls of the hooks, of one method after the other --- */
+/* --- functions that call a hook of one method after the other --- */
 
 int  mcp_hook_begin(mcp_worker_t *worker, mcp_call_t *call);
 void mcp_hook_tail(mcp_exchange_t *x, mcp_tail_e how);

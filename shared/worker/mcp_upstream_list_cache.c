@@ -134,7 +134,8 @@ mcp_upstream_lists_ttl(const mcp_json_value_t *value)
 }
 
 
-/* Copies the members of a result except ttlMs, which is stored separately. */
+/* Copies the members of a result to a page, except ttlMs, which is stored
+ * separately. */
 static void
 mcp_upstream_lists_copy(mcp_upstream_page_t *page, mcp_str_t result)
 {
@@ -271,7 +272,7 @@ struct mcp_upstream_tool_s {
     mcp_upstream_tool_t         *next;
     const mcp_endpoint_t        *endpoint;
     unsigned                     target;
-    mcp_arena_t                  arena;        /* memory of the name and of the
+    mcp_arena_t                  arena;        /* memory for the name and the
                                                   headers */
     mcp_str_t                    name;
     const mcp_catalog_header_t  *headers;
@@ -279,8 +280,9 @@ struct mcp_upstream_tool_s {
 };
 
 
-/* Returns the address of the pointer to a tool. If the worker's list does not
- * have the tool, the pointer is the NULL at the end of the list. */
+/* Returns the address of the pointer to a tool in the worker's list. If the
+ * list does not have the tool, returns the address of the NULL pointer at its
+ * end. */
 static mcp_upstream_tool_t **
 mcp_upstream_tools_link(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     unsigned target, mcp_str_t name)

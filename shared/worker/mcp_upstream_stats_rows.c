@@ -12,7 +12,8 @@ struct mcp_upstream_entry_s {
     unsigned char              catalog_key[MCP_DIGEST_LEN];
     mcp_str_t                  identity;
     mcp_str_t                  name;
-    char                       text[];     /* memory of identity and name */
+    char                       text[];     /* contains the text of identity and
+                                              of name */
 };
 
 

@@ -22,9 +22,10 @@
 #define MCP_WORKER_SWEEP_SLICES    8
 #define MCP_WORKER_SWEEP_CHUNKS    4096
 
-/* Maximum number of wake-ups that mcp_worker_wake() handles at once: their
- * data are then still in the processor's cache, and the process also does
- * other work if the store has wake-ups endlessly. */
+/* Maximum number of wake-ups that one call of mcp_worker_wake() reads from the
+ * store and handles. With this limit the wake-ups stay in the processor's
+ * cache, and the process also does other work if there are always new
+ * wake-ups. */
 #define MCP_WORKER_DRAIN           64
 
 
@@ -207,8 +208,8 @@ mcp_worker_next(mcp_worker_t *worker, mcp_action_t *action)
 {
     mcp_queued_action_t  *queued;
 
-    /* an entry has no action for the glue if its function "taken" has done all
-     * the work: the loop then continues with the next entry */
+    /* continues with the next entry if the function "taken" has done all the
+     * work of an entry, so that the entry has no action for the glue */
 
     do {
         if (worker->head == NULL && worker->n_noted != 0) {
@@ -328,8 +329,8 @@ mcp_worker_wake_handle(mcp_worker_t *worker, uint64_t handle)
 }
 
 
-/* The function store->note(): notes a consumer of this process, which
- * mcp_worker_next() wakes when the queue of actions is empty. Returns 0 if
+/* Implements store->note(): adds a consumer of this process to worker->noted.
+ * mcp_worker_next() wakes it when the queue of actions is empty. Returns 0 if
  * worker->noted has no space. */
 static int
 mcp_worker_note(void *noter, uint64_t handle)

@@ -50,7 +50,7 @@ typedef struct {
 
 
 /* Maximum number of consumers that the worker wakes when the queue of actions
- * is empty. Wake-ups for further ones are stored in the zone. */
+ * is empty. Wake-ups for further consumers are stored in the zone. */
 #define MCP_WORKER_NOTED  16
 
 
@@ -127,10 +127,10 @@ struct mcp_worker_s {
                                                    polled for marks of
                                                    cancellation, because they
                                                    are not durable yet */
-    mcp_call_t                        *rounds;  /* list of the calls of clients
-                                                   without a session that have
+    mcp_call_t                        *rounds;  /* list of the calls that have
                                                    sent a question of an MCP
-                                                   server */
+                                                   server to a client without a
+                                                   session */
     mcp_call_stats_entry_t            *call_stats; /* rows of the call
                                                       statistics for each
                                                       catalog key, see
@@ -297,8 +297,9 @@ typedef struct {
 
 /* The digests by which a request finds an equal call to join. */
 typedef struct {
-    unsigned char          digest[MCP_DIGEST_LEN];     /* the same for equal
-                                                          calls */
+    unsigned char          digest[MCP_DIGEST_LEN];     /* digest that all equal
+                                                          calls have in
+                                                          common */
     unsigned char          params[MCP_DIGEST_LEN];     /* value of
                                                           mcp_digest_params() */
     unsigned               once:1;     /* 1: the request has no idempotency key,
@@ -382,8 +383,8 @@ struct mcp_exchange_s {
     mcp_worker_t               *worker;
     const mcp_endpoint_t       *endpoint;
     void                       *glue;
-    mcp_arena_t                 arena;      /* memory of the body and the parsed
-                                               message */
+    mcp_arena_t                 arena;      /* memory for the body and the
+                                               parsed message */
     mcp_arena_t                 scratch;    /* temporary memory of
                                                mcp_exchange_parse() */
     mcp_exchange_state_e        state;      /* see mcp_exchange_set_state() */
@@ -428,9 +429,10 @@ struct mcp_exchange_s {
     unsigned                    described:1;  /* 1: the description of the MCP
                                                  server that is the backend was
                                                  requested */
-    mcp_next_e                (*entry)(mcp_exchange_t *x);     /* called after
-                                                 the body, which is empty;
-                                                 NULL: the body is a message */
+    mcp_next_e                (*entry)(mcp_exchange_t *x);     /* called when
+                                                 the glue has passed an empty
+                                                 body; NULL: the body is a
+                                                 message */
 
     /* called when the MCP servers that the exchange waits for have responded or
      * failed, see mcp_describe_upstream.h and mcp_exchange_session.c */
@@ -463,8 +465,9 @@ mcp_worker_t *mcp_worker_create_with_methods(const mcp_env_t *env,
     mcp_store_t *store, const mcp_worker_glue_t *glue,
     const mcp_resume_method_t *const *methods);
 
-/* Appends an entry to the queue of actions, or removes an entry. An entry that
- * is in the queue already keeps its place. */
+/* mcp_worker_queue() appends an entry to the queue of actions. An entry that is
+ * already in the queue keeps its place. mcp_worker_unqueue() removes an
+ * entry. */
 void mcp_worker_queue(mcp_worker_t *worker, mcp_queued_action_t *queued);
 void mcp_worker_unqueue(mcp_worker_t *worker, mcp_queued_action_t *queued);
 
