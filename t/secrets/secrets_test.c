@@ -315,7 +315,7 @@ check_of_the_publish_token_takes_constant_time(void **state)
 /* Control: valgrind detects comparisons by memcmp(). */
 
 static void
-secrets_compared_by_memcmp_valgrind_reports_it(void **state)
+secrets_compared_by_memcmp__valgrind_reports_it(void **state)
 {
     secrets_plain = 1;
     comparison_of_secrets_takes_constant_time(state);
@@ -323,7 +323,7 @@ secrets_compared_by_memcmp_valgrind_reports_it(void **state)
 
 
 static void
-tokens_compared_by_memcmp_valgrind_reports_it(void **state)
+tokens_compared_by_memcmp__valgrind_reports_it(void **state)
 {
     secrets_plain = 1;
     verification_of_tokens_takes_constant_time(state);
@@ -331,7 +331,7 @@ tokens_compared_by_memcmp_valgrind_reports_it(void **state)
 
 
 static void
-session_ids_compared_by_memcmp_valgrind_reports_it(void **state)
+session_ids_compared_by_memcmp__valgrind_reports_it(void **state)
 {
     secrets_plain = 1;
     lookup_of_cached_session_ids_takes_constant_time(state);
@@ -339,7 +339,7 @@ session_ids_compared_by_memcmp_valgrind_reports_it(void **state)
 
 
 static void
-principals_compared_by_memcmp_valgrind_reports_it(void **state)
+principals_compared_by_memcmp__valgrind_reports_it(void **state)
 {
     secrets_plain = 1;
     comparison_of_principal_and_session_takes_constant_time(state);
@@ -347,7 +347,7 @@ principals_compared_by_memcmp_valgrind_reports_it(void **state)
 
 
 static void
-publish_tokens_compared_by_memcmp_valgrind_reports_it(void **state)
+publish_tokens_compared_by_memcmp__valgrind_reports_it(void **state)
 {
     secrets_plain = 1;
     check_of_the_publish_token_takes_constant_time(state);
@@ -357,7 +357,7 @@ publish_tokens_compared_by_memcmp_valgrind_reports_it(void **state)
 /* Control: valgrind detects a table indexed by a secret, and a computed
  * signature that is sent to the client while it counts as secret. */
 static void
-signature_is_sent_while_it_is_secret_valgrind_reports_it(void **state)
+signature_is_sent_while_it_is_secret__valgrind_reports_it(void **state)
 {
     char  text[MCP_TOKEN_TEXT_MAX];
 
@@ -378,12 +378,12 @@ main(void)
         constant_test(lookup_of_cached_session_ids_takes_constant_time),
         constant_test(comparison_of_principal_and_session_takes_constant_time),
         constant_test(check_of_the_publish_token_takes_constant_time),
-        control_test(secrets_compared_by_memcmp_valgrind_reports_it),
-        control_test(tokens_compared_by_memcmp_valgrind_reports_it),
-        control_test(session_ids_compared_by_memcmp_valgrind_reports_it),
-        control_test(principals_compared_by_memcmp_valgrind_reports_it),
-        control_test(publish_tokens_compared_by_memcmp_valgrind_reports_it),
-        control_test(signature_is_sent_while_it_is_secret_valgrind_reports_it)
+        control_test(secrets_compared_by_memcmp__valgrind_reports_it),
+        control_test(tokens_compared_by_memcmp__valgrind_reports_it),
+        control_test(session_ids_compared_by_memcmp__valgrind_reports_it),
+        control_test(principals_compared_by_memcmp__valgrind_reports_it),
+        control_test(publish_tokens_compared_by_memcmp__valgrind_reports_it),
+        control_test(signature_is_sent_while_it_is_secret__valgrind_reports_it)
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

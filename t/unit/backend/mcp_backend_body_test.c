@@ -249,7 +249,7 @@ TEST(messages_of_a_long_stream_are_read_in_order)
 /* The buffer of a stream has grown: the decoder frees it while the stream is
  * idle. */
 
-TEST(stream_is_idle_its_decoder_has_freed_the_buffer)
+TEST(stream_is_idle__its_decoder_has_freed_the_buffer)
 {
     char                *large;
     test_mem_t           tm;

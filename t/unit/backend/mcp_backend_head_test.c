@@ -182,7 +182,7 @@ TEST(http_error_of_a_prompt_or_resource_is_a_fault_or_its_json_rpc_error)
 
 /* The answer of a rate limiter becomes a text with the time to wait; its body
  * is left out. */
-TEST(retry_after_of_429_or_503_up_to_a_day_is_part_of_the_result)
+TEST(header_retry_after_of_429_or_503_up_to_a_day_is_part_of_the_result)
 {
     static const struct {
         int          status;

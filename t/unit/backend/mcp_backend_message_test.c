@@ -103,7 +103,7 @@ TEST(valid_json_response_is_read_and_a_malformed_one_is_a_fault)
 
 /* structuredContent that is not an object is an error for tools only. */
 
-TEST(structured_content_is_not_an_object_only_results_of_tools_are_marked)
+TEST(structured_content_that_is_not_an_object_is_marked_only_for_tools)
 {
     static const answer_t  answers[] = {
         { "structuredContent is an object", TOOL, 200, JSON,
@@ -357,7 +357,7 @@ server_message(int asks, const char *text, mcp_backend_msg_t *msg)
 }
 
 
-TEST(mcp_server_is_allowed_to_ask_its_requests_are_read)
+TEST(mcp_server_is_allowed_to_ask__its_requests_are_read)
 {
     mcp_backend_t      *b;
     mcp_backend_msg_t   msg;
@@ -379,7 +379,7 @@ TEST(mcp_server_is_allowed_to_ask_its_requests_are_read)
 }
 
 
-TEST(mcp_server_sends_a_request_with_wrong_members_the_message_is_a_fault)
+TEST(mcp_server_sends_a_request_with_wrong_members__the_message_is_a_fault)
 {
     size_t              i;
     mcp_backend_t      *b;
@@ -402,7 +402,7 @@ TEST(mcp_server_sends_a_request_with_wrong_members_the_message_is_a_fault)
 }
 
 
-TEST(mcp_server_is_not_allowed_to_ask_ping_is_ignored_other_requests_are_faults)
+TEST(mcp_server_must_not_ask__ping_is_ignored_and_other_requests_are_faults)
 {
     mcp_backend_t      *b;
     mcp_backend_msg_t   msg;
@@ -420,7 +420,7 @@ TEST(mcp_server_is_not_allowed_to_ask_ping_is_ignored_other_requests_are_faults)
 }
 
 
-TEST(mcp_server_reports_a_header_mismatch_the_fault_is_marked_and_has_the_error)
+TEST(mcp_server_reports_a_header_mismatch__fault_is_marked_and_has_the_error)
 {
     mcp_backend_t      *b;
     mcp_backend_msg_t   msg;

@@ -144,7 +144,7 @@ TEST(content_that_exceeds_twice_the_limit_when_written_as_json_is_a_fault)
 }
 
 
-TEST(tool_error_is_written_as_a_result_with_its_text_and_is_error_true)
+TEST(tool_error_is_written_as_a_result_with_its_text_and_member_is_error)
 {
     mcp_buf_t   buf;
     test_mem_t  tm;

@@ -22,7 +22,7 @@ TEST(response_without_a_head_is_text_or_a_fault_if_it_is_empty)
 }
 
 
-TEST(response_breaks_off_before_its_last_message_it_is_a_fault)
+TEST(response_breaks_off_before_its_last_message__it_is_a_fault)
 {
     static const answer_t  answers[] = {
         { "JSON", TOOL, 200, JSON, BODY(RESULT),

@@ -86,7 +86,7 @@ TEST(first_block_of_an_arena_is_small_and_later_ones_are_larger)
 }
 
 
-TEST(arena_is_reset_its_memory_is_used_again)
+TEST(arena_is_reset__its_memory_is_used_again)
 {
     int          i;
     void        *p;
@@ -117,7 +117,7 @@ TEST(arena_is_reset_its_memory_is_used_again)
 }
 
 
-TEST(arena_is_released_to_a_mark_all_later_allocations_are_freed)
+TEST(arena_is_released_to_a_mark__all_later_allocations_are_freed)
 {
     char             *p;
     long              live;
@@ -153,7 +153,7 @@ TEST(arena_is_released_to_a_mark_all_later_allocations_are_freed)
 }
 
 
-TEST(string_is_copied_into_an_arena_or_is_null_without_memory)
+TEST(string_is_copied_into_an_arena_and_is_null_if_memory_runs_out)
 {
     mcp_str_t    s;
     mcp_arena_t  arena;

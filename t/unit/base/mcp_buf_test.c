@@ -8,7 +8,7 @@
 #include "mcp_buf.h"
 
 
-TEST(buffer_grows_to_its_maximum_then_writes_fail)
+TEST(buffer_grows_to_its_maximum_and_then_further_writes_fail)
 {
     char       c;
     size_t     i;

@@ -76,7 +76,7 @@ TEST(pattern_is_an_exact_text_or_after_a_tilde_a_regular_expression)
 }
 
 
-TEST(subject_has_no_final_nul_only_its_length_is_matched)
+TEST(subject_has_no_final_nul__only_its_length_is_matched)
 {
     char         *p;
     mcp_match_t  *match;
@@ -237,7 +237,7 @@ match_many(void *arg)
 }
 
 
-TEST(four_threads_match_one_pattern_at_the_same_time_all_results_are_correct)
+TEST(four_threads_match_one_pattern_at_the_same_time__all_results_are_correct)
 {
     int           i;
     char          error[128];
@@ -303,7 +303,7 @@ fail_each(create_t create, const char *text, const char *subject)
 }
 
 
-TEST(memory_runs_out_a_pattern_is_not_created_or_has_no_jit)
+TEST(memory_runs_out__a_pattern_is_not_created_or_has_no_jit)
 {
     fail_each(mcp_match_create, "exact", "exact");
     fail_each(mcp_match_create, "~^(a|b)+(?<x>c)$", "abc");

@@ -293,7 +293,7 @@ token_of_an_older_key_is_accepted_if_that_key_is_listed(void **state)
 
 /* Two keys have the same id of eight bits: both are tried. */
 static void
-two_keys_have_one_id_the_token_is_verified_with_both(void **state)
+two_keys_have_one_id__the_token_is_verified_with_both(void **state)
 {
     char        text[MCP_TOKEN_TEXT_MAX];
     mcp_str_t   token;
@@ -588,7 +588,7 @@ sealed_text_of_an_older_key_is_opened_if_that_key_is_listed(void **state)
 
 
 static void
-memory_runs_out_neither_sealing_nor_opening_succeeds(void **state)
+memory_runs_out__neither_sealing_nor_opening_succeeds(void **state)
 {
     mcp_buf_t      out;
     mcp_str_t      text, is;
@@ -702,7 +702,7 @@ use_openssl(void)
 
 
 static void
-openssl_has_no_memory_the_functions_return_an_error(void **state)
+openssl_has_no_memory__the_functions_return_an_error(void **state)
 {
     int            rc;
     unsigned long  n;
@@ -745,14 +745,14 @@ main(void)
         cmocka_unit_test(token_with_one_bit_changed_is_denied),
         cmocka_unit_test(malformed_token_is_denied),
         cmocka_unit_test(token_of_an_older_key_is_accepted_if_that_key_is_listed),
-        cmocka_unit_test(two_keys_have_one_id_the_token_is_verified_with_both),
+        cmocka_unit_test(two_keys_have_one_id__the_token_is_verified_with_both),
         cmocka_unit_test(sealed_text_has_the_documented_bytes),
         cmocka_unit_test(sealed_text_is_opened_to_the_same_data),
         cmocka_unit_test(sealed_text_does_not_show_its_data_or_that_two_are_equal),
         cmocka_unit_test(sealed_text_with_one_bit_changed_is_denied),
         cmocka_unit_test(sealed_text_of_an_older_key_is_opened_if_that_key_is_listed),
-        cmocka_unit_test(memory_runs_out_neither_sealing_nor_opening_succeeds),
-        cmocka_unit_test(openssl_has_no_memory_the_functions_return_an_error),
+        cmocka_unit_test(memory_runs_out__neither_sealing_nor_opening_succeeds),
+        cmocka_unit_test(openssl_has_no_memory__the_functions_return_an_error),
     };
 
     test_mem_init(&openssl_tm);

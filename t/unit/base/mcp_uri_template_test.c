@@ -185,7 +185,7 @@ TEST(invalid_uri_template_is_rejected_with_the_reason)
 
 
 /* An extremely long template: a configuration error, not a lack of memory. */
-TEST(too_long_uri_template_is_a_configuration_error)
+TEST(uri_template_that_is_too_long_is_a_configuration_error)
 {
     char          error[128], *text;
     size_t        size;

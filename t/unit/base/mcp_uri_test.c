@@ -65,7 +65,7 @@ TEST(equivalent_spellings_of_a_uri_have_one_normal_form)
 }
 
 
-TEST(uri_template_is_normalized_its_expressions_stay_unchanged)
+TEST(uri_template_is_normalized__its_expressions_stay_unchanged)
 {
     static const row_t  rows[] = {
         { "FILE:///caf\xc3\xa9/{X}/%41", "file:///caf%C3%A9/{X}/A" },
@@ -78,7 +78,7 @@ TEST(uri_template_is_normalized_its_expressions_stay_unchanged)
 }
 
 
-TEST(memory_runs_out_a_uri_has_no_normal_form)
+TEST(memory_runs_out__a_uri_has_no_normal_form)
 {
     mcp_str_t    out;
     mcp_arena_t  arena;

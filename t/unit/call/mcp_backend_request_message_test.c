@@ -7,7 +7,7 @@
 
 /* Progress notifications of a backend reach the client only if they have the
  * client's own progress token. */
-TEST(progress_reaches_the_client_only_with_the_clients_own_token)
+TEST(progress_is_sent_to_the_client_only_with_the_clients_own_progress_token)
 {
     static const struct {
         const char  *meta;
@@ -99,7 +99,7 @@ TEST(list_changed_notification_during_a_call_reaches_listeners_only)
 }
 
 
-TEST(backend_fails_or_sends_no_result_the_client_gets_an_error)
+TEST(backend_fails_or_sends_no_result__the_client_gets_an_error)
 {
     mcp_backend_request_t  *breq;
 
@@ -134,7 +134,7 @@ TEST(backend_fails_or_sends_no_result_the_client_gets_an_error)
 /* A message that exceeds the limit for one message ends the call. A message
  * that exceeds only the limit of the stream is sent as soon as the stream
  * contains no other message. */
-TEST(message_over_mcp_max_message_ends_the_call_over_mcp_stream_buffer_it_is_sent)
+TEST(mcp_max_message_limits_a_backends_messages_and_mcp_stream_buffer_does_not)
 {
     mcp_backend_request_t  *breq;
 

@@ -87,7 +87,7 @@ subscribe(const char *method)
 
 /* The session's stream is at another node: the response waits for the result
  * of the cluster. */
-TEST(session_stream_is_at_another_node_subscribe_waits_for_the_cluster)
+TEST(session_stream_is_at_another_node__subscribe_waits_for_the_cluster)
 {
     join(MCP_AGAIN);
     subscribe("subscribe");
@@ -111,7 +111,7 @@ TEST(session_stream_is_at_another_node_subscribe_waits_for_the_cluster)
 
 /* The call has become a stream before the cluster's result is there: the
  * client gets its response in the stream. */
-TEST(cluster_responds_late_a_client_still_connected_gets_its_response)
+TEST(cluster_responds_late__a_client_still_connected_gets_its_response)
 {
     join(MCP_AGAIN);
     subscribe("subscribe");
@@ -138,7 +138,7 @@ TEST(cluster_responds_late_a_client_still_connected_gets_its_response)
 
 /* No node has a stream of the session: this node creates one, and queries the
  * cluster again. */
-TEST(no_node_has_a_stream_of_the_session_the_subscribing_node_creates_one)
+TEST(no_node_has_a_stream_of_the_session__the_subscribing_node_creates_one)
 {
     join(MCP_AGAIN);
     subscribe("unsubscribe");
@@ -181,7 +181,7 @@ TEST(no_node_has_a_stream_of_the_session_the_subscribing_node_creates_one)
 
 /* Redis is unreachable: subscriptions of streams at this node succeed, others
  * fail. */
-TEST(redis_is_unreachable_subscribe_works_only_for_a_stream_at_this_node)
+TEST(redis_is_unreachable__subscribe_works_only_for_a_stream_at_this_node)
 {
     join(MCP_ERR_UNREACHABLE);
     subscribe("subscribe");

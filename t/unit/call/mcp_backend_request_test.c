@@ -6,7 +6,7 @@
 #include "core_cases.h"
 
 
-TEST(stream_is_full_the_backend_waits_and_no_message_is_lost)
+TEST(stream_is_full__the_backend_waits_and_no_message_is_lost)
 {
     char                   *p, id[64];
     unsigned                i, sent;
@@ -65,7 +65,7 @@ TEST(stream_is_full_the_backend_waits_and_no_message_is_lost)
 
 /* A message of a backend is held because the stream has no room. Then the call
  * ends or continues in one of several ways. */
-TEST(stream_is_full_a_result_failure_timeout_or_lost_client_still_ends_the_call)
+TEST(full_stream__a_result_or_failure_or_timeout_or_lost_client_ends_the_call)
 {
     enum { LEAVE, RESULT_COMES, BACKEND_BREAKS, TIMEOUT, NOBODY_COMES, THINGS };
 
@@ -150,7 +150,7 @@ TEST(stream_is_full_a_result_failure_timeout_or_lost_client_still_ends_the_call)
 /* There is no room for the response, not even in the reserve: the append is
  * tried again until there is room, even without a wake-up, and beyond the
  * timeout of the call. */
-TEST(zone_has_no_room_for_the_response_it_is_stored_as_soon_as_room_is_free)
+TEST(zone_has_no_room_for_the_response__it_is_stored_as_soon_as_room_is_free)
 {
     enum { AT_END, SAID, BREAKS, LATE, WAYS };
 
@@ -220,7 +220,7 @@ TEST(zone_has_no_room_for_the_response_it_is_stored_as_soon_as_room_is_free)
 /* A backend request has not been started yet, but a question is published for
  * it and the client answers: the next backend request starts, although the
  * first one never ends. */
-TEST(question_is_answered_before_the_backend_request_starts_the_next_one_starts)
+TEST(question_is_answered_before_the_backend_request__the_next_one_starts)
 {
     char         id[64], url[512];
     const char  *path;
@@ -307,7 +307,7 @@ TEST(reference_to_a_call_keeps_the_body_of_its_ended_backend_request)
 }
 
 
-TEST(glue_refuses_the_first_backend_request_the_client_gets_429)
+TEST(glue_refuses_the_first_backend_request__the_client_gets_429)
 {
     mcp_backend_request_t  *breq;
 

@@ -94,7 +94,7 @@ TEST(backend_gets_the_known_capabilities_that_the_session_declared)
 
 /* Capabilities that a request declares are passed as one line; those that do
  * not fit into a line are reduced to the known ones. */
-TEST(request_declares_capabilities_the_backend_gets_them_as_one_line)
+TEST(request_declares_capabilities__the_backend_gets_them_as_one_line)
 {
     size_t  i;
     char    big[6000];

@@ -86,7 +86,7 @@ TEST(items_hidden_from_the_caller_are_removed_from_backend_lists)
 }
 
 
-TEST(permission_changes_after_a_list_request_the_old_permission_filters_the_list)
+TEST(permission_changes_after_a_list_request__the_old_permission_still_filters)
 {
     use_rules("1");
 
@@ -103,7 +103,7 @@ TEST(permission_changes_after_a_list_request_the_old_permission_filters_the_list
 }
 
 
-TEST(memory_runs_out_hidden_items_are_not_sent)
+TEST(memory_runs_out__hidden_items_are_not_sent)
 {
     unsigned long  n;
 

@@ -41,7 +41,7 @@ TEST(first_client_of_a_joinable_call_gets_json_or_after_1_s_an_event_stream)
 
 
 /* A cancellation at another process finds the call by its stream. */
-TEST(joinable_call_is_cancelled_at_another_process_it_is_aborted)
+TEST(joinable_call_is_cancelled_at_another_process__it_is_aborted)
 {
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
     cancel(1, session, "1");
@@ -53,7 +53,7 @@ TEST(joinable_call_is_cancelled_at_another_process_it_is_aborted)
 
 
 /* A rejected call leaves no stream behind. */
-TEST(zone_is_full_or_session_has_too_many_streams_a_joinable_call_is_rejected)
+TEST(zone_is_full_or_session_has_too_many_streams__a_joinable_call_is_rejected)
 {
     mcp_stream_ref_t  ref;
 
@@ -70,7 +70,7 @@ TEST(zone_is_full_or_session_has_too_many_streams_a_joinable_call_is_rejected)
 
 
 /* Each allocation fails once: no memory leaks. */
-TEST(memory_runs_out_while_requests_join_a_call_no_call_is_left)
+TEST(memory_runs_out_while_requests_join_a_call__no_call_is_left)
 {
     unsigned  n;
 

@@ -97,7 +97,7 @@ TEST(outcome_of_each_backend_response_is_logged_and_counted)
 }
 
 
-TEST(call_is_cancelled_or_its_session_ends_the_outcome_is_cancelled)
+TEST(call_is_cancelled_or_its_session_ends__the_outcome_is_cancelled)
 {
     char  other[MCP_SESSION_TEXT_MAX];
 
@@ -122,7 +122,7 @@ TEST(call_is_cancelled_or_its_session_ends_the_outcome_is_cancelled)
 }
 
 
-TEST(client_disconnects_and_does_not_resume_the_call_counts_as_expired)
+TEST(client_disconnects_and_does_not_resume__the_call_counts_as_expired)
 {
     /* the client has disconnected: its request has no outcome */
 
@@ -164,7 +164,7 @@ TEST(client_disconnects_and_does_not_resume_the_call_counts_as_expired)
 
 /* The client disconnects when the result is stored but was not sent: the
  * outcome is that of the result. */
-TEST(client_leaves_before_a_stored_tool_error_is_sent_the_outcome_is_tool_error)
+TEST(client_leaves_before_a_stored_tool_error_is_sent__outcome_is_tool_error)
 {
     mcp_backend_request_t  *breq;
 
@@ -216,7 +216,7 @@ TEST(outcome_of_a_batch_is_the_worst_of_its_requests)
 
 /* A log line describes the backend's answer, and contains the name of the
  * tool. */
-TEST(backend_response_fails_or_looks_wrong_the_log_names_the_tool_and_the_reason)
+TEST(backend_response_fails_or_looks_wrong__the_log_has_the_tool_and_the_reason)
 {
     static const struct {
         int          status;

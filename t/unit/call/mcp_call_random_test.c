@@ -824,13 +824,13 @@ run(uint64_t with)
 }
 
 
-TEST(random_calls_with_a_fixed_seed_each_call_ends_and_no_event_is_lost)
+TEST(random_calls_with_a_fixed_seed__each_call_ends_and_no_event_is_lost)
 {
     run(20251125);
 }
 
 
-TEST(random_calls_with_a_new_seed_each_call_ends_and_no_event_is_lost)
+TEST(random_calls_with_a_new_seed__each_call_ends_and_no_event_is_lost)
 {
     const char  *given;
 

@@ -8,7 +8,7 @@
 
 /* A batch becomes durable after some of its requests got their responses:
  * these are the first events of the stream. */
-TEST(batch_becomes_a_stream_earlier_responses_are_its_first_events)
+TEST(batch_becomes_a_stream__earlier_responses_are_its_first_events)
 {
     char  old[MCP_SESSION_TEXT_MAX];
 
@@ -31,7 +31,7 @@ TEST(batch_becomes_a_stream_earlier_responses_are_its_first_events)
 
 /* The zone is full: calls with a quick result succeed, because they need no
  * room; a call that has to become durable ends with an error. */
-TEST(zone_is_full_a_call_with_a_quick_result_succeeds)
+TEST(zone_is_full__a_call_with_a_quick_result_succeeds)
 {
     mcp_backend_request_t  *breq;
 
@@ -65,7 +65,7 @@ TEST(zone_is_full_a_call_with_a_quick_result_succeeds)
 
 /* The zone becomes full between the start of a call and the time when the call
  * has to become durable. */
-TEST(zone_is_full_a_call_that_needs_a_stream_ends_with_an_error)
+TEST(zone_is_full__a_call_that_needs_a_stream_ends_with_an_error)
 {
     mcp_backend_request_t  *breq;
 
@@ -97,7 +97,7 @@ TEST(zone_is_full_a_call_that_needs_a_stream_ends_with_an_error)
 
 /* A call without a reader fills the zone, and another call needs a stream: the
  * first call is aborted, and a client that resumes it gets 404. */
-TEST(zone_is_full_a_call_without_a_reader_is_evicted_for_a_new_call)
+TEST(zone_is_full__a_call_without_a_reader_is_evicted_for_a_new_call)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
@@ -129,7 +129,7 @@ TEST(zone_is_full_a_call_without_a_reader_is_evicted_for_a_new_call)
 
 /* A single call has filled the zone: it completes if its client reads, because
  * the events that were sent are freed. */
-TEST(call_has_filled_the_zone_it_continues_when_its_client_reads)
+TEST(call_has_filled_the_zone__it_continues_when_its_client_reads)
 {
     int                     i;
     mcp_backend_request_t  *breq;
@@ -179,7 +179,7 @@ TEST(call_has_filled_the_zone_it_continues_when_its_client_reads)
 }
 
 
-TEST(session_has_too_many_streams_a_further_call_gets_an_error)
+TEST(session_has_too_many_streams__a_further_call_gets_an_error)
 {
     static client_t  c;
 

@@ -89,7 +89,7 @@ TEST(last_progress_with_the_token_of_a_task_becomes_its_status_message)
 
 /* The time to live of a task begins with its creation; polling does not extend
  * it. */
-TEST(task_is_polled_it_still_expires_after_its_time_to_live)
+TEST(task_is_polled__it_still_expires_after_its_time_to_live)
 {
     int  i;
 
@@ -122,7 +122,7 @@ TEST(task_is_polled_it_still_expires_after_its_time_to_live)
 
 
 /* The ways in which a task can end without a result. */
-TEST(task_ends_with_an_error_tasks_get_returns_its_status_and_error)
+TEST(task_ends_with_an_error__method_tasks_get_returns_its_status_and_error)
 {
     mcp_backend_request_t  *breq;
 
@@ -157,7 +157,7 @@ TEST(task_ends_with_an_error_tasks_get_returns_its_status_and_error)
 
 /* The zone has no room: updates of the status are lost, but the result is
  * stored. */
-TEST(zone_is_full_a_status_update_is_not_held_and_the_task_continues)
+TEST(zone_is_full__a_status_update_is_not_held_and_the_task_continues)
 {
     mcp_backend_request_t  *breq;
     mcp_stream_ref_t        ref;

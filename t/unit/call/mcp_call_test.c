@@ -75,7 +75,7 @@ happen(int thing, mcp_backend_request_t *breq)
 }
 
 
-TEST(two_events_end_a_call_in_any_order_the_first_one_decides_the_response)
+TEST(two_events_end_a_call_in_any_order__the_first_one_decides_the_response)
 {
     int                     one, two, early;
     mcp_backend_request_t  *breq;
@@ -143,7 +143,7 @@ TEST(two_events_end_a_call_in_any_order_the_first_one_decides_the_response)
 
 /* The client disconnects before the glue has started the backend request: in
  * each of these cases the call ends and leaves no stream behind. */
-TEST(client_leaves_before_its_backend_request_has_started_the_call_ends)
+TEST(client_leaves_before_its_backend_request_has_started__the_call_ends)
 {
     enum { PULLED, FULL, CANCELLED, NEVER_PULLED, NOBODY_COMES, PUBLISHED,
            WAYS };
@@ -350,14 +350,14 @@ without_memory(void (*scenario)(void), const char *revision)
 }
 
 
-TEST(memory_runs_out_during_questions_or_a_batch_no_call_is_left)
+TEST(memory_runs_out_during_questions_or_a_batch__no_call_is_left)
 {
     without_memory(scenario_input, NEW);
     without_memory(scenario_batch, OLD);
 }
 
 
-TEST(memory_runs_out_while_messages_are_held_no_call_is_left)
+TEST(memory_runs_out_while_messages_are_held__no_call_is_left)
 {
     d.endpoint.stream_buffer = 4 * 1024;
     without_memory(scenario_held, NEW);

@@ -6,7 +6,7 @@
 #include "core_cases.h"
 
 
-TEST(mcp_stream_after_has_passed_the_response_becomes_a_stream)
+TEST(mcp_stream_after_has_passed__the_response_becomes_a_stream)
 {
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 999);
@@ -25,7 +25,7 @@ TEST(mcp_stream_after_has_passed_the_response_becomes_a_stream)
 /* The handler of a call's timer runs, on time or too late, in several states
  * of the call: afterwards the timer is not armed, or is armed for a time in
  * the future. Otherwise mcp_worker_expire() would never return. */
-TEST(call_timer_runs_it_is_then_off_or_set_to_a_later_time)
+TEST(call_timer_runs__it_is_then_off_or_set_to_a_later_time)
 {
     enum { STARTED, NOT_STARTED, ASKED, LEFT, LEFT_NO_WAIT, NO_ROOM, WAYS };
 
@@ -92,7 +92,7 @@ TEST(call_timer_runs_it_is_then_off_or_set_to_a_later_time)
 }
 
 
-TEST(no_client_resumes_within_mcp_max_wait_the_call_is_aborted)
+TEST(no_client_resumes_within_mcp_max_wait__the_call_is_aborted)
 {
     char  id[64];
 
@@ -141,7 +141,7 @@ come_now(void *ctx)
 
 /* A client resumes at the moment when mcp_max_wait ends: the call is
  * abandoned, and the client gets 404, not the stream of the abandoned call. */
-TEST(client_resumes_when_mcp_max_wait_ends_it_gets_404)
+TEST(client_resumes_when_mcp_max_wait_ends__it_gets_404)
 {
     mcp_call_t  *call;
 
@@ -169,7 +169,7 @@ TEST(client_resumes_when_mcp_max_wait_ends_it_gets_404)
 
 
 /* The reader's process is killed: mcp_max_wait begins at that time. */
-TEST(process_of_the_reader_dies_mcp_max_wait_begins)
+TEST(process_of_the_reader_dies__mcp_max_wait_begins)
 {
     char  id[64];
 
@@ -194,7 +194,7 @@ TEST(process_of_the_reader_dies_mcp_max_wait_begins)
 }
 
 
-TEST(mcp_call_timeout_passes_despite_progress_the_client_gets_an_error)
+TEST(mcp_call_timeout_passes_despite_progress__the_client_gets_an_error)
 {
     mcp_backend_request_t  *breq;
 
@@ -225,7 +225,7 @@ TEST(mcp_call_timeout_passes_despite_progress_the_client_gets_an_error)
 
 
 /* A timeout is logged once, even if its response has to wait for room. */
-TEST(zone_has_no_room_for_a_timeout_error_it_is_logged_once_and_sent_later)
+TEST(zone_has_no_room_for_a_timeout_error__it_is_logged_once_and_sent_later)
 {
     mcp_stream_ref_t   ref;
 
@@ -247,7 +247,7 @@ TEST(zone_has_no_room_for_a_timeout_error_it_is_logged_once_and_sent_later)
 
 /* An append fails for another reason than lack of room: the call ends with an
  * error, because its stream would lack an event. */
-TEST(event_cannot_be_written_the_call_ends_with_an_error)
+TEST(event_cannot_be_written__the_call_ends_with_an_error)
 {
     int                     i;
     mcp_backend_request_t  *breq;
@@ -278,7 +278,7 @@ TEST(event_cannot_be_written_the_call_ends_with_an_error)
 
 
 /* A message larger than the region ends the call at once. */
-TEST(message_is_larger_than_the_zone_the_call_ends_with_an_error)
+TEST(message_is_larger_than_the_zone__the_call_ends_with_an_error)
 {
     char                   *text;
     int                     i;

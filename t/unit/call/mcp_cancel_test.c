@@ -70,7 +70,7 @@ TEST(request_id_of_a_cancellation_is_compared_by_value)
 /* Cancellation of calls that are not durable yet: a call in the same process
  * ends at once, a call in another process soon after; calls of other sessions
  * continue. */
-TEST(call_without_a_stream_is_cancelled_at_any_process_it_ends)
+TEST(call_without_a_stream_is_cancelled_at_any_process__it_ends)
 {
     int       i;
     char      other[MCP_SESSION_TEXT_MAX];
@@ -132,7 +132,7 @@ TEST(call_without_a_stream_is_cancelled_at_any_process_it_ends)
 
 /* A cancellation arrives after its request has ended, from any process: the
  * next request with the same id runs to its end. */
-TEST(cancellation_of_an_ended_call_arrives_the_next_call_with_its_id_continues)
+TEST(cancellation_of_an_ended_call_arrives__the_next_call_with_its_id_continues)
 {
     unsigned  by, aborts;
 

@@ -33,7 +33,7 @@ stuck(char *id, char *url, size_t size)
 
 /* A cancellation takes effect before the held message is appended, and before
  * messages that were published earlier. */
-TEST(message_is_held_a_cancellation_still_ends_the_call)
+TEST(message_is_held__a_cancellation_still_ends_the_call)
 {
     int   way;
     char  id[64], url[512];
@@ -59,7 +59,7 @@ TEST(message_is_held_a_cancellation_still_ends_the_call)
 
 
 /* A cancellation takes effect even if other posts have filled the inbox. */
-TEST(inbox_is_full_a_cancellation_still_ends_the_call)
+TEST(inbox_is_full__a_cancellation_still_ends_the_call)
 {
     int         i, way;
     char        old[MCP_SESSION_TEXT_MAX], url[512];
@@ -106,7 +106,7 @@ TEST(inbox_is_full_a_cancellation_still_ends_the_call)
 
 /* The cluster reports that the session has too many calls: the call ends with
  * the error "too many streams". */
-TEST(cluster_reports_too_many_streams_the_call_ends_with_an_error)
+TEST(cluster_reports_too_many_streams__the_call_ends_with_an_error)
 {
     mcp_backend_request_t  *breq;
     mcp_stream_info_t       info;
@@ -152,7 +152,7 @@ TEST(published_messages_are_sent_in_order_after_the_held_message)
 
 /* There is no room for a published response: the append is tried again until
  * there is room. */
-TEST(zone_has_no_room_for_a_published_response_it_is_stored_when_room_is_free)
+TEST(zone_has_no_room_for_a_published_response__it_is_stored_when_room_is_free)
 {
     char              id[64], url[512];
     const char       *path;
@@ -187,7 +187,7 @@ TEST(zone_has_no_room_for_a_published_response_it_is_stored_when_room_is_free)
  * meanwhile: the next backend request starts only after that message was
  * stored.
  */
-TEST(stream_has_no_room_for_a_published_message_the_next_backend_request_waits)
+TEST(stream_has_no_room_for_a_published_message__the_next_backend_request_waits)
 {
     int                     i;
     char                    id[64], question[64], url[512];

@@ -28,7 +28,7 @@ paused(uint64_t ms)
 
 /* The pause before the next backend request is 250 ms and doubles up to 5 s.
  * When mcp_input_timeout is over, the call ends. */
-TEST(backend_returns_state_without_questions_the_retry_pause_doubles_up_to_5_s)
+TEST(backend_returns_state_without_questions__the_retry_pause_doubles_up_to_5_s)
 {
     client_post(&d, 0, &a, session, CALL);
     paused(250);
@@ -55,7 +55,7 @@ TEST(backend_returns_state_without_questions_the_retry_pause_doubles_up_to_5_s)
 
 /* The backend returns a result after some retries. A question in between
  * resets the pause to 250 ms. */
-TEST(backend_asks_a_question_between_retries_the_next_pause_is_250_ms_again)
+TEST(backend_asks_a_question_between_retries__the_next_pause_is_250_ms_again)
 {
     char  id[72];
 
@@ -75,7 +75,7 @@ TEST(backend_asks_a_question_between_retries_the_next_pause_is_250_ms_again)
 
 /* The client cancels, disconnects or ends its session during a pause: there is
  * no next backend request. */
-TEST(call_ends_during_a_retry_pause_there_is_no_next_backend_request)
+TEST(call_ends_during_a_retry_pause__there_is_no_next_backend_request)
 {
     int  i;
 
@@ -129,7 +129,7 @@ TEST(call_ends_during_a_retry_pause_there_is_no_next_backend_request)
 
 /* The backend request that returned the state has not ended when the pause is
  * over: the next backend request starts as soon as it ends. */
-TEST(backend_request_outlasts_the_retry_pause_the_retry_starts_when_it_ends)
+TEST(backend_request_outlasts_the_retry_pause__the_retry_starts_when_it_ends)
 {
     mcp_backend_request_t  *breq;
 

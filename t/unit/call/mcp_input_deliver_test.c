@@ -17,7 +17,7 @@ static char  id[72];
 
 /* There is no room for a client's response: the client gets an error, and may
  * send the response again. */
-TEST(zone_has_no_room_for_an_answer_the_client_gets_503_and_can_send_it_again)
+TEST(zone_has_no_room_for_an_answer__the_client_gets_503_and_can_send_it_again)
 {
     static char  answer[3000];
 
@@ -48,7 +48,7 @@ TEST(zone_has_no_room_for_an_answer_the_client_gets_503_and_can_send_it_again)
 
 /* A client's response was accepted, but there is no memory to read it: the
  * call ends with an error instead of waiting for that response. */
-TEST(no_memory_to_read_an_accepted_answer_the_call_ends_with_an_error)
+TEST(no_memory_to_read_an_accepted_answer__the_call_ends_with_an_error)
 {
     int            lost, accepted;
     char           answer[1000];
@@ -95,7 +95,7 @@ TEST(no_memory_to_read_an_accepted_answer_the_call_ends_with_an_error)
 
 /* The responses in one POST, of any length, are either all accepted or all
  * rejected. */
-TEST(answers_in_one_post_are_all_accepted_or_all_rejected)
+TEST(answers_in_one_POST_request_are_all_accepted_or_all_rejected)
 {
     static char  answers[20000];
 

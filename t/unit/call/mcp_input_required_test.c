@@ -66,7 +66,7 @@ TEST(client_gets_the_questions_unchanged_and_the_request_state_sealed)
 
 /* Only questions whose capabilities the client declared in this request are
  * sent; the error for others lists the missing capabilities. */
-TEST(client_lacks_a_capability_for_a_question_the_error_lists_it)
+TEST(client_lacks_a_capability_for_a_question__the_error_lists_it)
 {
     size_t  i;
     char    data[256];
@@ -112,7 +112,7 @@ TEST(client_lacks_a_capability_for_a_question_the_error_lists_it)
 
 /* The call is a stream already: the questions, or the error for them, are its
  * last event. */
-TEST(stateless_call_has_a_stream_questions_are_its_last_event)
+TEST(stateless_call_has_a_stream__questions_are_its_last_event)
 {
     mcp_backend_request_t  *breq;
 
@@ -141,7 +141,7 @@ TEST(stateless_call_has_a_stream_questions_are_its_last_event)
 }
 
 
-TEST(backend_returns_invalid_questions_or_result_types_the_client_gets_an_error)
+TEST(backend_returns_invalid_questions_or_result_types__client_gets_an_error)
 {
     size_t  i;
 
@@ -176,7 +176,7 @@ TEST(backend_returns_invalid_questions_or_result_types_the_client_gets_an_error)
 
 /* Backends of three methods may ask questions; for other methods, questions
  * are an error. */
-TEST(backend_asks_questions_for_a_list_or_completion_the_client_gets_an_error)
+TEST(backend_asks_questions_for_a_list_or_completion__the_client_gets_an_error)
 {
     size_t  i;
 
@@ -218,7 +218,7 @@ TEST(backend_asks_questions_for_a_list_or_completion_the_client_gets_an_error)
 
 
 /* A requestState that exceeds the size limit is an error of the backend. */
-TEST(request_state_of_a_backend_is_too_long_the_client_gets_an_error)
+TEST(request_state_of_a_backend_is_too_long__the_client_gets_an_error)
 {
     char    *answer;
     size_t   len;
@@ -241,7 +241,7 @@ TEST(request_state_of_a_backend_is_too_long_the_client_gets_an_error)
 
 
 /* An allocation fails: the client gets the questions, or status 500. */
-TEST(memory_runs_out_while_questions_are_sent_the_client_gets_200_or_500)
+TEST(memory_runs_out_while_questions_are_sent__the_client_gets_200_or_500)
 {
     unsigned long  n;
 

@@ -38,7 +38,7 @@ refused(const char *method, const char *name, const char *params)
 
 /* The backend gets its own requestState back unchanged, at any process, each
  * time that the client sends it, with answers or without them. */
-TEST(client_sends_the_sealed_request_state_back_the_backend_gets_it_unchanged)
+TEST(client_returns_the_sealed_request_state__the_backend_gets_it_unsealed)
 {
     unsigned  i;
 
@@ -63,7 +63,7 @@ TEST(client_sends_the_sealed_request_state_back_the_backend_gets_it_unchanged)
 
 /* Each round of questions has a new state, which is valid only for the
  * original request. */
-TEST(each_round_the_backend_gets_its_latest_request_state)
+TEST(in_each_round_the_backend_gets_its_latest_request_state)
 {
     char      question[256];
     unsigned  i;
@@ -84,7 +84,7 @@ TEST(each_round_the_backend_gets_its_latest_request_state)
 }
 
 
-TEST(request_state_is_sent_with_another_request_it_is_rejected)
+TEST(request_state_is_sent_with_another_request__it_is_rejected)
 {
     size_t  i;
     char    params[2048];
@@ -120,7 +120,7 @@ TEST(request_state_is_sent_with_another_request_it_is_rejected)
 }
 
 
-TEST(request_state_of_another_principal_backend_or_key_is_rejected)
+TEST(request_state_of_another_principal_or_backend_or_key_is_rejected)
 {
     mcp_target_t      targets[] = { { .name = mcp_str("@a") },
                                     { .name = mcp_str("@b") } };
@@ -173,7 +173,7 @@ TEST(request_state_of_another_principal_backend_or_key_is_rejected)
 }
 
 
-TEST(request_state_has_expired_it_is_rejected)
+TEST(request_state_has_expired__it_is_rejected)
 {
     ask_with(0, ROUND(STATE("s")));
     snprintf(more, sizeof(more), ",\"requestState\":%s", sealed);

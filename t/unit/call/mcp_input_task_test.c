@@ -21,7 +21,7 @@ asks(mcp_backend_request_t *breq, const char *what)
 
 /* Answers may arrive one by one, at any process; the task shows only the
  * questions that are still open. */
-TEST(tasks_get_at_any_process_returns_only_the_unanswered_questions)
+TEST(method_tasks_get_at_any_process_returns_only_the_unanswered_questions)
 {
     asks(task_begin(0), ROUND(TWO) "\n");
     task_is(1, "\"status\":\"input_required\",\"createdAt\"");
@@ -69,7 +69,7 @@ TEST(tasks_get_at_any_process_returns_only_the_unanswered_questions)
 
 /* The backend asks before the call is a task: the questions are the
  * response. */
-TEST(backend_asks_before_the_call_becomes_a_task_the_response_has_the_questions)
+TEST(backend_asks_before_the_call_is_a_task__the_response_has_the_questions)
 {
     asks(task_call(0, "echo"), ROUND(TWO) "\n");
     has(a.text, "\"resultType\":\"input_required\"");
@@ -86,7 +86,7 @@ TEST(backend_asks_before_the_call_becomes_a_task_the_response_has_the_questions)
 }
 
 
-TEST(backend_asks_an_invalid_or_unsupported_question_its_task_fails)
+TEST(backend_asks_an_invalid_or_unsupported_question__its_task_fails)
 {
     int                     i;
     mcp_backend_request_t  *breq;
@@ -121,7 +121,7 @@ TEST(backend_asks_an_invalid_or_unsupported_question_its_task_fails)
 
 /* Each round has one question, until the maximum number of questions for a
  * call is reached. */
-TEST(task_asks_32_questions_it_continues_after_the_last_answer)
+TEST(task_asks_32_questions__it_continues_after_the_last_answer)
 {
     int                     i;
     char                    response[64];
@@ -151,7 +151,7 @@ TEST(task_asks_32_questions_it_continues_after_the_last_answer)
 
 
 /* No answer arrives within mcp_input_timeout: the task fails. */
-TEST(task_gets_no_answer_within_mcp_input_timeout_its_result_is_an_error)
+TEST(task_gets_no_answer_within_mcp_input_timeout__its_result_is_an_error)
 {
     asks(task_begin(0), ROUND(TWO) "\n");
     driver_wait(&d, 19000);
@@ -164,7 +164,7 @@ TEST(task_gets_no_answer_within_mcp_input_timeout_its_result_is_an_error)
 
 /* The backend returns a requestState without inputRequests: it is called again
  * after a pause. */
-TEST(backend_of_a_task_returns_state_without_questions_it_is_called_again_later)
+TEST(backend_of_a_task_returns_state_without_questions__it_is_called_again)
 {
     asks(task_begin(0), ROUND(STATE("later")) "\n");
     task_is(1, "\"status\":\"working\"");
@@ -179,7 +179,7 @@ TEST(backend_of_a_task_returns_state_without_questions_it_is_called_again_later)
 
 /* A progress notification does not replace the status of a task that waits for
  * answers. */
-TEST(task_waits_for_answers_progress_does_not_change_its_status)
+TEST(task_waits_for_answers__progress_does_not_change_its_status)
 {
     char        url[512];
     const char             *path;

@@ -14,7 +14,7 @@
 static char  id[72], last[64];
 
 
-TEST(answers_at_different_processes_reach_the_backend)
+TEST(answers_sent_to_different_processes_reach_the_backend)
 {
     uint64_t           seq;
     unsigned char      stream_id[MCP_STREAM_ID_LEN];
@@ -165,7 +165,7 @@ TEST(answers_and_state_are_added_to_the_params_of_the_clients_request)
 }
 
 
-TEST(backend_asks_invalid_questions_the_client_gets_an_error)
+TEST(backend_asks_invalid_questions__the_client_gets_an_error)
 {
     static const char *const  broken[] = {
         ASK_ONE("k", "no/such", "s"),
@@ -239,7 +239,7 @@ TEST(answers_to_unknown_questions_and_second_answers_are_ignored)
 }
 
 
-TEST(client_answers_with_an_error_or_not_at_all_the_call_fails)
+TEST(client_answers_with_an_error_or_not_at_all__the_call_fails)
 {
     client_post(&d, 0, &a, session, CALL);
     backend_json(&d, ASK);
@@ -275,7 +275,7 @@ TEST(client_answers_with_an_error_or_not_at_all_the_call_fails)
 
 /* The call is cancelled, or the session ends, while a question has no
  * answer. */
-TEST(question_is_open_a_cancellation_or_session_end_ends_the_call)
+TEST(question_is_open__a_cancellation_or_session_end_ends_the_call)
 {
     int  i;
 
@@ -304,7 +304,7 @@ TEST(question_is_open_a_cancellation_or_session_end_ends_the_call)
 
 /* The client is disconnected when the backend asks; the client resumes and
  * answers. */
-TEST(backend_asks_a_disconnected_client_the_client_can_resume_and_answer)
+TEST(backend_asks_a_disconnected_client__the_client_can_resume_and_answer)
 {
     mcp_backend_request_t  *breq;
 
@@ -330,7 +330,7 @@ TEST(backend_asks_a_disconnected_client_the_client_can_resume_and_answer)
 /* There is no room for the second of two questions: the answer to the first
  * one is kept until the second one was sent and answered, and the backend
  * receives both answers. */
-TEST(second_question_waits_for_room_the_first_answer_is_kept)
+TEST(second_question_waits_for_room__the_first_answer_is_kept)
 {
     static char  body[20000];
 
@@ -395,7 +395,7 @@ TEST(second_question_waits_for_room_the_first_answer_is_kept)
 
 /* The backends of two requests of a batch ask at the same time: each one gets
  * the answer to its own question. */
-TEST(two_requests_of_a_batch_have_questions_each_backend_gets_its_own_answer)
+TEST(two_requests_of_a_batch_have_questions__each_backend_gets_its_own_answer)
 {
     char  old[MCP_SESSION_TEXT_MAX];
 
@@ -426,7 +426,7 @@ TEST(two_requests_of_a_batch_have_questions_each_backend_gets_its_own_answer)
 /* A question waits for room while a smaller message of another request is
  * appended to the same stream: the client gets the question after that
  * message. */
-TEST(question_waits_for_room_a_smaller_message_is_sent_before_it)
+TEST(question_waits_for_room__a_smaller_message_is_sent_before_the_question)
 {
     int                     i;
     char                    old[MCP_SESSION_TEXT_MAX];

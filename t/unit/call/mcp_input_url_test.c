@@ -57,7 +57,7 @@ finish(void)
 /* The elicitationId that the server adds to a question is the id of the
  * question's event. When the call gets its result, the client is notified that
  * the elicitation is complete. */
-TEST(accepted_url_question_is_reported_complete_before_the_result)
+TEST(accepted_url_question_is_reported_as_complete_before_the_result_is_sent)
 {
     ask_url(ROUND("\"k\":" URL("")));
     snprintf(line, sizeof(line), "\"id\":\"%s\",\"method\":"
@@ -77,7 +77,7 @@ TEST(accepted_url_question_is_reported_complete_before_the_result)
 
 /* Elicitations of a round stay open during rounds without questions; the next
  * round with a question completes them. */
-TEST(backend_asks_again_earlier_accepted_url_questions_are_reported_complete)
+TEST(backend_asks_again__earlier_accepted_url_questions_are_reported_complete)
 {
     ask_url(ROUND("\"k\":" URL("") ",\"l\":" URL("")));
     strcpy(second, id);
@@ -104,7 +104,7 @@ TEST(backend_asks_again_earlier_accepted_url_questions_are_reported_complete)
 
 /* Elicitations that the user did not accept, or that failed, are not reported
  * as complete. */
-TEST(url_questions_that_are_declined_or_fail_are_not_reported_complete)
+TEST(url_questions_that_are_declined_or_fail_are_not_reported_as_complete)
 {
     size_t  i;
 
@@ -148,7 +148,7 @@ TEST(url_questions_that_are_declined_or_fail_are_not_reported_complete)
 
 /* The page behind the URL publishes that the elicitation is complete, before
  * the client has answered or afterwards: the client is notified once. */
-TEST(completion_of_a_url_question_is_published_the_client_is_notified_once)
+TEST(completion_of_a_url_question_is_published__the_client_is_notified_once)
 {
     int   before;
     char  url[256];
@@ -186,7 +186,7 @@ TEST(completion_of_a_url_question_is_published_the_client_is_notified_once)
  * older revision, which does not define the notification, the client gets it
  * unchanged.
  */
-TEST(elicitation_complete_without_an_id_is_dropped_only_in_revision_2025_11_25)
+TEST(elicitation_complete_without_id_is_dropped_only_in_revision_2025_11_25)
 {
     mcp_backend_request_t  *breq;
 
@@ -211,7 +211,7 @@ TEST(elicitation_complete_without_an_id_is_dropped_only_in_revision_2025_11_25)
 /* The zone has no room: the result waits, and so do the notifications in front
  * of it, which report that two elicitations are complete. The client gets each
  * of them once. */
-TEST(zone_has_no_room_for_the_result_elicitation_complete_waits_with_it)
+TEST(zone_has_no_room_for_the_result__elicitation_complete_waits_with_it)
 {
     mcp_stream_ref_t  all;
 

@@ -7,7 +7,7 @@
 
 
 /* No publish endpoint is configured: backends get no URL. */
-TEST(mcp_publish_url_is_not_set_backends_get_no_publish_url)
+TEST(mcp_publish_url_is_not_set__backends_get_no_publish_url)
 {
     d.endpoint.publish_url = mcp_null_str;
     client_post(&d, 0, &a, session, CALL);

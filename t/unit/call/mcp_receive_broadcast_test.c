@@ -80,7 +80,7 @@ post(const char *message, int status)
 }
 
 
-TEST(session_is_deleted_at_another_node_its_calls_end)
+TEST(session_is_deleted_at_another_node__its_calls_end)
 {
     call(0);
     driver_wait(&d, 1500);
@@ -106,7 +106,7 @@ TEST(session_is_deleted_at_another_node_its_calls_end)
 }
 
 
-TEST(log_level_is_set_at_another_node_this_node_stores_it)
+TEST(log_level_is_set_at_another_node__this_node_stores_it)
 {
     post(REQUEST("1", "logging/setLevel", "{\"level\":\"error\"}"), 200);
     said(1);
@@ -122,7 +122,7 @@ TEST(log_level_is_set_at_another_node_this_node_stores_it)
 }
 
 
-TEST(call_is_cancelled_at_another_node_it_is_aborted)
+TEST(call_is_cancelled_at_another_node__it_is_aborted)
 {
     /* a cancellation of a durable call, which the other node broadcasts */
 
@@ -147,7 +147,7 @@ TEST(call_is_cancelled_at_another_node_it_is_aborted)
 
 
 /* A list_changed notification reaches the listeners of all nodes. */
-TEST(list_changes_at_another_node_the_listeners_of_this_node_are_notified)
+TEST(list_changes_at_another_node__the_listeners_of_this_node_are_notified)
 {
     size_t  i;
 

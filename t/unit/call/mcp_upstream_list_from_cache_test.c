@@ -94,7 +94,7 @@ TEST(cached_list_is_not_requested_again_within_mcp_upstream_check)
 }
 
 
-TEST(mcp_server_fails_to_renew_a_list_the_cached_list_is_used_for_1_more_second)
+TEST(mcp_server_fails_to_renew_a_list__the_cached_list_is_used_for_1_s_more)
 {
     fill_cache();
     driver_wait(&d, 60000);
@@ -112,7 +112,7 @@ TEST(mcp_server_fails_to_renew_a_list_the_cached_list_is_used_for_1_more_second)
 }
 
 
-TEST(mcp_server_sends_no_list_for_10_s_the_client_gets_the_cached_list)
+TEST(mcp_server_sends_no_list_for_10_s__the_client_gets_the_cached_list)
 {
     fill_cache();
     driver_wait(&d, 60000);
@@ -125,7 +125,7 @@ TEST(mcp_server_sends_no_list_for_10_s_the_client_gets_the_cached_list)
 }
 
 
-TEST(client_leaves_while_a_list_is_renewed_the_next_renewal_follows_later)
+TEST(client_leaves_while_a_list_is_renewed__the_next_renewal_follows_later)
 {
     fill_cache();
     driver_wait(&d, 60000);
@@ -144,7 +144,7 @@ TEST(client_leaves_while_a_list_is_renewed_the_next_renewal_follows_later)
 }
 
 
-TEST(mcp_server_still_fails_after_mcp_upstream_stale_the_client_gets_the_fault)
+TEST(mcp_server_still_fails_after_mcp_upstream_stale__the_client_gets_the_fault)
 {
     fill_cache();
     driver_wait(&d, 660000);
@@ -154,7 +154,7 @@ TEST(mcp_server_still_fails_after_mcp_upstream_stale_the_client_gets_the_fault)
 }
 
 
-TEST(mcp_server_refuses_credentials_the_client_gets_the_fault_and_no_cached_list)
+TEST(mcp_server_rejects_credentials__the_client_gets_the_fault_but_no_list)
 {
     fill_cache();
     driver_wait(&d, 60000);
@@ -181,7 +181,7 @@ TEST(list_with_a_resume_token_is_not_cached)
 }
 
 
-TEST(list_changes_during_a_list_request_the_response_is_not_cached)
+TEST(list_changes_during_a_list_request__the_response_is_not_cached)
 {
     list(&a);
     sends("tools/list");
@@ -197,7 +197,7 @@ TEST(list_changes_during_a_list_request_the_response_is_not_cached)
 }
 
 
-TEST(mcp_server_sends_an_invalid_list_the_list_is_not_cached)
+TEST(mcp_server_sends_an_invalid_list__the_list_is_not_cached)
 {
     list(&a);
     sends("tools/list");

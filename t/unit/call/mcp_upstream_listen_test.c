@@ -123,7 +123,7 @@ responds(mcp_backend_request_t *breq)
 }
 
 
-TEST(last_request_of_a_session_ends_its_get_stream_is_aborted)
+TEST(last_request_of_a_session_ends__its_GET_stream_is_aborted)
 {
     opened(waits());
     assert_int_equal(d.n_breqs, 2);
@@ -136,7 +136,7 @@ TEST(last_request_of_a_session_ends_its_get_stream_is_aborted)
 }
 
 
-TEST(request_that_waits_for_the_get_stream_is_cancelled_the_get_is_aborted)
+TEST(request_that_waits_for_the_GET_stream_is_cancelled__the_GET_is_aborted)
 {
     waits();
     client_post(&d, 0, &b, session, CANCEL7);
@@ -147,7 +147,7 @@ TEST(request_that_waits_for_the_get_stream_is_cancelled_the_get_is_aborted)
 }
 
 
-TEST(request_that_opens_the_get_stream_is_cancelled_another_request_uses_it)
+TEST(request_that_opens_the_GET_stream_is_cancelled__another_request_uses_it)
 {
     mcp_backend_request_t  *breq;
 
@@ -169,7 +169,7 @@ TEST(request_that_opens_the_get_stream_is_cancelled_another_request_uses_it)
 }
 
 
-TEST(server_does_not_respond_to_get_the_waiting_request_is_sent_after_2_s)
+TEST(server_does_not_respond_to_GET__the_waiting_request_is_sent_after_2_s)
 {
     waits();
     driver_wait(&d, MCP_UPSTREAM_LISTEN_WAIT - 1);
@@ -194,7 +194,7 @@ TEST(server_does_not_respond_to_get_the_waiting_request_is_sent_after_2_s)
 }
 
 
-TEST(server_refuses_get_with_409_five_times_the_request_is_sent_and_get_repeated)
+TEST(server_rejects_GET_with_409_five_times__request_is_sent_and_GET_repeated)
 {
     size_t    i;
     uint64_t  wait;
@@ -227,7 +227,7 @@ TEST(server_refuses_get_with_409_five_times_the_request_is_sent_and_get_repeated
 }
 
 
-TEST(nine_get_streams_in_a_row_bring_no_message_no_further_one_is_opened)
+TEST(nine_GET_streams_in_a_row_bring_no_message__no_further_one_is_opened)
 {
     size_t    i;
     uint64_t  wait;
@@ -258,7 +258,7 @@ TEST(nine_get_streams_in_a_row_bring_no_message_no_further_one_is_opened)
 }
 
 
-TEST(server_sends_retry_1_ms_the_get_stream_is_opened_again_after_100_ms)
+TEST(server_sends_retry_1_ms__the_GET_stream_is_opened_again_after_100_ms)
 {
     size_t    i;
     uint64_t  wait;
@@ -298,7 +298,7 @@ opens_again_after(const char *bytes, uint64_t time)
 }
 
 
-TEST(each_get_stream_brings_a_message_the_pause_between_two_stays_100_ms)
+TEST(each_GET_stream_brings_a_message__the_pause_between_two_stays_100_ms)
 {
     size_t  i;
 
@@ -314,7 +314,7 @@ TEST(each_get_stream_brings_a_message_the_pause_between_two_stays_100_ms)
 }
 
 
-TEST(server_sends_no_valid_retry_the_get_stream_is_opened_again_after_1_s)
+TEST(server_sends_no_valid_retry__the_GET_stream_is_opened_again_after_1_s)
 {
     size_t  i;
 
@@ -334,7 +334,7 @@ TEST(server_sends_no_valid_retry_the_get_stream_is_opened_again_after_1_s)
 }
 
 
-TEST(mcp_upstream_session_is_principal_the_request_is_sent_without_a_get_stream)
+TEST(mcp_upstream_session_is_principal__the_request_is_sent_without_GET_stream)
 {
     target.session = MCP_UPSTREAM_OF_PRINCIPAL;
     call_tool(&a);
@@ -347,7 +347,7 @@ TEST(mcp_upstream_session_is_principal_the_request_is_sent_without_a_get_stream)
 }
 
 
-TEST(last_request_ends_while_the_get_stream_is_closed_it_is_not_opened_again)
+TEST(last_request_ends_while_the_GET_stream_is_closed__it_is_not_opened_again)
 {
     opened(waits());
     backend_end(&d, get(), MCP_FAILURE_NONE);
@@ -359,7 +359,7 @@ TEST(last_request_ends_while_the_get_stream_is_closed_it_is_not_opened_again)
 }
 
 
-TEST(get_stream_is_closed_a_new_request_opens_it_at_once)
+TEST(GET_stream_is_closed__a_new_request_opens_it_at_once)
 {
     opened(waits());
     driver_wait(&d, MCP_UPSTREAM_ALONE_TIME);
@@ -404,7 +404,7 @@ full(char id[MCP_EVENT_ID_MAX])
 }
 
 
-TEST(stream_of_the_client_is_full_a_question_of_the_server_waits_for_room)
+TEST(stream_of_the_client_is_full__a_question_of_the_server_waits_for_room)
 {
     char                    id[MCP_EVENT_ID_MAX + 1];
     unsigned                resumes;
@@ -427,7 +427,7 @@ TEST(stream_of_the_client_is_full_a_question_of_the_server_waits_for_room)
 }
 
 
-TEST(request_with_a_waiting_question_ends_another_request_gets_the_question)
+TEST(request_whose_question_waits_ends__another_request_gets_the_question)
 {
     char  id[MCP_EVENT_ID_MAX + 1];
 
@@ -478,7 +478,7 @@ two_calls(mcp_backend_request_t **second)
 }
 
 
-TEST(request_with_an_open_question_ends_another_request_gets_the_question_again)
+TEST(request_whose_question_is_open_ends__another_request_gets_it_again)
 {
     char                    id[MCP_EVENT_ID_MAX + 1];
     mcp_backend_request_t  *one, *two;
@@ -507,7 +507,7 @@ TEST(request_with_an_open_question_ends_another_request_gets_the_question_again)
 }
 
 
-TEST(question_of_the_server_is_open_no_request_of_the_session_times_out)
+TEST(question_of_the_server_is_open__no_request_of_the_session_times_out)
 {
     mcp_backend_request_t  *two;
 
@@ -534,7 +534,7 @@ TEST(question_of_the_server_is_open_no_request_of_the_session_times_out)
 }
 
 
-TEST(get_stream_ends_while_a_question_waits_it_reopens_after_the_question_is_sent)
+TEST(GET_stream_ends__it_reopens_only_after_a_waiting_question_was_sent)
 {
     char  id[MCP_EVENT_ID_MAX + 1];
 
@@ -555,7 +555,7 @@ TEST(get_stream_ends_while_a_question_waits_it_reopens_after_the_question_is_sen
 }
 
 
-TEST(memory_runs_out_during_a_get_stream_or_its_question_the_request_still_ends)
+TEST(memory_runs_out_on_a_GET_stream_or_for_its_question__request_still_ends)
 {
     unsigned long           k;
     mcp_backend_request_t  *breq;

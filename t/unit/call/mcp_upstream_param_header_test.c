@@ -57,7 +57,7 @@ call_has_failed(void)
 }
 
 
-TEST(call_is_repeated_after_a_header_error_it_ends_within_its_first_timeout)
+TEST(call_is_repeated_after_a_header_error__it_ends_within_its_first_timeout)
 {
     refused(20000);
     driver_wait(&d, 5000);
@@ -73,7 +73,7 @@ TEST(call_is_repeated_after_a_header_error_it_ends_within_its_first_timeout)
 }
 
 
-TEST(tools_list_has_many_pages_the_waiting_call_ends_within_its_timeout)
+TEST(tools_list_has_many_pages__the_waiting_call_ends_within_its_timeout)
 {
     refused(0);
     driver_wait(&d, 9000);
@@ -90,7 +90,7 @@ TEST(tools_list_has_many_pages_the_waiting_call_ends_within_its_timeout)
 }
 
 
-TEST(repeated_call_gets_a_question_the_request_after_the_answer_has_a_new_timeout)
+TEST(repeated_call_gets_a_question__request_with_the_answer_has_a_new_timeout)
 {
     char  id[72];
 
@@ -111,7 +111,7 @@ TEST(repeated_call_gets_a_question_the_request_after_the_answer_has_a_new_timeou
 }
 
 
-TEST(tools_list_after_a_header_error_fails_the_call_ends_with_an_error)
+TEST(tools_list_after_a_header_error_fails__the_call_ends_with_an_error)
 {
     refused(0);
     backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
@@ -119,7 +119,7 @@ TEST(tools_list_after_a_header_error_fails_the_call_ends_with_an_error)
 }
 
 
-TEST(tools_list_after_a_header_error_takes_10_s_the_call_ends_with_an_error)
+TEST(tools_list_after_a_header_error_takes_10_s__the_call_ends_with_an_error)
 {
     refused(0);
     driver_wait(&d, 10000);
@@ -127,7 +127,7 @@ TEST(tools_list_after_a_header_error_takes_10_s_the_call_ends_with_an_error)
 }
 
 
-TEST(tools_list_after_a_header_error_is_refused_the_call_ends_with_an_error)
+TEST(tools_list_after_a_header_error_is_refused__the_call_ends_with_an_error)
 {
     refused(0);
     backend_reply(&d, d.breqs[0],
@@ -137,7 +137,7 @@ TEST(tools_list_after_a_header_error_is_refused_the_call_ends_with_an_error)
 }
 
 
-TEST(result_is_published_during_tools_list_after_a_header_error_it_is_ignored)
+TEST(result_is_published_during_tools_list_after_a_header_error__it_is_ignored)
 {
     char        url[512];
     const char  *path;

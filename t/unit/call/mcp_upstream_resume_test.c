@@ -81,7 +81,7 @@ response_event(mcp_backend_request_t *breq)
 }
 
 
-TEST(server_ends_a_stream_after_retry_100_get_follows_after_100_ms)
+TEST(server_ends_a_stream_with_retry_100__GET_follows_after_100_ms)
 {
     mcp_backend_request_t  *breq;
 
@@ -94,7 +94,7 @@ TEST(server_ends_a_stream_after_retry_100_get_follows_after_100_ms)
 }
 
 
-TEST(server_ends_a_stream_without_retry_get_follows_after_1_s)
+TEST(server_ends_a_stream_without_retry__GET_follows_after_1_s)
 {
     interrupted("id: e1\ndata:\n\n");
     resumed(MCP_UPSTREAM_RESUME_WAIT, "e1");
@@ -108,7 +108,7 @@ TEST(server_ends_a_stream_without_retry_get_follows_after_1_s)
 }
 
 
-TEST(server_ends_a_stream_after_a_huge_retry_get_follows_after_30_s)
+TEST(server_ends_a_stream_with_a_huge_retry__GET_follows_after_30_s)
 {
     d.endpoint.call_timeout = 100000;
     interrupted("id: e1\nretry: 18446744073709551615\n\n");
@@ -119,7 +119,7 @@ TEST(server_ends_a_stream_after_a_huge_retry_get_follows_after_30_s)
 }
 
 
-TEST(eight_get_requests_bring_no_event_the_pause_doubles_then_the_call_fails)
+TEST(eight_GET_requests_bring_no_event__the_pause_doubles_until_the_call_fails)
 {
     unsigned  i;
 
@@ -136,7 +136,7 @@ TEST(eight_get_requests_bring_no_event_the_pause_doubles_then_the_call_fails)
 }
 
 
-TEST(get_brings_an_event_or_lasts_5_s_the_next_pause_is_the_retry_time_again)
+TEST(GET_brings_an_event_or_lasts_5_s__the_next_pause_is_the_retry_time_again)
 {
     interrupted(FIRST);
     resumed(100, "e1");
@@ -154,7 +154,7 @@ TEST(get_brings_an_event_or_lasts_5_s_the_next_pause_is_the_retry_time_again)
 }
 
 
-TEST(mcp_call_timeout_passes_before_get_is_sent_the_server_gets_a_cancellation)
+TEST(mcp_call_timeout_passes_before_GET__the_server_gets_a_cancellation)
 {
     d.endpoint.call_timeout = 20000;
     interrupted("id: e1\nretry: 25000\n\n");
@@ -169,7 +169,7 @@ TEST(mcp_call_timeout_passes_before_get_is_sent_the_server_gets_a_cancellation)
 }
 
 
-TEST(mcp_call_timeout_passes_during_get_the_time_before_get_counts_as_well)
+TEST(mcp_call_timeout_passes_during_GET__the_time_before_GET_counts_as_well)
 {
     d.endpoint.call_timeout = 20000;
     interrupted("id: e1\nretry: 15000\n\n");
@@ -181,7 +181,7 @@ TEST(mcp_call_timeout_passes_during_get_the_time_before_get_counts_as_well)
 }
 
 
-TEST(server_refuses_get_the_client_gets_the_fault_of_the_interrupted_stream)
+TEST(server_rejects_GET__the_client_gets_the_fault_of_the_interrupted_stream)
 {
     mcp_backend_request_t  *breq;
 
@@ -194,7 +194,7 @@ TEST(server_refuses_get_the_client_gets_the_fault_of_the_interrupted_stream)
 }
 
 
-TEST(server_has_lost_the_session_when_get_arrives_the_call_is_not_sent_again)
+TEST(server_has_lost_the_session_when_GET_arrives__the_call_is_not_sent_again)
 {
     mcp_backend_request_t  *breq;
 
@@ -209,7 +209,7 @@ TEST(server_has_lost_the_session_when_get_arrives_the_call_is_not_sent_again)
 }
 
 
-TEST(process_stops_at_once_an_interrupted_stream_is_not_resumed)
+TEST(process_stops_at_once__an_interrupted_stream_is_not_resumed)
 {
     call_tool(&a);
     open_session();
@@ -225,7 +225,7 @@ TEST(process_stops_at_once_an_interrupted_stream_is_not_resumed)
 
 /* A published message has no room when the next GET is due: GET follows when
  * the message is stored, because it needs the decoder of the first stream. */
-TEST(message_is_held_when_get_is_due_get_follows_after_the_message_is_stored)
+TEST(message_is_held_when_GET_is_due__GET_follows_after_the_message_is_stored)
 {
     char               id[64], url[512];
     const char        *path;
@@ -265,7 +265,7 @@ TEST(message_is_held_when_get_is_due_get_follows_after_the_message_is_stored)
 
 /* The zone has no room for the error after a GET that the server refuses: the
  * client gets the error when there is room, and no other GET follows. */
-TEST(server_refuses_get_while_the_zone_is_full_the_client_gets_the_fault_later)
+TEST(server_rejects_GET_while_the_zone_is_full__the_client_gets_the_fault_later)
 {
     char                    id[64];
     mcp_stream_ref_t        ref;
@@ -300,7 +300,7 @@ TEST(server_refuses_get_while_the_zone_is_full_the_client_gets_the_fault_later)
 }
 
 
-TEST(server_asks_on_a_resumed_stream_the_answer_is_posted_before_the_next_get)
+TEST(server_asks_on_a_resumed_stream__the_answer_is_posted_before_the_next_GET)
 {
     char                    id[72];
     mcp_backend_request_t  *post;

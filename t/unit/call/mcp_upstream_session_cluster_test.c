@@ -170,7 +170,7 @@ lost(void)
 }
 
 
-TEST(redis_has_an_upstream_session_the_call_uses_it_and_keeps_it_in_the_zone)
+TEST(redis_has_an_upstream_session__the_call_uses_it_and_keeps_it_in_the_zone)
 {
     call_tool(&a);
     call_tool(&b);
@@ -192,14 +192,14 @@ TEST(redis_has_an_upstream_session_the_call_uses_it_and_keeps_it_in_the_zone)
 }
 
 
-TEST(redis_lacks_an_upstream_session_the_call_opens_and_stores_one_first)
+TEST(redis_lacks_an_upstream_session__the_call_opens_and_stores_one_first)
 {
     call_in_new_session();
     assert_int_equal(d.n_breqs, 0);
 }
 
 
-TEST(another_node_stores_a_session_first_the_call_uses_it_and_ends_its_own_one)
+TEST(another_node_stores_a_session_first__the_call_uses_it_and_ends_its_own)
 {
     call_tool(&a);
     redis(MCP_OPERATION_SESSION_GET, MCP_ERR_NOT_FOUND, "");
@@ -223,7 +223,7 @@ TEST(another_node_stores_a_session_first_the_call_uses_it_and_ends_its_own_one)
 }
 
 
-TEST(redis_does_not_reply_for_1_s_the_call_opens_an_upstream_session_itself)
+TEST(redis_does_not_reply_for_1_s__the_call_opens_an_upstream_session_itself)
 {
     mcp_operation_t  *op;
 
@@ -247,7 +247,7 @@ TEST(redis_does_not_reply_for_1_s_the_call_opens_an_upstream_session_itself)
 }
 
 
-TEST(redis_is_unreachable_the_call_opens_an_upstream_session_at_once)
+TEST(redis_is_unreachable__the_call_opens_an_upstream_session_at_once)
 {
     cluster.result = MCP_ERR_UNREACHABLE;
     call_tool(&a);
@@ -259,7 +259,7 @@ TEST(redis_is_unreachable_the_call_opens_an_upstream_session_at_once)
 }
 
 
-TEST(upstream_session_is_lost_the_call_uses_the_new_session_of_another_node)
+TEST(upstream_session_is_lost__the_call_uses_the_new_session_of_another_node)
 {
     call_in_new_session();
     call_tool(&a);
@@ -274,7 +274,7 @@ TEST(upstream_session_is_lost_the_call_uses_the_new_session_of_another_node)
 }
 
 
-TEST(session_of_another_node_is_lost_too_the_call_is_sent_in_one_new_session)
+TEST(session_of_another_node_is_lost_too__the_call_is_sent_in_one_new_session)
 {
     call_in_new_session();
     call_tool(&a);
@@ -291,7 +291,7 @@ TEST(session_of_another_node_is_lost_too_the_call_is_sent_in_one_new_session)
 }
 
 
-TEST(redis_has_a_session_text_of_unknown_version_the_call_opens_a_new_session)
+TEST(redis_has_a_session_text_of_unknown_version__the_call_opens_a_new_session)
 {
     call_tool(&a);
     redis(MCP_OPERATION_SESSION_GET, MCP_OK, "1999-01-01 s3");
@@ -304,7 +304,7 @@ TEST(redis_has_a_session_text_of_unknown_version_the_call_opens_a_new_session)
 }
 
 
-TEST(client_cancels_while_its_call_waits_for_redis_nothing_is_sent_to_the_server)
+TEST(client_cancels_while_its_call_waits_for_redis__nothing_goes_to_the_server)
 {
     call_tool(&a);
     client_post(&d, 0, &b, session, CANCEL7);
@@ -315,7 +315,7 @@ TEST(client_cancels_while_its_call_waits_for_redis_nothing_is_sent_to_the_server
 }
 
 
-TEST(client_cancels_while_redis_stores_the_new_session_the_session_is_ended)
+TEST(client_cancels_while_redis_stores_the_new_session__the_session_is_ended)
 {
     call_tool(&a);
     redis(MCP_OPERATION_SESSION_GET, MCP_ERR_NOT_FOUND, "");
@@ -347,7 +347,7 @@ TEST(new_upstream_session_enters_the_zone_only_after_redis_has_stored_it)
 }
 
 
-TEST(two_servers_with_paths_that_end_alike_have_separate_upstream_sessions)
+TEST(two_servers_have_paths_that_end_alike__each_has_its_own_upstream_session)
 {
     static mcp_target_t  targets[2];
     unsigned             i;
@@ -372,7 +372,7 @@ TEST(two_servers_with_paths_that_end_alike_have_separate_upstream_sessions)
 }
 
 
-TEST(session_with_an_upstream_session_only_in_redis_ends_the_server_gets_delete)
+TEST(session_ends_with_an_upstream_session_only_in_redis__server_gets_DELETE)
 {
     client_init(&a, session);
     client_send(&d, 0, &a, "DELETE", "");
@@ -385,7 +385,7 @@ TEST(session_with_an_upstream_session_only_in_redis_ends_the_server_gets_delete)
 }
 
 
-TEST(session_without_an_upstream_session_ends_no_request_is_sent_to_the_server)
+TEST(session_ends_without_an_upstream_session__no_request_goes_to_the_server)
 {
     client_init(&a, session);
     client_send(&d, 0, &a, "DELETE", "");

@@ -39,7 +39,7 @@ two_clients(mcp_upstream_of_e of, char keys[2][MCP_STREAM_TEXT_LEN])
 }
 
 
-TEST(mcp_upstream_session_is_client_each_client_has_its_own_session)
+TEST(mcp_upstream_session_is_client__each_client_has_its_own_session)
 {
     char  keys[2][MCP_STREAM_TEXT_LEN];
 
@@ -48,7 +48,7 @@ TEST(mcp_upstream_session_is_client_each_client_has_its_own_session)
 }
 
 
-TEST(mcp_upstream_session_is_principal_delete_does_not_end_the_shared_session)
+TEST(mcp_upstream_session_is_principal__DELETE_does_not_end_the_shared_session)
 {
     char  keys[2][MCP_STREAM_TEXT_LEN];
 
@@ -63,7 +63,7 @@ TEST(mcp_upstream_session_is_principal_delete_does_not_end_the_shared_session)
 }
 
 
-TEST(zone_has_a_session_text_of_unknown_version_a_new_session_replaces_it)
+TEST(zone_has_a_session_text_of_unknown_version__a_new_session_replaces_it)
 {
     unsigned char  key[MCP_DIGEST_LEN];
 
@@ -91,7 +91,7 @@ TEST(zone_has_a_session_text_of_unknown_version_a_new_session_replaces_it)
 }
 
 
-TEST(mcp_upstream_session_is_principal_initialize_declares_no_capabilities)
+TEST(mcp_upstream_session_is_principal__initialize_declares_no_capabilities)
 {
     target.session = MCP_UPSTREAM_OF_PRINCIPAL;
     client_open_as(&d, session, "alice", NEW, ALL);
@@ -105,7 +105,7 @@ TEST(mcp_upstream_session_is_principal_initialize_declares_no_capabilities)
 
 /* A client of 2026-07-28 has no session, so the session at the server ends with
  * its call. */
-TEST(reply_to_a_ping_of_the_server_is_pending_the_session_ends_only_after_it)
+TEST(reply_to_a_ping_of_the_server_is_pending__session_ends_only_after_it)
 {
     const char             *id;
     mcp_backend_request_t  *call, *post;

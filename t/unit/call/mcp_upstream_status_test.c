@@ -101,7 +101,7 @@ open_first(void)
 }
 
 
-TEST(server_has_received_no_request_its_status_is_unknown)
+TEST(server_has_received_no_request__its_status_is_unknown)
 {
     assert_string_equal(row()->endpoint, "localhost/mcp");
     assert_string_equal(row()->name, "server");
@@ -111,7 +111,7 @@ TEST(server_has_received_no_request_its_status_is_unknown)
 }
 
 
-TEST(session_is_lost_the_state_variable_of_the_repeated_call_has_the_value_again)
+TEST(session_is_lost__variable_state_of_the_repeated_call_has_value_again)
 {
     open_first();
 
@@ -137,7 +137,7 @@ TEST(session_is_lost_the_state_variable_of_the_repeated_call_has_the_value_again
 }
 
 
-TEST(mcp_upstream_session_is_call_the_state_variable_of_each_call_is_init)
+TEST(with_mcp_upstream_session_call__variable_state_of_each_call_has_value_init)
 {
     unsigned  i;
 
@@ -157,7 +157,7 @@ TEST(mcp_upstream_session_is_call_the_state_variable_of_each_call_is_init)
 }
 
 
-TEST(initialize_returns_the_servers_name_and_version_the_statistics_have_them)
+TEST(initialize_returns_the_servers_name_and_version__the_statistics_have_them)
 {
     call_tool(&a);
     mcp_backend_request_session(sends("\"initialize\""), mcp_str("s1"));
@@ -169,7 +169,7 @@ TEST(initialize_returns_the_servers_name_and_version_the_statistics_have_them)
 }
 
 
-TEST(initialize_fails_the_statistics_count_it_and_have_the_reason)
+TEST(initialize_fails__the_statistics_count_it_and_have_the_reason)
 {
     size_t  i;
 
@@ -206,7 +206,7 @@ TEST(initialize_fails_the_statistics_count_it_and_have_the_reason)
 }
 
 
-TEST(server_refuses_initialize_with_a_json_rpc_error_its_status_is_up)
+TEST(server_rejects_initialize_with_a_json_rpc_error__its_status_is_up)
 {
     call_tool(&a);
     sends("\"initialize\"");
@@ -218,7 +218,7 @@ TEST(server_refuses_initialize_with_a_json_rpc_error_its_status_is_up)
 }
 
 
-TEST(initialize_times_out_the_failure_is_counted_and_the_server_is_down)
+TEST(initialize_times_out__the_failure_is_counted_and_the_server_is_down)
 {
     call_tool(&a);
     sends("\"initialize\"");
@@ -229,7 +229,7 @@ TEST(initialize_times_out_the_failure_is_counted_and_the_server_is_down)
 }
 
 
-TEST(call_fails_the_status_of_the_server_is_down_until_its_next_response)
+TEST(call_fails__the_status_of_the_server_is_down_until_its_next_response)
 {
     open_first();
 
@@ -245,7 +245,7 @@ TEST(call_fails_the_status_of_the_server_is_down_until_its_next_response)
 }
 
 
-TEST(call_gets_an_invalid_response_the_status_of_the_server_is_down)
+TEST(call_gets_an_invalid_response__the_status_of_the_server_is_down)
 {
     open_first();
 
@@ -256,7 +256,7 @@ TEST(call_gets_an_invalid_response_the_status_of_the_server_is_down)
 }
 
 
-TEST(call_gets_a_json_rpc_error_the_status_of_the_server_is_up)
+TEST(call_gets_a_json_rpc_error__the_status_of_the_server_is_up)
 {
     open_first();
 
@@ -268,7 +268,7 @@ TEST(call_gets_a_json_rpc_error_the_status_of_the_server_is_up)
 }
 
 
-TEST(server_refuses_delete_of_a_session_its_status_stays_up)
+TEST(server_rejects_DELETE_of_a_session__its_status_stays_up)
 {
     open_first();
 

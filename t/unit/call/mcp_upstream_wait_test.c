@@ -13,7 +13,7 @@
 static client_t      clients[MCP_UPSTREAM_WAITING + 1];
 
 
-TEST(two_requests_need_a_session_at_a_server_it_is_opened_once_for_both)
+TEST(two_requests_need_a_session_at_a_server__it_is_opened_once_for_both)
 {
     call_tool(&a);
     call_tool(&b);
@@ -33,7 +33,7 @@ TEST(two_requests_need_a_session_at_a_server_it_is_opened_once_for_both)
 }
 
 
-TEST(server_begins_to_respond_to_the_first_request_the_waiting_ones_are_sent)
+TEST(server_begins_its_response_to_the_first_request__waiting_ones_are_sent)
 {
     call_tool(&a);
     call_tool(&b);
@@ -52,7 +52,7 @@ TEST(server_begins_to_respond_to_the_first_request_the_waiting_ones_are_sent)
 }
 
 
-TEST(server_does_not_respond_to_the_first_request_others_are_sent_after_1_s)
+TEST(server_does_not_respond_to_the_first_request__others_are_sent_after_1_s)
 {
     call_tool(&a);
     open_session();
@@ -71,7 +71,7 @@ TEST(server_does_not_respond_to_the_first_request_others_are_sent_after_1_s)
 }
 
 
-TEST(server_does_not_respond_to_initialize_all_requests_fail_after_10_s)
+TEST(server_does_not_respond_to_initialize__all_requests_fail_after_10_s)
 {
     call_tool(&a);
     call_tool(&b);
@@ -83,7 +83,7 @@ TEST(server_does_not_respond_to_initialize_all_requests_fail_after_10_s)
 }
 
 
-TEST(request_waits_for_two_attempts_to_open_a_session_it_fails_after_10_s_in_all)
+TEST(request_waits_for_two_attempts_to_open_a_session__it_fails_after_10_s)
 {
     call_tool(&a);
     client_post(&d, 0, &b, session, CALL8);
@@ -114,7 +114,7 @@ TEST(request_waits_for_two_attempts_to_open_a_session_it_fails_after_10_s_in_all
 }
 
 
-TEST(while_64_requests_wait_for_a_session_the_next_request_fails_at_once)
+TEST(maximum_of_requests_waits_for_a_session__the_next_request_fails_at_once)
 {
     size_t  i;
 
@@ -143,7 +143,7 @@ TEST(while_64_requests_wait_for_a_session_the_next_request_fails_at_once)
 }
 
 
-TEST(client_of_a_request_that_waits_for_a_session_disconnects_it_can_resume)
+TEST(client_whose_request_waits_for_a_session_disconnects__it_can_resume)
 {
     char  id[64];
 
@@ -167,7 +167,7 @@ TEST(client_of_a_request_that_waits_for_a_session_disconnects_it_can_resume)
 }
 
 
-TEST(waiting_request_of_a_batch_is_cancelled_the_other_one_gets_its_response)
+TEST(waiting_request_of_a_batch_is_cancelled__the_other_one_gets_its_response)
 {
     client_open(&d, session, OLD, ALL);
 
@@ -188,7 +188,7 @@ TEST(waiting_request_of_a_batch_is_cancelled_the_other_one_gets_its_response)
 }
 
 
-TEST(session_delete_follows_the_call_the_call_still_counts_as_the_last_request)
+TEST(session_DELETE_follows_the_call__the_call_still_counts_as_its_last_request)
 {
     mcp_call_t             *call;
     mcp_backend_request_t  *breq;

@@ -79,7 +79,7 @@ TEST(complete_state_is_sent_only_with_the_longest_event_so_far_or_the_response)
 
 /* Events are appended all the time: the complete state is sent at intervals
  * nevertheless, and no key of the stream expires. */
-TEST(events_are_appended_without_pause_the_redis_keys_are_still_renewed)
+TEST(events_are_appended_without_pause__the_redis_keys_are_still_renewed)
 {
     int       i;
     uint64_t  end;
@@ -107,7 +107,7 @@ TEST(events_are_appended_without_pause_the_redis_keys_are_still_renewed)
 
 /* The stream has a reader at another node, and later at the owner's node: only
  * events are sent, and the reader gets them. */
-TEST(stream_has_a_remote_reader_redis_gets_only_its_events_not_its_state)
+TEST(stream_has_a_remote_reader__redis_gets_only_its_events_not_its_state)
 {
     uint64_t  seq;
 
@@ -138,7 +138,7 @@ TEST(stream_has_a_remote_reader_redis_gets_only_its_events_not_its_state)
 
 /* The reader's node was declared dead: the complete state is sent, and Redis
  * removes the reader. */
-TEST(node_of_a_reader_was_declared_dead_redis_removes_the_reader)
+TEST(node_of_a_reader_was_declared_dead__redis_removes_the_reader)
 {
     begin_marked(1);
     (void) about(0, "HSET", 'h', 'a', "n another w 2");
@@ -156,7 +156,7 @@ TEST(node_of_a_reader_was_declared_dead_redis_removes_the_reader)
 
 /* Redis has lost events of the stream, its log, or all keys: the complete
  * state is sent. */
-TEST(redis_has_lost_events_or_keys_the_complete_state_is_sent)
+TEST(redis_has_lost_events_or_keys__the_complete_state_is_sent)
 {
     begin_marked(1);
     add_events(0, 'a', 2);
@@ -188,7 +188,7 @@ TEST(redis_has_lost_events_or_keys_the_complete_state_is_sent)
 
 /* Redis is emptied: the longest event that the owner has sent since then
  * counts as the longest event in Redis. */
-TEST(redis_is_emptied_the_owner_determines_the_longest_event_in_redis_anew)
+TEST(redis_is_emptied__the_owner_determines_the_longest_event_in_redis_anew)
 {
     mcp_stream_info_t  info;
 
@@ -210,7 +210,7 @@ TEST(redis_is_emptied_the_owner_determines_the_longest_event_in_redis_anew)
 
 /* Another node owns the stream in Redis: this node drops its stream, and Redis
  * gets no event. */
-TEST(redis_has_another_owner_for_a_stream_events_of_this_node_are_not_added)
+TEST(redis_has_another_owner_for_a_stream__events_of_this_node_are_not_added)
 {
     begin_marked(1);
     (void) about(0, "HSET", 'h', 'a', "o another");

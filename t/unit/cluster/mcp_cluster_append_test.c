@@ -56,7 +56,7 @@ TEST(stream_of_300_events_is_replicated)
 
 /* Commands that were sent on a lost connection reach Redis after later ones:
  * the late commands change nothing. */
-TEST(old_append_commands_reach_redis_after_newer_commands_nothing_changes)
+TEST(old_append_commands_reach_redis_after_newer_commands__nothing_changes)
 {
     int     fd;
     char    buf[4096];
@@ -92,7 +92,7 @@ TEST(old_append_commands_reach_redis_after_newer_commands_nothing_changes)
 
 
 /* Redis has lost events of a stream: the replicator sends them again. */
-TEST(redis_has_lost_events_the_replicator_sends_them_again)
+TEST(redis_has_lost_events__the_replicator_sends_them_again)
 {
     uint64_t  seq;
 
@@ -117,7 +117,7 @@ TEST(redis_has_lost_events_the_replicator_sends_them_again)
 
 /* The link is lost while a command is pending, and another event is appended:
  * Redis gets both events once. */
-TEST(link_is_lost_during_an_append_redis_gets_each_event_once)
+TEST(link_is_lost_during_an_append__redis_gets_each_event_once)
 {
     begin_replicated(1, 1);
     add_events(0, 'a', 1);
@@ -130,7 +130,7 @@ TEST(link_is_lost_during_an_append_redis_gets_each_event_once)
 
 
 /* Another node owns the stream in Redis: this node drops its stream. */
-TEST(append_finds_another_owner_in_redis_the_node_drops_its_stream)
+TEST(append_finds_another_owner_in_redis__the_node_drops_its_stream)
 {
     begin_replicated(1, 0);
     (void) about(0, "HSET", 'h', 'a', "o another");
@@ -183,7 +183,7 @@ TEST(node_that_was_declared_dead_gets_a_new_id_when_it_replicates_a_stream)
 /* A key of a new stream has a wrong type: the node records an error of the
  * script "append". When the key was deleted, the stream is replicated with all
  * its events. */
-TEST(redis_key_of_a_new_stream_has_a_wrong_type_replication_waits_for_deletion)
+TEST(redis_key_of_a_new_stream_has_a_wrong_type__replication_waits_for_deletion)
 {
     begin_all(1);
     (void) about(0, "SET", 'h', 'a', "x EX 60");
@@ -216,7 +216,7 @@ displaced(char kind, const char *left)
 }
 
 
-TEST(head_key_has_a_wrong_type_for_too_long_the_stream_is_abandoned)
+TEST(head_key_has_a_wrong_type_for_too_long__the_stream_is_abandoned)
 {
     displaced('h', "1");
 }
@@ -224,7 +224,7 @@ TEST(head_key_has_a_wrong_type_for_too_long_the_stream_is_abandoned)
 
 /* The key of the log has a wrong type: the other keys of the stream are
  * removed. */
-TEST(event_log_key_has_a_wrong_type_for_too_long_the_head_key_is_deleted)
+TEST(event_log_key_has_a_wrong_type_for_too_long__the_head_key_is_deleted)
 {
     displaced('e', "0");
 }
@@ -232,7 +232,7 @@ TEST(event_log_key_has_a_wrong_type_for_too_long_the_head_key_is_deleted)
 
 /* A key has a wrong type, but mcp_cluster_sync is off, so no reader waits for
  * Redis: the stream is not abandoned. */
-TEST(cluster_sync_is_off_a_stream_with_a_key_of_a_wrong_type_is_not_abandoned)
+TEST(key_has_a_wrong_type_with_mcp_cluster_sync_off__stream_is_not_abandoned)
 {
     begin_all(1);
     nodes[0].conf.outage_timeout = 0;
@@ -247,7 +247,7 @@ TEST(cluster_sync_is_off_a_stream_with_a_key_of_a_wrong_type_is_not_abandoned)
 
 /* Redis is out of memory: no event is acknowledged until there is memory
  * again. */
-TEST(redis_is_out_of_memory_events_are_acknowledged_when_it_has_room)
+TEST(redis_is_out_of_memory__events_are_acknowledged_when_it_has_room)
 {
     begin_replicated(1, 0);
     assert_string_equal(command(0, "CONFIG SET maxmemory 1"), "OK");
@@ -260,7 +260,7 @@ TEST(redis_is_out_of_memory_events_are_acknowledged_when_it_has_room)
 
 
 /* Redis has fewer replicas than configured: no event is acknowledged. */
-TEST(redis_lacks_a_configured_replica_no_event_is_acknowledged)
+TEST(redis_lacks_a_configured_replica__no_event_is_acknowledged)
 {
     begin_all(1);
     nodes[0].conf.replicas = 1;
@@ -276,7 +276,7 @@ TEST(redis_lacks_a_configured_replica_no_event_is_acknowledged)
 
 /* The stream's head in Redis has only the field with the owner, as after an
  * error within a script: the stream is replicated with all its events. */
-TEST(stream_head_in_redis_has_only_the_owner_field_all_events_are_replicated)
+TEST(stream_head_in_redis_has_only_the_owner_field__all_events_are_replicated)
 {
     char  owner[40];
 

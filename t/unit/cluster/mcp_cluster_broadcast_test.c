@@ -109,7 +109,7 @@ start_broadcast(mcp_operation_t *op)
 
 /* A broadcast is sent without an operation: the result is MCP_OK before the
  * reply arrives, and an error reply is logged. */
-TEST(broadcast_without_an_operation_does_not_wait_an_error_reply_is_logged)
+TEST(broadcast_without_an_operation_does_not_wait__an_error_reply_is_logged)
 {
     join();
     assert_ok(start_broadcast(NULL));
@@ -138,7 +138,7 @@ waiter(void)
 }
 
 
-TEST(operation_of_a_broadcast_is_freed_by_any_reply_and_by_loss_of_the_link)
+TEST(operation_of_a_broadcast_is_freed_by_any_reply_or_by_loss_of_the_link)
 {
     size_t  i;
 
@@ -166,7 +166,7 @@ TEST(operation_of_a_broadcast_is_freed_by_any_reply_and_by_loss_of_the_link)
 }
 
 
-TEST(broadcast_without_redis_fails_unless_sync_is_off_or_node_is_standalone)
+TEST(broadcast_without_redis_fails_unless_sync_is_off_or_the_node_is_standalone)
 {
     mcp_operation_t  op;
 
@@ -192,7 +192,7 @@ TEST(broadcast_without_redis_fails_unless_sync_is_off_or_node_is_standalone)
 
 /* mcp_cluster_sync is off: the broadcast is sent, but the operation does not
  * wait for the reply. */
-TEST(cluster_sync_is_off_a_broadcast_does_not_wait_for_the_reply_of_redis)
+TEST(cluster_sync_is_off__a_broadcast_does_not_wait_for_the_reply_of_redis)
 {
     mcp_operation_t  op;
 
@@ -264,7 +264,7 @@ TEST(broadcasts_of_other_nodes_are_received_and_own_ones_are_skipped)
 
 
 /* A notification of 8192 bytes is received; a longer one is skipped. */
-TEST(notification_of_8192_bytes_is_received_a_longer_one_is_skipped)
+TEST(notification_of_8192_bytes_is_received_but_a_longer_one_is_skipped)
 {
     char  text[16384];
 
@@ -292,7 +292,7 @@ TEST(notification_of_8192_bytes_is_received_a_longer_one_is_skipped)
 /* The node gets a new id while it waits for entries, and then receives an
  * entry of the queue of its old id: that entry neither changes the position in
  * the new queue nor removes entries from it. */
-TEST(node_has_a_new_id_an_entry_in_the_queue_of_its_old_id_has_no_effect)
+TEST(node_has_a_new_id__an_entry_in_the_queue_of_its_old_id_has_no_effect)
 {
     mcp_node_position_t  position;
 
@@ -317,7 +317,7 @@ TEST(node_has_a_new_id_an_entry_in_the_queue_of_its_old_id_has_no_effect)
 
 /* The leader was paused, and another process of the node has received the same
  * entries in the meantime: they have their effect only once. */
-TEST(leader_was_paused_no_broadcast_takes_effect_twice)
+TEST(leader_was_paused__no_broadcast_takes_effect_twice)
 {
     process_t            q;
     mcp_node_position_t  position = { 1700000000005, 0 };
@@ -355,7 +355,7 @@ TEST(leader_was_paused_no_broadcast_takes_effect_twice)
 
 /* Replies and entries that no node writes are skipped, and the next XREAD is
  * sent. */
-TEST(reply_to_xread_is_unexpected_it_is_skipped_and_xread_is_sent_again)
+TEST(reply_to_xread_is_unexpected__it_is_skipped_and_xread_is_sent_again)
 {
     size_t  i;
 
@@ -424,7 +424,7 @@ TEST(only_the_leader_of_a_node_opens_the_inbound_connection)
 
 /* The inbound connection is lost several times, each time after a reply to
  * XREAD: the delay before the next connection stays at its minimum. */
-TEST(inbound_connection_is_lost_the_delay_grows_only_if_there_was_no_reply)
+TEST(inbound_connection_is_lost__the_delay_grows_only_if_there_was_no_reply)
 {
     unsigned  i;
 

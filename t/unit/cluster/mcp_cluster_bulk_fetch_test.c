@@ -107,7 +107,7 @@ TEST(long_events_are_fetched_by_a_lua_script_instead_of_xrange)
 
 /* Redis is emptied: the mirror gets the remaining events when the owner has
  * replicated them again. */
-TEST(redis_is_emptied_during_a_bulk_fetch_the_mirror_gets_all_events)
+TEST(redis_is_emptied_during_a_bulk_fetch__the_mirror_gets_all_events)
 {
     uint64_t  seq;
 
@@ -123,7 +123,7 @@ TEST(redis_is_emptied_during_a_bulk_fetch_the_mirror_gets_all_events)
 
 /* The link is lost: the mirror fetches the remaining events on the next
  * link. */
-TEST(link_is_lost_during_a_bulk_fetch_the_mirror_gets_all_events)
+TEST(link_is_lost_during_a_bulk_fetch__the_mirror_gets_all_events)
 {
     begin_many(2, "{\"method\":\"x\"}");
     come_some();
@@ -133,7 +133,7 @@ TEST(link_is_lost_during_a_bulk_fetch_the_mirror_gets_all_events)
 
 
 /* The client leaves: the mirror fetches no more events. */
-TEST(client_leaves_during_a_bulk_fetch_the_mirror_fetches_no_more_events)
+TEST(client_leaves_during_a_bulk_fetch__the_mirror_fetches_no_more_events)
 {
     uint64_t  seq;
 
@@ -151,7 +151,7 @@ TEST(client_leaves_during_a_bulk_fetch_the_mirror_fetches_no_more_events)
 
 /* The log in Redis has an invalid entry: the mirror gets the events before
  * that entry only. */
-TEST(event_log_in_redis_has_an_invalid_entry_a_mirror_gets_only_earlier_events)
+TEST(event_log_in_redis_has_an_invalid_entry__a_mirror_gets_only_earlier_events)
 {
     static const char *const  what[] = {
         "601-0 m no r 0",

@@ -86,7 +86,7 @@ TEST(answer_from_another_session_or_to_a_finished_call_is_ignored)
 
 /* From the time when Redis has an answer until the owner has processed it, the
  * stream and its mirrors have the flag "posted". */
-TEST(owner_and_mirror_have_the_flag_posted_until_the_answer_is_processed)
+TEST(owner_and_mirror_have_flag_posted_set_until_the_answer_is_processed)
 {
     int       i;
     uint64_t  seq;
@@ -132,7 +132,7 @@ TEST(owner_and_mirror_have_the_flag_posted_until_the_answer_is_processed)
 
 /* The owner's node is informed of an answer before the answer arrives:
  * "posted" is 1 until the owner has processed the answer. */
-TEST(answer_is_announced_before_it_arrives_flag_posted_is_1_until_it_is_read)
+TEST(answer_is_announced_before_it_arrives__flag_posted_is_1_until_it_is_read)
 {
     begin_all(2);
     make(0, 'a');
@@ -154,7 +154,7 @@ TEST(answer_is_announced_before_it_arrives_flag_posted_is_1_until_it_is_read)
 /* An answer that a client sends at the owner's node is sent through Redis as
  * well: the owner gets all answers in order, even if the process that received
  * an answer has died. */
-TEST(client_answers_at_the_owners_node_the_answer_is_still_sent_through_redis)
+TEST(client_answers_at_the_owners_node__the_answer_is_still_sent_through_redis)
 {
     begin_replicated(2, 0);
     answer(0, 'a', 's', "\"one\"");
@@ -169,7 +169,7 @@ TEST(client_answers_at_the_owners_node_the_answer_is_still_sent_through_redis)
 
 /* A failover of Redis has lost the numbers of the answers: the owner writes
  * them to Redis again, and the next answer gets a new number. */
-TEST(redis_has_lost_the_sequence_numbers_of_answers_the_owner_writes_them_again)
+TEST(redis_has_lost_the_sequence_numbers_of_answers__owner_writes_them_again)
 {
     begin_replicated(2, 0);
     answer(1, 'a', 's', "\"one\"");
@@ -190,7 +190,7 @@ TEST(redis_has_lost_the_sequence_numbers_of_answers_the_owner_writes_them_again)
 
 /* The client answers the two questions of a task: when both answers have
  * arrived, the task continues. Then the client cancels the task. */
-TEST(client_answers_and_cancels_a_task_at_another_node_both_reach_the_owner)
+TEST(client_answers_and_cancels_a_task_at_another_node__the_owner_gets_both)
 {
     mcp_operation_client_input_t  post;
     mcp_stream_info_t             info;
@@ -246,7 +246,7 @@ TEST(client_answers_and_cancels_a_task_at_another_node_both_reach_the_owner)
 
 /* The owner does not take the answers: Redis stores at most 1 MiB for a
  * call. */
-TEST(owner_does_not_fetch_answers_redis_stores_at_most_1_mib_of_them_per_call)
+TEST(owner_does_not_fetch_answers__redis_stores_at_most_1_mib_of_them_per_call)
 {
     unsigned  i;
     char      text[200001];

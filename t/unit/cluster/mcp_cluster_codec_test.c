@@ -7,7 +7,7 @@
 #include "cluster/mcp_cluster_replication.h"
 
 
-TEST(checkpoint_is_decoded_unchanged_and_invalid_texts_are_rejected)
+TEST(encoded_checkpoint_is_decoded_unchanged_and_invalid_texts_are_rejected)
 {
     char                    text[MCP_CODEC_STATE_MAX], *end;
     mcp_store_checkpoint_t  in = { 0, MCP_STATE_FAILED, UINT64_MAX, UINT64_MAX - 1,
@@ -41,7 +41,7 @@ TEST(checkpoint_is_decoded_unchanged_and_invalid_texts_are_rejected)
 }
 
 
-TEST(event_answers_are_decoded_unchanged_and_invalid_texts_rejected)
+TEST(encoded_event_answers_are_decoded_unchanged_and_invalid_texts_are_rejected)
 {
     char             text[MCP_CODEC_ANSWERS_MAX], *end;
     mcp_store_raw_t  in, out;
@@ -65,7 +65,7 @@ TEST(event_answers_are_decoded_unchanged_and_invalid_texts_rejected)
 }
 
 
-TEST(task_values_are_decoded_unchanged_and_invalid_texts_are_rejected)
+TEST(encoded_task_values_are_decoded_unchanged_and_invalid_texts_are_rejected)
 {
     char              text[MCP_CODEC_TASK_MAX], *end;
     mcp_codec_task_t  in = { UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 2,
@@ -92,7 +92,7 @@ TEST(task_values_are_decoded_unchanged_and_invalid_texts_are_rejected)
 }
 
 
-TEST(stream_spec_is_decoded_unchanged_and_invalid_texts_are_rejected)
+TEST(encoded_stream_spec_is_decoded_unchanged_and_invalid_texts_are_rejected)
 {
     size_t             i;
     mcp_buf_t          buf;

@@ -52,7 +52,7 @@ send_word(const char *text)
 /* The server replies that it cannot serve at present, or a reply is invalid:
  * the link is closed and opened again after a delay, and pending commands get
  * no reply. */
-TEST(redis_is_loading_or_sends_an_invalid_reply_the_link_is_closed_and_reopened)
+TEST(redis_is_loading_or_sends_an_invalid_reply__the_link_is_opened_again)
 {
     unsigned  i;
 
@@ -98,7 +98,7 @@ TEST(redis_is_loading_or_sends_an_invalid_reply_the_link_is_closed_and_reopened)
 
 
 /* A reply without a pending command: the link is closed. */
-TEST(redis_sends_a_reply_although_no_command_is_pending_the_link_is_closed)
+TEST(redis_sends_a_reply_although_no_command_is_pending__the_link_is_closed)
 {
     process_start(&p);
     process_login(&p);
@@ -161,7 +161,7 @@ TEST(redirections_are_followed_at_most_five_times_in_a_row)
 
 /* Too many commands without a reply, or too many unwritten bytes: the link
  * accepts no further command. */
-TEST(too_many_commands_or_bytes_are_pending_the_link_accepts_no_more_commands)
+TEST(too_many_commands_or_bytes_are_pending__the_link_accepts_no_more_commands)
 {
     int        i;
     char       big[100000];
@@ -206,7 +206,7 @@ TEST(too_many_commands_or_bytes_are_pending_the_link_accepts_no_more_commands)
 
 /* Long commands of one client are unwritten: commands of other clients are
  * accepted. */
-TEST(long_commands_are_not_written_yet_short_commands_are_still_accepted)
+TEST(long_commands_are_not_written_yet__short_commands_are_still_accepted)
 {
     size_t     i;
     char      *big;
@@ -231,7 +231,7 @@ TEST(long_commands_are_not_written_yet_short_commands_are_still_accepted)
 
 /* One command may fill the whole limit of unwritten bytes. Its buffer is freed
  * when the command has been written. */
-TEST(one_command_may_fill_the_byte_limit_its_buffer_is_freed_once_written)
+TEST(one_command_may_fill_the_byte_limit__its_buffer_is_freed_once_written)
 {
     size_t     len;
     char      *big;
@@ -281,7 +281,7 @@ TEST(one_command_may_fill_the_byte_limit_its_buffer_is_freed_once_written)
 
 
 /* Bytes that are being written do not move when other commands are added. */
-TEST(commands_are_queued_during_a_write_the_bytes_being_written_do_not_move)
+TEST(commands_are_queued_during_a_write__the_bytes_being_written_do_not_move)
 {
     char       first[32];
     unsigned   i;

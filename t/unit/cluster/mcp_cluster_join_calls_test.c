@@ -169,7 +169,7 @@ TEST(equal_request_joins_a_call_at_another_node_and_gets_its_events)
 
 /* A stream of an equal call becomes available at the node before the claim is
  * sent to Redis: the request joins that stream. */
-TEST(mirror_of_an_equal_call_arrives_before_a_claim_the_request_joins_that_call)
+TEST(mirror_of_an_equal_call_exists_before_a_claim__the_request_joins_that_call)
 {
     mcp_stream_ref_t    ref;
     mcp_stream_info_t   info;
@@ -193,7 +193,7 @@ TEST(mirror_of_an_equal_call_arrives_before_a_claim_the_request_joins_that_call)
 
 /* join_once: when the response has been sent, the next equal call counts as
  * the first again. */
-TEST(call_with_join_once_has_sent_its_response_an_equal_request_begins_a_call)
+TEST(call_with_x_mcp_join_once_has_responded__an_equal_request_begins_a_call)
 {
     mcp_stream_info_t  info;
 
@@ -213,7 +213,7 @@ TEST(call_with_join_once_has_sent_its_response_an_equal_request_begins_a_call)
 /* A call without a key has sent a question, with which the response to its
  * client ends in a stateless revision: an equal request at another node begins
  * a call. In other revisions the request joins the first call. */
-TEST(call_has_sent_a_question_equal_requests_join_unless_revision_is_stateless)
+TEST(call_has_sent_a_question__equal_requests_join_unless_they_are_stateless)
 {
     unsigned  i;
 
@@ -240,7 +240,7 @@ TEST(call_has_sent_a_question_equal_requests_join_unless_revision_is_stateless)
 
 /* join_once, and the client of the call is connected: a response that was sent
  * only to a joined request does not count as sent. */
-TEST(response_was_sent_only_to_a_joined_request_more_requests_can_still_join)
+TEST(response_was_sent_only_to_a_joined_request__more_requests_can_still_join)
 {
     mcp_stream_info_t  info;
 
@@ -261,7 +261,7 @@ TEST(response_was_sent_only_to_a_joined_request_more_requests_can_still_join)
 
 /* A stream is freed before its call begins: the joined requests lose their
  * mirror, and the next equal call counts as the first. */
-TEST(call_is_freed_before_it_begins_the_next_equal_request_is_a_new_call)
+TEST(call_is_freed_before_it_begins__the_next_equal_request_is_a_new_call)
 {
     begin_first(2, 0);
     claim_second(0);
@@ -277,7 +277,7 @@ TEST(call_is_freed_before_it_begins_the_next_equal_request_is_a_new_call)
 /* Redis is emptied: no call counts as the first until every node has had the
  * time to replicate its streams again. Then the request joins the earlier
  * call. */
-TEST(redis_is_emptied_an_equal_request_waits_and_then_joins_the_earlier_call)
+TEST(redis_is_emptied__an_equal_request_waits_and_then_joins_the_earlier_call)
 {
     begin_first(2, 0);
     begins(0, 'a');
@@ -298,7 +298,7 @@ TEST(redis_is_emptied_an_equal_request_waits_and_then_joins_the_earlier_call)
 /* The owner's node of a call dies while a request at node 1 has joined the
  * call: the stream at node 1 ends, is removed or is promoted, or node 2 takes
  * the stream over. */
-TEST(node_of_a_joined_call_dies_the_stream_ends_or_gets_a_new_owner)
+TEST(node_of_a_joined_call_dies__the_stream_ends_or_gets_a_new_owner)
 {
     begin_first(3, 0);
     begins(0, 'a');

@@ -97,7 +97,7 @@ TEST(keys_of_all_idle_streams_are_renewed_by_one_command_without_their_state)
 /* Redis has lost a stream, a client queries the owner about an event, or
  * another node owns a stream: redis/append.lua is run for this stream, and the
  * other streams are only renewed. */
-TEST(renewal_is_not_enough_for_one_stream_append_is_run_for_this_stream_only)
+TEST(renewal_is_not_enough_for_one_stream__only_this_stream_gets_an_append)
 {
     begin_idle();
     (void) about(0, "DEL", 'h', 'a', "");
@@ -122,7 +122,7 @@ TEST(renewal_is_not_enough_for_one_stream_append_is_run_for_this_stream_only)
 
 /* A key of one stream has a wrong type: an error; the other streams are
  * renewed. */
-TEST(key_of_one_idle_stream_has_a_wrong_type_the_other_streams_are_renewed)
+TEST(key_of_one_idle_stream_has_a_wrong_type__the_other_streams_are_renewed)
 {
     begin_idle();
     (void) about(0, "DEL", 'h', 'a', "");
@@ -136,7 +136,7 @@ TEST(key_of_one_idle_stream_has_a_wrong_type_the_other_streams_are_renewed)
 
 /* The link is lost before the reply: the complete state of each stream is sent
  * on the next link. */
-TEST(link_is_lost_during_a_renewal_the_next_link_gets_all_complete_states)
+TEST(link_is_lost_during_a_renewal__the_next_link_gets_all_complete_states)
 {
     int  i;
 

@@ -17,7 +17,7 @@ begin(void)
 }
 
 
-TEST(redis_key_consists_of_prefix_letter_and_id_the_longest_prefix_fits)
+TEST(redis_key_has_prefix_and_letter_and_id__even_the_longest_prefix_fits)
 {
     char       key[MCP_CLUSTER_KEY_MAX];
     mcp_str_t  name;

@@ -10,7 +10,7 @@
 
 /* Redis is paused: the status has the number, bytes and age of the
  * unacknowledged events. Redis continues: the lag is 0. */
-TEST(redis_is_paused_the_status_has_a_replication_lag_until_redis_continues)
+TEST(redis_is_paused__the_status_has_a_replication_lag_until_redis_continues)
 {
     uint64_t  since;
 
@@ -39,7 +39,7 @@ TEST(redis_is_paused_the_status_has_a_replication_lag_until_redis_continues)
 
 /* Redis acknowledges events slowly: the age of the lag is that of the oldest
  * unacknowledged event. */
-TEST(redis_acknowledges_some_events_the_start_time_of_the_lag_moves_forward)
+TEST(redis_acknowledges_some_events__the_start_time_of_the_lag_moves_forward)
 {
     uint64_t                 first;
     mcp_replication_t       *repl;
@@ -78,7 +78,7 @@ TEST(redis_acknowledges_some_events_the_start_time_of_the_lag_moves_forward)
 
 
 /* The process ends while the timer of the lag is armed. */
-TEST(process_ends_while_the_lag_timer_is_armed_no_memory_leaks)
+TEST(process_ends_while_the_lag_timer_is_armed__no_memory_leaks)
 {
     begin_all(1);
     make(0, 'a');

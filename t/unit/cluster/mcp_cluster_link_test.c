@@ -28,7 +28,7 @@ teardown(void **state)
 
 /* The login succeeds, even if commands are written and replies arrive in small
  * pieces. */
-TEST(login_succeeds_if_commands_and_replies_come_in_pieces_of_1_to_39_bytes)
+TEST(commands_and_replies_come_in_pieces_of_1_to_39_bytes__login_succeeds)
 {
     size_t    step;
     uint64_t  total;
@@ -116,7 +116,7 @@ TEST(outage_is_logged_once_and_again_after_a_minute)
 
 
 /* Connecting and the login have a time limit each. */
-TEST(connecting_or_the_login_exceeds_the_timeout_the_link_is_closed)
+TEST(connecting_or_the_login_exceeds_the_timeout__the_link_is_closed)
 {
     process_start(&p);
     process_wait(&p, 999);
@@ -149,7 +149,7 @@ TEST(connecting_or_the_login_exceeds_the_timeout_the_link_is_closed)
 
 /* A link that fails before the glue has pulled CONNECT: no DISCONNECT is
  * queued. */
-TEST(link_fails_before_the_glue_has_pulled_connect_no_disconnect_is_queued)
+TEST(link_fails_before_glue_has_pulled_action_connect__no_disconnect_is_queued)
 {
     mcp_action_t  a;
 
@@ -179,7 +179,7 @@ TEST(link_fails_before_the_glue_has_pulled_connect_no_disconnect_is_queued)
 
 
 /* A silent server gets a PING. If there is no reply, the link fails. */
-TEST(redis_is_silent_a_ping_is_sent_and_without_a_reply_the_link_fails)
+TEST(redis_is_silent__a_ping_is_sent_and_without_a_reply_the_link_fails)
 {
     unsigned  i;
 
@@ -246,7 +246,7 @@ fill(void)
 /* The window is full, so no PING can be sent: the link fails if no reply
  * arrives. If a reply arrives and the server is then silent again, a PING is
  * sent. */
-TEST(command_window_is_full_a_silent_link_fails_without_a_ping)
+TEST(command_window_is_full__a_silent_link_fails_without_a_ping)
 {
     unsigned  i;
 
@@ -282,7 +282,7 @@ TEST(command_window_is_full_a_silent_link_fails_without_a_ping)
 
 
 /* All seeds are tried before the delay grows. */
-TEST(all_seed_addresses_are_tried_before_the_reconnect_delay_grows)
+TEST(reconnect_delay_grows_only_after_all_seed_addresses_were_tried)
 {
     unsigned  i;
 
@@ -305,7 +305,7 @@ TEST(all_seed_addresses_are_tried_before_the_reconnect_delay_grows)
 
 
 /* An allocation fails: the link fails and is opened again. */
-TEST(allocation_on_a_link_fails_the_link_is_closed_and_opened_again)
+TEST(allocation_on_a_link_fails__the_link_is_closed_and_opened_again)
 {
     unsigned long  i, live;
 
@@ -337,7 +337,7 @@ TEST(allocation_on_a_link_fails_the_link_is_closed_and_opened_again)
 }
 
 
-TEST(glue_sets_a_pointer_on_a_link_the_link_returns_the_same_pointer)
+TEST(glue_sets_a_pointer_on_a_link__the_link_returns_the_same_pointer)
 {
     int  glue;
 

@@ -29,7 +29,7 @@ teardown(void **state)
 }
 
 
-TEST(login_succeeds_the_digests_of_the_scripts_are_stored)
+TEST(login_succeeds__the_digests_of_the_scripts_are_stored)
 {
     process_start(&p);
     process_login(&p);
@@ -42,7 +42,7 @@ TEST(login_succeeds_the_digests_of_the_scripts_are_stored)
 }
 
 
-TEST(user_password_and_database_are_sent_in_the_login)
+TEST(user_and_password_and_database_are_sent_in_the_login)
 {
     p.conf.password = mcp_str("secret");
     p.conf.db = 3;
@@ -132,7 +132,7 @@ TEST(each_reply_that_ends_the_login_is_logged_with_its_reason)
 
 /* Redis may evict keys: a warning. The Redis user has no right to INFO: no
  * warning. */
-TEST(redis_may_evict_keys_a_warning_is_logged_unless_the_command_info_is_denied)
+TEST(redis_may_evict_keys__a_warning_is_logged_unless_command_info_is_denied)
 {
     process_start(&p);
     process_open(&p);

@@ -177,7 +177,7 @@ TEST(lookup_of_a_task_returns_its_last_event_with_the_questions)
 }
 
 
-TEST(lookup_by_another_session_finds_nothing_a_lookup_without_a_link_fails)
+TEST(lookup_by_another_session_finds_nothing_and_a_lookup_without_a_link_fails)
 {
     begin_replicated(2, 1);
 
@@ -279,7 +279,7 @@ TEST(list_for_a_session_has_only_streams_of_this_session_at_other_nodes)
 
 
 /* Redis is emptied: MCP_ERR_UNREACHABLE, because the streams may be lost. */
-TEST(redis_is_emptied_lookups_and_lists_fail_as_unreachable)
+TEST(redis_is_emptied__lookups_and_lists_fail_as_unreachable)
 {
     begin_all(2);
     assert_ok(lookup(1, 'a', 0, 's', 'p'));
@@ -341,7 +341,7 @@ hmget_calls(void)
 /* A node that was not declared dead has sent no heartbeat for three quarters of
  * its node timeout: an unknown stream may be at this node, so the result is
  * MCP_ERR_UNREACHABLE. */
-TEST(another_node_misses_heartbeats_a_lookup_of_an_unknown_stream_fails)
+TEST(another_node_misses_heartbeats__a_lookup_of_an_unknown_stream_fails)
 {
     char      text[64];
     uint64_t  node;
@@ -381,7 +381,7 @@ TEST(another_node_misses_heartbeats_a_lookup_of_an_unknown_stream_fails)
 
 /* The result of the check of all members is stored: further lookups of unknown
  * streams read only the member that is cut off, until it sends a heartbeat. */
-TEST(lookups_are_repeated_only_the_heartbeat_of_the_silent_node_is_read_again)
+TEST(lookups_are_repeated__only_the_heartbeat_of_the_silent_node_is_read_again)
 {
     int       i;
     uint64_t  node;
@@ -428,7 +428,7 @@ TEST(cached_result_that_no_node_is_silent_expires_when_a_node_may_be_silent)
 
 /* A stream was created less than a node timeout ago, perhaps at a node that has
  * been cut off for a moment only: MCP_ERR_UNREACHABLE. */
-TEST(stream_unknown_to_redis_is_younger_than_a_node_timeout_its_lookup_fails)
+TEST(stream_unknown_to_redis_is_younger_than_a_node_timeout__its_lookup_fails)
 {
     begin_all(2);
     nodes[1].conf.node_timeout = 100000;

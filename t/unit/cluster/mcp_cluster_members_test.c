@@ -18,7 +18,7 @@ reads(int i, unsigned low, unsigned high)
 }
 
 
-TEST(members_share_a_redis_layout_a_node_that_cannot_read_it_is_rejected)
+TEST(members_share_a_redis_layout__a_node_that_cannot_read_it_is_rejected)
 {
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
@@ -47,7 +47,7 @@ TEST(members_share_a_redis_layout_a_node_that_cannot_read_it_is_rejected)
 /* The nodes of a cluster are upgraded one after the other; then the cluster
  * changes to layout 2. A node that does not read layout 2 is rejected from
  * then on, while Redis may have data in that layout. */
-TEST(all_nodes_are_upgraded_the_redis_layout_changes_an_old_node_is_rejected)
+TEST(all_nodes_are_upgraded__the_redis_layout_changes_and_rejects_an_old_node)
 {
     int  i;
 
@@ -100,7 +100,7 @@ TEST(all_nodes_are_upgraded_the_redis_layout_changes_an_old_node_is_rejected)
 
 /* Redis gets a layout that a member does not read: the member serves alone
  * until Redis is emptied. */
-TEST(redis_gets_an_unknown_layout_the_member_serves_alone)
+TEST(redis_gets_an_unknown_layout__the_member_serves_alone)
 {
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
@@ -132,7 +132,7 @@ set_ahead(int i, int64_t ms)
 }
 
 
-TEST(node_joins_if_its_clock_is_200_s_off_and_is_rejected_if_it_is_400_s_off)
+TEST(node_whose_clock_is_200_s_off_may_join_and_one_that_is_400_s_off_may_not)
 {
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
@@ -171,7 +171,7 @@ TEST(node_joins_if_its_clock_is_200_s_off_and_is_rejected_if_it_is_400_s_off)
 
 /* The clock of Redis is changed while a node is a member: the node stays a
  * member, because the clock of its zone is steady. */
-TEST(clock_of_redis_jumps_after_a_node_has_joined_the_node_stays_a_member)
+TEST(clock_of_redis_jumps_after_a_node_has_joined__the_node_stays_a_member)
 {
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");

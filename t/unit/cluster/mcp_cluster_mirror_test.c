@@ -9,7 +9,7 @@
 /* More events are appended than fit into one entry of the node queue: the
  * mirror fetches the remaining ones, and the owner is informed of the sent
  * ones. */
-TEST(stream_gets_1500_events_at_once_its_mirror_gets_all_of_them)
+TEST(stream_gets_1500_events_at_once__its_mirror_gets_all_of_them)
 {
     uint64_t  seq;
 
@@ -32,7 +32,7 @@ TEST(stream_gets_1500_events_at_once_its_mirror_gets_all_of_them)
 
 
 /* The mirror's reader leaves: the owner's stream then has no consumer. */
-TEST(reader_of_a_mirror_leaves_the_owners_stream_has_no_consumer_any_more)
+TEST(reader_of_a_mirror_leaves__the_owners_stream_has_no_consumer_any_more)
 {
     uint64_t  seq;
 
@@ -56,7 +56,7 @@ TEST(reader_of_a_mirror_leaves_the_owners_stream_has_no_consumer_any_more)
 /* Redis is emptied. If the owner replicates the stream again, the mirror gets
  * later events, and the mirror's reader is in Redis again. If the owner does
  * not, the mirror is removed. */
-TEST(redis_is_emptied_a_mirror_is_kept_only_if_its_owner_replicates_again)
+TEST(redis_is_emptied__a_mirror_is_kept_only_if_its_owner_replicates_again)
 {
     uint64_t           seq;
     mcp_stream_info_t  info;

@@ -794,7 +794,7 @@ rounds_of(unsigned standard)
 }
 
 
-TEST(random_operations_and_faults_of_nodes_agree_with_the_model_fixed_seeds)
+TEST(random_operations_and_faults_with_fixed_seeds__nodes_agree_with_the_model)
 {
     unsigned  i;
 
@@ -804,7 +804,7 @@ TEST(random_operations_and_faults_of_nodes_agree_with_the_model_fixed_seeds)
 }
 
 
-TEST(random_operations_and_faults_of_nodes_agree_with_the_model_new_seed)
+TEST(random_operations_and_faults_with_a_new_seed__nodes_agree_with_the_model)
 {
     const char  *text = getenv("CLUSTER_SEED");
 

@@ -55,7 +55,7 @@ name_of(char c)
 }
 
 
-TEST(owner_applies_reports_of_the_present_reader_and_ignores_an_earlier_reader)
+TEST(owner_applies_reports_of_the_current_reader_and_ignores_an_earlier_reader)
 {
     begin_replicated(1, 4);
 
@@ -82,7 +82,7 @@ TEST(owner_applies_reports_of_the_present_reader_and_ignores_an_earlier_reader)
 
 /* A client at node 1 listens to a task of node 0: it gets an event for each
  * change of the task. */
-TEST(task_at_another_node_changes_a_listener_of_the_task_gets_an_event)
+TEST(task_at_another_node_changes__a_listener_of_the_task_gets_an_event)
 {
     mcp_operation_t        *op;
     unsigned char           topic[MCP_DIGEST_LEN];

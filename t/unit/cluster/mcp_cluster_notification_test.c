@@ -95,7 +95,7 @@ settled(const char *before)
 
 /* Redis has two notifications, but the link is lost before the replies: each
  * notification is received once. */
-TEST(link_is_lost_before_the_replies_nodes_receive_each_notification_once)
+TEST(link_is_lost_before_the_replies__nodes_receive_each_notification_once)
 {
     begin_receiving();
     assert_int_equal(notify(&nodes[0], 'A'), MCP_AGAIN);
@@ -114,7 +114,7 @@ TEST(link_is_lost_before_the_replies_nodes_receive_each_notification_once)
 
 /* Redis has the first notification but not the second one, and the link is
  * lost before any reply: each notification is received once. */
-TEST(link_is_lost_before_redis_has_a_notification_nodes_still_get_it_once)
+TEST(link_is_lost_before_redis_has_a_notification__nodes_still_get_it_once)
 {
     begin_receiving();
     assert_int_equal(notify(&nodes[0], 'A'), MCP_AGAIN);
@@ -134,7 +134,7 @@ TEST(link_is_lost_before_redis_has_a_notification_nodes_still_get_it_once)
 
 /* The key with the sender's last number has a wrong type: the notification is
  * delivered at the sender's node only. */
-TEST(senders_key_has_a_wrong_type_only_its_own_node_gets_the_notification)
+TEST(senders_key_has_a_wrong_type__only_its_own_node_gets_the_notification)
 {
     char  key[40], text[80];
 
@@ -179,7 +179,7 @@ join(mcp_cluster_sync_e sync)
 
 /* The link stays down: each notification is delivered at the sender's node
  * when it expires, after a minute. */
-TEST(link_stays_down_the_senders_node_delivers_a_notification_after_a_minute)
+TEST(link_stays_down__the_senders_node_delivers_a_notification_after_a_minute)
 {
     join(MCP_CLUSTER_SYNC_ON);
     assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
@@ -199,7 +199,7 @@ TEST(link_stays_down_the_senders_node_delivers_a_notification_after_a_minute)
 
 /* mcp_cluster_sync is off: a notification without a reply is delivered at the
  * sender's node as soon as the link is lost. */
-TEST(cluster_sync_is_off_a_notification_on_a_lost_link_is_delivered_locally)
+TEST(link_is_lost_and_cluster_sync_is_off__notification_is_delivered_locally)
 {
     join(MCP_CLUSTER_SYNC_OFF);
     assert_int_equal(notify(&p, 'A'), MCP_AGAIN);
@@ -215,7 +215,7 @@ TEST(cluster_sync_is_off_a_notification_on_a_lost_link_is_delivered_locally)
 
 /* The link accepts no further command: notifications wait, and are sent in
  * order when it accepts commands again. */
-TEST(link_is_full_notifications_wait_until_replies_arrive)
+TEST(link_is_full__notifications_wait_until_replies_arrive)
 {
     unsigned  i;
 
@@ -264,7 +264,7 @@ count(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 
 /* At most MCP_LINK_WINDOW notifications wait. When the process ends, its node
  * delivers each waiting notification. */
-TEST(maximum_of_notifications_is_waiting_a_further_notification_is_rejected)
+TEST(maximum_of_notifications_is_waiting__a_further_notification_is_rejected)
 {
     unsigned  i;
 
@@ -284,7 +284,7 @@ TEST(maximum_of_notifications_is_waiting_a_further_notification_is_rejected)
 }
 
 
-TEST(process_ends_its_waiting_notifications_are_delivered_at_its_own_node)
+TEST(process_ends__its_waiting_notifications_are_delivered_at_its_own_node)
 {
     join(MCP_CLUSTER_SYNC_ON);
     p.te.random_rc = MCP_ERR_MEMORY;

@@ -8,7 +8,7 @@
 
 /* Redis has lost a remote reader, and the reader's node has died: the owner
  * drops the reader after a while. */
-TEST(redis_is_emptied_and_the_readers_node_dies_the_owner_drops_the_reader)
+TEST(redis_is_emptied_and_the_readers_node_dies__the_owner_drops_the_reader)
 {
     begin_replicated(2, 1);
     come(1, 'a', 0, 's');
@@ -44,7 +44,7 @@ resume_without_reply(int i, int other, const char *number)
 /* A client resumes a stream at another node, the reply of Redis is lost, and
  * the client does not resume again: the owner drops the reader that Redis has
  * recorded. */
-TEST(reply_to_a_remote_resume_is_lost_the_owner_drops_the_recorded_reader)
+TEST(reply_to_a_remote_resume_is_lost__the_owner_drops_the_recorded_reader)
 {
     begin_replicated(2, 3);
     resume_without_reply(1, 0, "2");
@@ -56,7 +56,7 @@ TEST(reply_to_a_remote_resume_is_lost_the_owner_drops_the_recorded_reader)
 /* The stream has a remote reader, and a client resumes it at the owner's node.
  * The reply of Redis is lost, and the client does not resume again: the owner
  * drops the remote reader. */
-TEST(reply_to_a_resume_at_the_owner_is_lost_the_owner_drops_the_remote_reader)
+TEST(reply_to_a_resume_at_the_owner_is_lost__the_owner_drops_the_remote_reader)
 {
     uint64_t  seq;
 
@@ -71,7 +71,7 @@ TEST(reply_to_a_resume_at_the_owner_is_lost_the_owner_drops_the_remote_reader)
 
 /* A node has not reported its reader for too long: the owner drops the reader.
  * After the node's next report, the stream has this reader again. */
-TEST(remote_reader_is_not_reported_the_owner_drops_it_until_the_next_report)
+TEST(remote_reader_is_not_reported__the_owner_drops_it_until_the_next_report)
 {
     uint64_t  seq;
 

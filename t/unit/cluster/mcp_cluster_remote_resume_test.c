@@ -54,7 +54,7 @@ own(int i)
 }
 
 
-TEST(client_resumes_at_another_node_it_gets_its_events_from_a_mirror)
+TEST(client_resumes_at_another_node__it_gets_its_events_from_a_mirror)
 {
     uint64_t           seq;
     mcp_stream_info_t  info;
@@ -127,7 +127,7 @@ TEST(resume_by_another_session_or_after_an_unknown_event_creates_no_mirror)
 
 /* Redis lacks the client's last event: the owner may have it, so the request
  * waits, unless the stream is over. */
-TEST(redis_lacks_the_clients_last_event_a_resume_waits_unless_stream_is_over)
+TEST(redis_lacks_the_clients_last_event__a_resume_waits_unless_stream_is_over)
 {
     begin_replicated(2, 1);
 
@@ -144,7 +144,7 @@ TEST(redis_lacks_the_clients_last_event_a_resume_waits_unless_stream_is_over)
 
 /* The owner's node has freed a stream that was over, but Redis still has it:
  * the node gets a mirror. */
-TEST(owner_has_freed_an_ended_stream_the_client_resumes_it_from_redis)
+TEST(owner_has_freed_an_ended_stream__the_client_resumes_it_from_redis)
 {
     uint64_t           seq;
     mcp_stream_info_t  info;
@@ -168,7 +168,7 @@ TEST(owner_has_freed_an_ended_stream_the_client_resumes_it_from_redis)
 
 /* Redis has assigned a dead node's stream to this node, which does not have it
  * yet: MCP_ERR_UNREACHABLE. */
-TEST(node_lacks_a_stream_that_redis_has_assigned_to_the_node_a_resume_fails)
+TEST(redis_has_assigned_a_stream_to_a_node_that_lacks_it__a_resume_fails)
 {
     begin_replicated(2, 2);
     (void) about(1, "HSET", 'h', 'a', own(1));
@@ -178,7 +178,7 @@ TEST(node_lacks_a_stream_that_redis_has_assigned_to_the_node_a_resume_fails)
 
 /* The link is lost before the reply: there is no mirror until the client
  * resumes again. */
-TEST(link_is_lost_during_a_resume_the_next_resume_gets_a_mirror)
+TEST(link_is_lost_during_a_resume__the_next_resume_gets_a_mirror)
 {
     uint64_t  seq;
 
@@ -204,7 +204,7 @@ TEST(link_is_lost_during_a_resume_the_next_resume_gets_a_mirror)
 
 /* A stream's URL of one generation is valid until a URL of a later generation
  * was used at any node. */
-TEST(stream_url_of_a_later_generation_was_used_an_earlier_url_is_rejected)
+TEST(stream_url_of_a_later_generation_was_used__an_earlier_url_is_rejected)
 {
     mcp_operation_stream_t  stream;
 
@@ -236,7 +236,7 @@ TEST(stream_url_of_a_later_generation_was_used_an_earlier_url_is_rejected)
 
 /* A client resumes at one node with "drops", which removes the events up to
  * its last event: all nodes remove these events. */
-TEST(client_drops_received_events_when_it_resumes_all_nodes_remove_them)
+TEST(client_drops_received_events_when_it_resumes__all_nodes_remove_them)
 {
     mcp_operation_stream_t  stream;
 
@@ -263,7 +263,7 @@ TEST(client_drops_received_events_when_it_resumes_all_nodes_remove_them)
 
 /* The node queue reports a later reader at another node before Redis replies
  * to a request at this node: that request is denied. */
-TEST(later_reader_at_another_node_is_reported_a_pending_resume_is_denied)
+TEST(later_reader_at_another_node_is_reported__a_pending_resume_is_denied)
 {
     mcp_stream_info_t  info;
 
@@ -316,7 +316,7 @@ set_query(const char *text)
 
 /* The client's last event never existed: the owner is queried, because Redis
  * may have lost the event. */
-TEST(client_resumes_after_an_event_that_never_existed_the_owner_is_queried)
+TEST(client_resumes_after_an_event_that_never_existed__the_owner_is_queried)
 {
     begin_replicated(2, 2);
 
@@ -352,7 +352,7 @@ TEST(client_resumes_after_an_event_that_never_existed_the_owner_is_queried)
 /* The owner appends the queried event while its command that renews the stream
  * is on the way to Redis: Redis does not take that command as an answer to the
  * query. */
-TEST(owner_command_sent_before_a_query_about_an_event_is_not_taken_as_answer)
+TEST(owner_command_sent_before_a_query_about_an_event_is_not_taken_as_its_reply)
 {
     char               name[MCP_STREAM_TEXT_LEN];
     process_t         *p = &nodes[0];
@@ -402,7 +402,7 @@ TEST(owner_command_sent_before_a_query_about_an_event_is_not_taken_as_answer)
 
 /* Redis has lost one key of a stream: no stream can be resumed until its owner
  * has replicated it again, because other keys may be lost as well. */
-TEST(redis_loses_a_key_of_a_stream_no_stream_can_be_resumed)
+TEST(redis_loses_a_key_of_a_stream__no_stream_can_be_resumed)
 {
     unsigned  i;
 
@@ -424,7 +424,7 @@ TEST(redis_loses_a_key_of_a_stream_no_stream_can_be_resumed)
 /* Redis is emptied: until every node has had the time to replicate its streams
  * again, a request for an unknown stream gets MCP_ERR_UNREACHABLE, not the
  * result that the stream does not exist. */
-TEST(redis_is_emptied_unknown_streams_are_unreachable_for_a_while)
+TEST(redis_is_emptied__unknown_streams_are_unreachable_for_a_while)
 {
     begin_all(2);
     assert_ok(comes(1, 'b', 1, 's'));
@@ -452,7 +452,7 @@ TEST(redis_is_emptied_unknown_streams_are_unreachable_for_a_while)
 /* A member connects to a Redis whose run id differs from the recorded one:
  * requests get the same result as after Redis was emptied, although all keys
  * exist. A node that was never a member detects no loss. */
-TEST(redis_has_another_run_id_unknown_streams_are_unreachable)
+TEST(redis_has_another_run_id__unknown_streams_are_unreachable)
 {
     begin_all(1);
     begin(1, KEY1);
@@ -468,7 +468,7 @@ TEST(redis_has_another_run_id_unknown_streams_are_unreachable)
 
 /* The client resumes at the owner's node and leaves before the reply: the
  * stream has no consumer at any node. */
-TEST(client_resumes_at_the_owner_and_leaves_the_stream_has_no_consumer)
+TEST(client_resumes_at_the_owner_and_leaves__the_stream_has_no_consumer)
 {
     uint64_t  seq;
 

@@ -126,7 +126,7 @@ n_replicated(int i)
 
 /* Redis has no replica: no event is acknowledged, but heartbeats get their
  * replies in time, however many streams wait for a replica. */
-TEST(redis_has_no_replica_events_wait_but_heartbeats_are_not_delayed)
+TEST(redis_has_no_replica__events_wait_but_heartbeats_are_not_delayed)
 {
     unsigned  waits;
     uint64_t  begun;
@@ -155,7 +155,7 @@ TEST(redis_has_no_replica_events_wait_but_heartbeats_are_not_delayed)
 
 /* Redis has a replica: all events are acknowledged, with fewer WAITs than half
  * the number of streams. */
-TEST(events_of_30_streams_are_acknowledged_by_fewer_than_15_wait_commands)
+TEST(thirty_streams_get_events__fewer_than_15_wait_commands_acknowledge_them)
 {
     int  fd;
 
@@ -175,7 +175,7 @@ TEST(events_of_30_streams_are_acknowledged_by_fewer_than_15_wait_commands)
 
 /* The link is lost while streams wait for a replica: their events are sent
  * again on the next link. */
-TEST(link_is_lost_during_a_wait_command_its_events_are_acknowledged_later)
+TEST(link_is_lost_during_a_wait_command__its_events_are_acknowledged_later)
 {
     int  fd;
 
@@ -194,7 +194,7 @@ TEST(link_is_lost_during_a_wait_command_its_events_are_acknowledged_later)
 /* A stream is freed while it waits for a replica: its replication is freed
  * after the reply to WAIT, which has no effect on the next stream with that
  * id. */
-TEST(reply_to_wait_for_a_freed_stream_does_not_affect_a_stream_of_the_same_id)
+TEST(stream_is_freed_before_its_wait_reply__a_stream_of_the_same_id_ignores_it)
 {
     mcp_stream_info_t  info;
 
@@ -222,7 +222,7 @@ TEST(reply_to_wait_for_a_freed_stream_does_not_affect_a_stream_of_the_same_id)
 
 
 /* The process ends while streams wait for a replica. */
-TEST(process_ends_while_streams_wait_for_a_replica_memory_is_freed)
+TEST(process_ends_while_streams_wait_for_a_replica__memory_is_freed)
 {
     begin_all(1);
     make_streams(0);
@@ -232,7 +232,7 @@ TEST(process_ends_while_streams_wait_for_a_replica_memory_is_freed)
 
 /* The Redis user has no right to WAIT: an error, and no event is
  * acknowledged. */
-TEST(redis_user_has_no_right_to_the_command_wait_no_event_is_acknowledged)
+TEST(redis_user_has_no_right_to_the_command_wait__no_event_is_acknowledged)
 {
     begin_all(1);
     make(0, 'A');

@@ -5,7 +5,7 @@
 #include "cluster_streams.h"
 
 
-TEST(stream_is_freed_its_replication_and_its_redis_data_are_removed)
+TEST(stream_is_freed__its_replication_and_its_redis_data_are_removed)
 {
     char               text[64];
     mcp_stream_info_t  info;
@@ -48,7 +48,7 @@ TEST(keys_of_a_stream_are_renewed_in_redis_before_they_expire)
 
 /* A node is rejected and serves alone: a reader gets events that Redis
  * lacks. */
-TEST(node_serves_alone_a_reader_gets_events_that_redis_lacks)
+TEST(node_serves_alone__a_reader_gets_events_that_redis_lacks)
 {
     uint64_t  seq;
 
@@ -72,7 +72,7 @@ TEST(node_serves_alone_a_reader_gets_events_that_redis_lacks)
 
 /* A stream is freed while a command is pending: its reply is discarded, and
  * Redis removes the stream. */
-TEST(stream_is_freed_while_its_command_is_pending_redis_removes_the_stream)
+TEST(stream_is_freed_while_its_command_is_pending__redis_removes_the_stream)
 {
     mcp_stream_info_t   info;
     mcp_replication_t  *repl;
@@ -97,7 +97,7 @@ TEST(stream_is_freed_while_its_command_is_pending_redis_removes_the_stream)
 
 
 /* The process ends while a command is pending: its replications are freed. */
-TEST(process_ends_while_a_command_is_pending_its_replications_are_freed)
+TEST(process_ends_while_a_command_is_pending__its_replications_are_freed)
 {
     begin_all(1);
     make(0, 'a');

@@ -7,7 +7,7 @@
 
 /* Two nodes register, send heartbeats, and get each other as members. All keys
  * that they write have a time of expiry. */
-TEST(two_nodes_register_each_gets_the_other_as_a_member)
+TEST(two_nodes_register__each_gets_the_other_as_a_member)
 {
     char             text[256];
     mcp_node_info_t  f;
@@ -51,7 +51,7 @@ TEST(two_nodes_register_each_gets_the_other_as_a_member)
 
 /* A node that has no key in common with a live node is rejected, and is
  * accepted when the other node does not live any more. */
-TEST(node_shares_no_signing_key_with_a_live_node_and_serves_alone)
+TEST(node_that_shares_no_signing_key_with_a_live_node_serves_alone)
 {
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");
@@ -78,7 +78,7 @@ TEST(node_shares_no_signing_key_with_a_live_node_and_serves_alone)
 
 
 /* The node was declared dead: it registers again with a new id. */
-TEST(node_declared_dead_sends_a_heartbeat_it_has_to_register_with_a_new_id)
+TEST(node_declared_dead_sends_a_heartbeat__it_has_to_register_with_a_new_id)
 {
     char      text[256];
     uint64_t  id;
@@ -102,7 +102,7 @@ TEST(node_declared_dead_sends_a_heartbeat_it_has_to_register_with_a_new_id)
 /* Redis loses all keys: the node registers again. Redis loses the scripts:
  * they are loaded again on the open link. The key of the members has a wrong
  * type: an error, until the key is deleted. */
-TEST(redis_loses_keys_or_scripts_the_node_is_a_member_again)
+TEST(redis_loses_keys_or_scripts__the_node_becomes_a_member_again)
 {
     begin(0, KEY1);
 

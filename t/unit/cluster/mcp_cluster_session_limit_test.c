@@ -78,7 +78,7 @@ free_stream(int i, char c)
 
 /* A call beyond the limit is not replicated, and its owner gets a post of type
  * MCP_INBOX_LIMIT. */
-TEST(session_has_its_maximum_of_calls_a_further_call_is_not_replicated)
+TEST(session_has_its_maximum_of_calls__a_further_call_is_not_replicated)
 {
     uint64_t                 seq;
     mcp_stream_info_t        info;
@@ -119,7 +119,7 @@ TEST(session_has_its_maximum_of_calls_a_further_call_is_not_replicated)
 
 /* A session reaches half of its limit: all nodes receive a broadcast about
  * that, but none for the next call. */
-TEST(session_reaches_half_of_its_maximum_of_calls_one_broadcast_is_sent)
+TEST(session_reaches_half_of_its_maximum_of_calls__one_broadcast_is_sent)
 {
     n_updates = 0;
     begin_all(2);
@@ -146,7 +146,7 @@ TEST(session_reaches_half_of_its_maximum_of_calls_one_broadcast_is_sent)
 
 /* A call that Redis has lost does not count. After that, its owner replicates
  * it again, even if the session has reached its limit in the meantime. */
-TEST(call_lost_by_redis_is_replicated_again_even_if_the_session_is_at_its_limit)
+TEST(redis_has_lost_a_call__it_is_replicated_again_even_at_the_session_limit)
 {
     begin_all(1);
     make_of(0, 'a', 1);
@@ -167,7 +167,7 @@ TEST(call_lost_by_redis_is_replicated_again_even_if_the_session_is_at_its_limit)
 
 
 /* Redis replies with an error or is unreachable: no call is rejected. */
-TEST(redis_fails_no_call_is_rejected_by_the_session_limit)
+TEST(redis_fails__no_call_is_rejected_by_the_session_limit)
 {
     begin_all(1);
     make_of(0, 'a', 1);

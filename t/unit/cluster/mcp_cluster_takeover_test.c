@@ -6,7 +6,7 @@
 #include "cluster_streams.h"
 
 
-TEST(node_dies_another_node_ends_its_streams_with_an_error)
+TEST(node_dies__another_node_ends_its_streams_with_an_error)
 {
     int       successor;
     char      text[160];
@@ -58,7 +58,7 @@ TEST(node_dies_another_node_ends_its_streams_with_an_error)
 
 /* The successor has a slow reader and a full mirror: the events that the dead
  * node had stored beyond a mirror's limit are not lost. */
-TEST(successor_has_a_slow_reader_no_event_of_the_dead_node_is_lost)
+TEST(successor_has_a_slow_reader__no_event_of_the_dead_node_is_lost)
 {
     int                taken;
     uint64_t           seq;
@@ -99,7 +99,7 @@ TEST(successor_has_a_slow_reader_no_event_of_the_dead_node_is_lost)
 
 /* The mirror is removed before the successor has all events: the take-over
  * creates it again. */
-TEST(mirror_is_removed_during_a_take_over_it_is_created_again)
+TEST(mirror_is_removed_during_a_take_over__it_is_created_again)
 {
     mcp_stream_info_t  info;
 
@@ -123,7 +123,7 @@ TEST(mirror_is_removed_during_a_take_over_it_is_created_again)
 
 /* Redis assigns the dead node's stream to node 1, but the reply is lost: node
  * 1 requests its assigned streams again. */
-TEST(take_over_reply_is_lost_the_stream_is_still_taken_over)
+TEST(take_over_reply_is_lost__the_stream_is_still_taken_over)
 {
     process_t  *p = &nodes[1];
 
@@ -189,13 +189,13 @@ foreign(char kind, char last)
 }
 
 
-TEST(head_key_of_one_stream_has_a_wrong_type_other_streams_are_taken_over)
+TEST(head_key_of_one_stream_has_a_wrong_type__other_streams_are_taken_over)
 {
     foreign('h', 'e');
 }
 
 
-TEST(topics_key_of_a_stream_has_a_wrong_type_the_stream_is_still_taken_over)
+TEST(topics_key_of_a_stream_has_a_wrong_type__the_stream_is_still_taken_over)
 {
     foreign('t', 'f');
 }
@@ -214,7 +214,7 @@ noted(void *data, int rc)
 
 /* A client resumes after an event that another process of the successor is
  * still fetching: MCP_ERR_UNREACHABLE. */
-TEST(successor_has_not_fetched_an_event_yet_a_resume_after_it_is_rejected)
+TEST(successor_has_not_fetched_an_event_yet__a_resume_after_it_is_rejected)
 {
     mcp_operation_t        *op;
     uint64_t                seq;
@@ -266,7 +266,7 @@ TEST(successor_has_not_fetched_an_event_yet_a_resume_after_it_is_rejected)
 
 /* Redis is emptied. A node replicates its stream again, but dies before it
  * registers again: its stream is taken over. */
-TEST(redis_is_emptied_an_unregistered_node_dies_its_stream_is_taken_over)
+TEST(redis_is_emptied_and_an_unregistered_node_dies__its_stream_is_taken_over)
 {
     begin_replicated(2, 0);
     mcp_timer_del(&nodes[0].worker->timers, &nodes[0].cluster->heartbeat);
@@ -282,7 +282,7 @@ TEST(redis_is_emptied_an_unregistered_node_dies_its_stream_is_taken_over)
 
 /* A node that was only paused detects that it was declared dead, and registers
  * again. */
-TEST(node_was_paused_and_declared_dead_it_becomes_a_member_again)
+TEST(node_was_paused_and_declared_dead__it_becomes_a_member_again)
 {
     char  text[32];
 
@@ -312,7 +312,7 @@ TEST(node_was_paused_and_declared_dead_it_becomes_a_member_again)
 /* A node was paused and declared dead, and another node has ended its stream.
  * When the node continues, Redis does not have the stream any more: it is not
  * replicated again. */
-TEST(node_was_paused_its_stream_that_another_node_ended_is_not_replicated)
+TEST(node_was_paused__its_stream_that_another_node_ended_is_not_replicated)
 {
     begin_replicated(2, 2);
 

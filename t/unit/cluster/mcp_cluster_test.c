@@ -53,7 +53,7 @@ node_info(void)
 }
 
 
-TEST(node_registers_it_joins_and_gets_the_list_of_members)
+TEST(node_registers__it_joins_and_gets_the_list_of_members)
 {
     mcp_keys_t       keys;
     mcp_node_info_t  f;
@@ -133,7 +133,7 @@ start_both(void)
 
 /* The addresses lead to another Redis than the leader's connection: the process
  * connects again. */
-TEST(address_now_leads_to_another_redis_the_process_connects_again)
+TEST(address_leads_to_another_redis_now__the_process_connects_again)
 {
     p.conf.timeout = 100000;
     p.probe = GOOD_HELLO GOOD_ROLE "$4\r\naaaa\r\n";
@@ -171,7 +171,7 @@ TEST(address_now_leads_to_another_redis_the_process_connects_again)
 /* The slot of the keys is being moved in a Redis Cluster: the registration on
  * the next connection reports that Redis may lack keys, because the move may be
  * undone. */
-TEST(redis_cluster_moves_the_slot_the_next_registration_reports_lost_keys)
+TEST(redis_cluster_moves_the_slot__the_next_registration_reports_lost_keys)
 {
     unsigned  i, n;
 
@@ -213,7 +213,7 @@ TEST(redis_cluster_moves_the_slot_the_next_registration_reports_lost_keys)
 
 /* One process of a node, the leader, sends the heartbeats. If it loses its
  * link or ends, another process becomes the leader. */
-TEST(leader_loses_its_link_another_process_sends_the_heartbeats)
+TEST(leader_loses_its_link__another_process_sends_the_heartbeats)
 {
     unsigned  i;
 
@@ -281,7 +281,7 @@ TEST(leader_loses_its_link_another_process_sends_the_heartbeats)
 
 /* The leader is paused: another process becomes the leader and sends a
  * heartbeat before the node's timeout. */
-TEST(leader_is_paused_another_process_sends_the_heartbeats)
+TEST(leader_is_paused__another_process_sends_the_heartbeats)
 {
     start_both();
     process_wait(&q, 5001);
@@ -300,7 +300,7 @@ TEST(leader_is_paused_another_process_sends_the_heartbeats)
 
 /* The leader shuts down: another process becomes the leader. If there is no
  * other process, the process that shuts down continues to send heartbeats. */
-TEST(leader_shuts_down_another_process_sends_the_heartbeats)
+TEST(leader_shuts_down__another_process_sends_the_heartbeats)
 {
     start_both();
     process_wait(&q, 5001);
@@ -319,7 +319,7 @@ TEST(leader_shuts_down_another_process_sends_the_heartbeats)
 
 /* The node is rejected: it serves alone, and registers again until it is
  * accepted. */
-TEST(node_is_rejected_it_serves_alone_until_redis_accepts_it)
+TEST(node_is_rejected__it_serves_alone_until_redis_accepts_it)
 {
     p.conf.timeout = 100000;
     process_start(&p);
@@ -357,7 +357,7 @@ TEST(node_is_rejected_it_serves_alone_until_redis_accepts_it)
 /* Redis rejects the credentials of a node that was a member: Redis counts as
  * unreachable. The node does not serve alone, because other nodes may use its
  * streams. */
-TEST(redis_rejects_the_credentials_of_a_member_the_node_does_not_serve_alone)
+TEST(redis_rejects_the_credentials_of_a_member__the_node_does_not_serve_alone)
 {
     p.conf.timeout = 100000;
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
@@ -404,7 +404,7 @@ TEST(redis_rejects_the_credentials_of_a_member_the_node_does_not_serve_alone)
 
 /* The Redis user may connect but has no right to the keys: the node is
  * rejected. */
-TEST(redis_user_lacks_a_right_when_a_node_joins_the_node_serves_alone)
+TEST(redis_user_lacks_a_right_when_a_node_joins__the_node_serves_alone)
 {
     p.conf.timeout = 100000;
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
@@ -465,7 +465,7 @@ TEST(redis_user_lacks_a_right_when_a_node_joins_the_node_serves_alone)
 
 /* Redis rejects the credentials on the inbound connection: the node stays a
  * member, and the connection is opened again. */
-TEST(inbound_connection_is_rejected_the_node_stays_a_member)
+TEST(inbound_connection_is_rejected__the_node_stays_a_member)
 {
     p.conf.timeout = 100000;
     p.has_inbound = 1;
@@ -492,7 +492,7 @@ TEST(inbound_connection_is_rejected_the_node_stays_a_member)
 
 /* A reply that the scripts for registration and heartbeats cannot give is
  * recorded as an error and has no other effect. */
-TEST(redis_sends_an_unexpected_reply_it_is_an_error_and_changes_no_state)
+TEST(redis_sends_an_unexpected_reply__it_is_an_error_and_changes_no_state)
 {
     unsigned  i;
 
@@ -545,7 +545,7 @@ TEST(redis_sends_an_unexpected_reply_it_is_an_error_and_changes_no_state)
 /* Two nodes die at the same time: the leader requests first the streams of one
  * node and then the streams of the other one. A silent node whose own timeout
  * is longer is not declared dead. */
-TEST(two_nodes_die_the_leader_takes_over_one_node_after_the_other)
+TEST(two_nodes_die__the_leader_takes_over_one_node_after_the_other)
 {
     unsigned  i;
 
@@ -579,7 +579,7 @@ TEST(two_nodes_die_the_leader_takes_over_one_node_after_the_other)
 
 /* The node was declared dead: all its processes register again with a new
  * id. */
-TEST(node_was_declared_dead_all_its_processes_get_a_new_id)
+TEST(node_was_declared_dead__all_its_processes_get_a_new_id)
 {
     start_both();
 
@@ -611,7 +611,7 @@ TEST(node_was_declared_dead_all_its_processes_get_a_new_id)
 
 /* A warning that the clocks differ is logged once, and again only if the
  * clocks have agreed in the meantime. */
-TEST(clocks_differ_the_warning_is_not_repeated_until_they_have_agreed)
+TEST(clocks_differ__the_warning_is_not_repeated_until_they_have_agreed)
 {
     p.conf.timeout = 100000;
     process_start(&p);
@@ -641,7 +641,7 @@ TEST(clocks_differ_the_warning_is_not_repeated_until_they_have_agreed)
 
 /* Redis rejects a process because of the node's clock: no process of the node
  * serves requests until Redis accepts a process as a member. */
-TEST(redis_rejects_a_nodes_clock_no_process_of_the_node_serves_requests)
+TEST(redis_rejects_a_nodes_clock__no_process_of_the_node_serves_requests)
 {
     process_start(&p);
     process_start(&q);
@@ -664,7 +664,7 @@ TEST(redis_rejects_a_nodes_clock_no_process_of_the_node_serves_requests)
 }
 
 
-TEST(node_has_the_maximum_of_signing_keys_another_key_is_rejected)
+TEST(node_has_the_maximum_of_signing_keys__another_key_is_rejected)
 {
     char        secret[64];
     unsigned    i;

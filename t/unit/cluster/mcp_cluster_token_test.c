@@ -101,7 +101,7 @@ say_token(int i, mcp_operation_token_e what, char c, uint32_t number)
 }
 
 
-TEST(resume_token_is_used_at_one_node_other_nodes_are_denied_the_token)
+TEST(resume_token_is_used_at_one_node__other_nodes_are_denied_the_token)
 {
     begin_all(2);
     assert_ok(take(0, 'a'));
@@ -136,7 +136,7 @@ TEST(resume_token_is_used_at_one_node_other_nodes_are_denied_the_token)
 }
 
 
-TEST(resume_token_is_released_at_one_node_another_node_can_use_it)
+TEST(resume_token_is_released_at_one_node__another_node_can_use_it)
 {
     begin_all(2);
     assert_ok(take(0, 'a'));
@@ -196,7 +196,7 @@ TEST(stream_of_a_resume_token_is_recorded_only_after_redis_has_the_stream)
 
 /* Redis is unreachable: the stream of a token's call is recorded on the next
  * link. */
-TEST(redis_is_unreachable_it_gets_the_stream_id_of_a_resume_token_later)
+TEST(redis_is_unreachable__redis_gets_the_stream_id_of_a_resume_token_later)
 {
     mcp_operation_spec_t  spec;
 
@@ -231,7 +231,7 @@ TEST(redis_is_unreachable_it_gets_the_stream_id_of_a_resume_token_later)
 }
 
 
-TEST(redis_fails_a_resume_token_cannot_be_used_unless_cluster_sync_is_off)
+TEST(redis_fails__a_resume_token_cannot_be_used_unless_mcp_cluster_sync_is_off)
 {
     begin_all(1);
     (void) command(0, "SET {mcp}:1:v:aaaaaaaaaaaaaaaa x EX 60");
@@ -248,7 +248,7 @@ TEST(redis_fails_a_resume_token_cannot_be_used_unless_cluster_sync_is_off)
 
 /* Redis is emptied: MCP_ERR_UNREACHABLE, because it is unknown whether a token
  * was used. */
-TEST(redis_is_emptied_no_resume_token_can_be_used)
+TEST(redis_is_emptied__no_resume_token_can_be_used)
 {
     begin_all(2);
     assert_ok(take(0, 'a'));

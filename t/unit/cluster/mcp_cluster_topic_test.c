@@ -217,7 +217,7 @@ settled(int i, int n)
 }
 
 
-TEST(session_listens_at_any_node_it_gets_each_notification_once)
+TEST(session_listens_at_any_node__it_gets_each_notification_once)
 {
     uint64_t           seq;
     mcp_stream_info_t  info;
@@ -281,7 +281,7 @@ TEST(session_listens_at_any_node_it_gets_each_notification_once)
 
 /* A node that receives a notification has received all changes of topics that
  * were made before. */
-TEST(subscriptions_change_at_any_node_the_next_notification_respects_the_change)
+TEST(subscriptions_change_at_any_node__the_next_notification_respects_that)
 {
     int       i;
     uint64_t  n;
@@ -310,7 +310,7 @@ TEST(subscriptions_change_at_any_node_the_next_notification_respects_the_change)
 
 /* Two nodes create the stream at the same time: the node whose command reaches
  * Redis first becomes its owner, and the second node gets a mirror. */
-TEST(two_nodes_create_a_sessions_own_stream_one_is_the_owner_one_gets_a_mirror)
+TEST(two_nodes_create_a_sessions_own_stream__one_is_owner_and_one_has_a_mirror)
 {
     begin_listening(2);
     listen_at(0);
@@ -325,7 +325,7 @@ TEST(two_nodes_create_a_sessions_own_stream_one_is_the_owner_one_gets_a_mirror)
 
 /* The owner's node dies: another node takes the stream over and adds the
  * notifications published in the meantime. */
-TEST(owner_of_a_listener_dies_its_successor_adds_the_missed_notifications)
+TEST(owner_of_a_listener_dies__its_successor_adds_the_missed_notifications)
 {
     int       successor;
     uint64_t  seq;
@@ -446,7 +446,7 @@ taken_over(unsigned on)
 
 /* The topics of a stream change before the successor has read that the stream
  * was assigned to it: the stream at the successor has the changed topics. */
-TEST(topics_change_before_the_successor_knows_of_its_stream_the_change_is_kept)
+TEST(topics_change_before_the_successor_has_their_stream__the_change_is_kept)
 {
     unsigned  on;
 
@@ -471,7 +471,7 @@ TEST(topics_change_before_the_successor_knows_of_its_stream_the_change_is_kept)
 
 /* The topics of a stream change while the successor fetches them from Redis:
  * the stream at the successor has the changed topics. */
-TEST(topics_change_while_the_successor_fetches_them_the_change_is_kept)
+TEST(topics_change_while_the_successor_fetches_them__the_change_is_kept)
 {
     char      buf[4096];
     ssize_t   n;
@@ -496,7 +496,7 @@ TEST(topics_change_while_the_successor_fetches_them_the_change_is_kept)
 
 /* The link is lost while the successor requests missed broadcasts: it requests
  * them again on the next link. */
-TEST(link_is_lost_while_missed_broadcasts_are_requested_the_request_is_repeated)
+TEST(link_is_lost_during_a_request_for_missed_broadcasts__it_is_repeated)
 {
     mcp_replication_t  *repl;
     mcp_stream_info_t   info;
@@ -527,7 +527,7 @@ TEST(link_is_lost_while_missed_broadcasts_are_requested_the_request_is_repeated)
 
 
 /* Redis is emptied: the owner replicates the stream and its topics again. */
-TEST(redis_is_emptied_the_owner_replicates_its_topics_again)
+TEST(redis_is_emptied__the_owner_replicates_its_topics_again)
 {
     begin_listening(2);
     listen_at(0);
@@ -544,7 +544,7 @@ TEST(redis_is_emptied_the_owner_replicates_its_topics_again)
 
 /* The owner drops events that a slow reader of a mirror lacks: the mirror is
  * removed, and the reader gets MCP_ERR_PURGED when it resumes. */
-TEST(owner_drops_events_that_a_slow_mirror_reader_lacks_the_mirror_is_removed)
+TEST(owner_drops_events_that_a_slow_mirror_reader_lacks__the_mirror_is_removed)
 {
     int                i, taken;
     uint64_t           seq;
@@ -575,7 +575,7 @@ TEST(owner_drops_events_that_a_slow_mirror_reader_lacks_the_mirror_is_removed)
 
 /* Redis is unreachable: requests to resume or to subscribe fail, unless
  * mcp_cluster_sync is off. */
-TEST(redis_is_unreachable_a_session_cannot_listen_unless_sync_is_off)
+TEST(redis_is_unreachable__a_session_cannot_listen_unless_sync_is_off)
 {
     begin_listening(1);
     cut_off(0);
@@ -596,7 +596,7 @@ TEST(redis_is_unreachable_a_session_cannot_listen_unless_sync_is_off)
 
 /* The key of the topics has a wrong type: all keys of the stream have a time
  * of expiry nevertheless. */
-TEST(key_of_the_topics_has_a_wrong_type_all_keys_still_expire)
+TEST(key_of_the_topics_has_a_wrong_type__all_keys_still_expire)
 {
     begin_listening(1);
     (void) about(0, "SET", 't', 'a', "x EX 600");

@@ -67,7 +67,7 @@ has_found(const char *text)
 }
 
 
-TEST(upstream_session_is_stored_by_one_node_other_nodes_can_get_it)
+TEST(upstream_session_is_stored_by_one_node__other_nodes_can_get_it)
 {
     begin_all(2);
     assert_int_equal(get(1, 'a'), MCP_ERR_NOT_FOUND);
@@ -79,7 +79,7 @@ TEST(upstream_session_is_stored_by_one_node_other_nodes_can_get_it)
 }
 
 
-TEST(two_nodes_store_an_upstream_session_under_one_key_the_first_one_stays)
+TEST(two_nodes_store_an_upstream_session_under_one_key__the_first_one_stays)
 {
     begin_all(2);
     assert_ok(session(0, MCP_OPERATION_SESSION_PUT, 'a', "s1"));
@@ -92,7 +92,7 @@ TEST(two_nodes_store_an_upstream_session_under_one_key_the_first_one_stays)
 }
 
 
-TEST(old_upstream_session_is_dropped_a_newer_session_under_its_key_stays)
+TEST(old_upstream_session_is_dropped__a_newer_session_under_its_key_stays)
 {
     begin_all(2);
     assert_ok(session(0, MCP_OPERATION_SESSION_PUT, 'a', "s1"));
@@ -104,7 +104,7 @@ TEST(old_upstream_session_is_dropped_a_newer_session_under_its_key_stays)
 }
 
 
-TEST(upstream_session_is_taken_out_of_redis_no_node_gets_it_any_more)
+TEST(upstream_session_is_taken_out_of_redis__no_node_gets_it_any_more)
 {
     begin_all(2);
     assert_ok(session(0, MCP_OPERATION_SESSION_PUT, 'a', "s1"));
@@ -130,7 +130,7 @@ on_key(const char *name, const char *argument)
 }
 
 
-TEST(node_gets_or_stores_an_upstream_session_its_expiry_in_redis_is_extended)
+TEST(node_gets_or_stores_an_upstream_session__its_expiry_in_redis_is_extended)
 {
     begin_all(1);
     assert_ok(session(0, MCP_OPERATION_SESSION_PUT, 'a', "s1"));
@@ -143,7 +143,7 @@ TEST(node_gets_or_stores_an_upstream_session_its_expiry_in_redis_is_extended)
 }
 
 
-TEST(upstream_session_in_redis_is_too_long_a_node_gets_an_error_instead)
+TEST(upstream_session_in_redis_is_too_long__a_node_gets_an_error_instead)
 {
     char  text[MCP_STORE_TEXT_MAX + 2];
 
@@ -157,7 +157,7 @@ TEST(upstream_session_in_redis_is_too_long_a_node_gets_an_error_instead)
 }
 
 
-TEST(node_is_not_a_member_its_request_for_an_upstream_session_fails)
+TEST(node_is_not_a_member__its_request_for_an_upstream_session_fails)
 {
     begin_all(1);
     nodes[0].cluster->state = MCP_CLUSTER_APART;

@@ -57,7 +57,7 @@ lose(int i, char c)
 
 /* The link has no room: streams wait, and continue one after the other when
  * replies have arrived. */
-TEST(link_has_no_room_streams_wait_and_are_sent_after_replies)
+TEST(link_has_no_room__streams_wait_and_are_sent_after_replies)
 {
     char  c;
 
@@ -98,7 +98,7 @@ TEST(link_has_no_room_streams_wait_and_are_sent_after_replies)
 
 /* The link has room again, but no waiting stream was sent yet: a new stream
  * waits behind the others. */
-TEST(streams_are_waiting_a_new_stream_waits_too_although_the_link_has_room)
+TEST(streams_are_waiting__a_new_stream_waits_too_although_the_link_has_room)
 {
     mcp_link_t  *link;
 
@@ -156,7 +156,7 @@ wants(int i, char c, int *rc)
 
 /* A client waits for the replication of a stream: that stream is sent before
  * the waiting ones. */
-TEST(stream_that_a_client_waits_for_is_replicated_although_the_link_is_full)
+TEST(link_is_full__a_stream_that_a_client_waits_for_is_still_replicated)
 {
     int          first, second;
     mcp_link_t  *link;
@@ -181,7 +181,7 @@ TEST(stream_that_a_client_waits_for_is_replicated_although_the_link_is_full)
 
 /* A freed stream is removed from Redis even if the link has no room, because
  * another stream may get its id. */
-TEST(link_has_no_room_a_freed_stream_is_still_removed_from_redis)
+TEST(link_has_no_room__a_freed_stream_is_still_removed_from_redis)
 {
     mcp_replication_t  *repl;
     mcp_stream_info_t   info;
@@ -215,7 +215,7 @@ begin_waiting(void)
 
 
 /* The node is rejected and serves alone: no stream waits for room any more. */
-TEST(node_serves_alone_no_stream_waits_for_room_on_the_link)
+TEST(node_serves_alone__no_stream_waits_for_room_on_the_link)
 {
     begin_waiting();
     mcp_replication_standalone(nodes[0].cluster);
@@ -242,7 +242,7 @@ TEST(link_counts_replicated_bytes_until_they_are_written)
 
 
 /* The link is lost: the waiting streams are sent on the next link. */
-TEST(link_is_lost_waiting_streams_are_sent_on_the_next_link)
+TEST(link_is_lost__waiting_streams_are_sent_on_the_next_link)
 {
     begin_waiting();
 
@@ -272,7 +272,7 @@ made_anew(int i, char c)
 
 /* A stream is freed while Redis is unreachable: it is removed from Redis
  * later. */
-TEST(stream_is_freed_while_redis_is_unreachable_redis_removes_it_later)
+TEST(stream_is_freed_while_redis_is_unreachable__redis_removes_it_later)
 {
     begin_all(1);
     make(0, 'a');
@@ -294,7 +294,7 @@ TEST(stream_is_freed_while_redis_is_unreachable_redis_removes_it_later)
 
 /* A stream is freed while it waits for room: it is removed from Redis at
  * once. */
-TEST(stream_that_waits_for_room_is_freed_redis_removes_it_at_once)
+TEST(stream_that_waits_for_room_is_freed__redis_removes_it_at_once)
 {
     begin_replicated(1, 3);
     fill_window(0);
@@ -311,7 +311,7 @@ TEST(stream_that_waits_for_room_is_freed_redis_removes_it_at_once)
 
 /* A stream is freed while its command is pending: the reply has no effect on
  * the next stream with that id. */
-TEST(stream_is_freed_while_its_command_is_pending_its_id_can_be_reused)
+TEST(stream_is_freed_while_its_command_is_pending__its_id_can_be_reused)
 {
     begin_replicated(1, 3);
     add_events(0, 'a', 1);
@@ -325,7 +325,7 @@ TEST(stream_is_freed_while_its_command_is_pending_its_id_can_be_reused)
 
 /* A stream that was over is freed, and Redis has its end: Redis keeps the
  * stream, even if the reply was lost. */
-TEST(ended_stream_whose_end_redis_has_is_freed_here_but_stays_in_redis)
+TEST(ended_stream_is_freed_after_redis_has_its_end__redis_keeps_the_stream)
 {
     mcp_replication_t  *repl;
     mcp_stream_info_t   info;
@@ -347,7 +347,7 @@ TEST(ended_stream_whose_end_redis_has_is_freed_here_but_stays_in_redis)
 
 /* A stream that was over is freed, but Redis lacks its end: it is removed from
  * Redis. */
-TEST(ended_stream_is_freed_before_redis_has_its_end_redis_removes_the_stream)
+TEST(ended_stream_is_freed_before_redis_has_its_end__redis_removes_the_stream)
 {
     begin_replicated(1, 2);
     add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
@@ -363,7 +363,7 @@ TEST(ended_stream_is_freed_before_redis_has_its_end_redis_removes_the_stream)
 
 /* Other commands fill the link: after each reply, one waiting stream is
  * sent. */
-TEST(link_stays_full_waiting_streams_are_sent_one_at_a_time)
+TEST(link_stays_full__waiting_streams_are_sent_one_at_a_time)
 {
     begin_waiting();
     mcp_replication_continue(nodes[0].cluster);

@@ -235,7 +235,7 @@ TEST(reply_longer_than_the_limit_is_rejected)
 }
 
 
-TEST(memory_runs_out_the_parser_returns_no_further_reply)
+TEST(memory_runs_out__the_parser_returns_no_further_reply)
 {
     unsigned            i;
     mcp_wire_t         *wire;
@@ -267,7 +267,7 @@ TEST(memory_runs_out_the_parser_returns_no_further_reply)
 }
 
 
-TEST(redis_reply_of_another_type_than_expected_reads_as_nil_zero_or_no_match)
+TEST(redis_reply_of_an_unexpected_type_reads_as_nil_or_zero_or_no_match)
 {
     mcp_reply_t   number = { .type = MCP_REPLY_NUMBER, .number = 7 };
     mcp_reply_t   text = { .type = MCP_REPLY_TEXT, .text = mcp_str("12") };

@@ -59,7 +59,7 @@ TEST(metadata_document_is_found_by_the_request_target)
 }
 
 
-TEST(second_resource_at_a_path_is_rejected_if_its_document_differs)
+TEST(second_resource_at_a_path_with_a_different_document_is_rejected)
 {
     mcp_auth_t                      other;
     static const mcp_auth_t *const  auths[] = { &mcp };
@@ -128,7 +128,7 @@ TEST(bearer_challenge_gets_the_metadata_url_and_scope_that_it_lacks)
 
 
 /* Challenges in responses with 403, for requests with and without a token. */
-TEST(challenge_of_a_403_gets_an_error_attribute_only_if_a_token_was_sent)
+TEST(challenge_of_a_403_response_has_attribute_error_only_if_a_token_was_sent)
 {
     size_t     i, which;
     mcp_buf_t  buf;
@@ -164,7 +164,7 @@ TEST(challenge_of_a_403_gets_an_error_attribute_only_if_a_token_was_sent)
 }
 
 
-TEST(resource_has_no_scopes_a_challenge_names_only_the_required_scopes)
+TEST(resource_has_no_scopes__a_challenge_names_only_the_required_scopes)
 {
     size_t      which;
     mcp_buf_t   buf;
@@ -308,7 +308,7 @@ resource(const char *uri, const char *scope)
 }
 
 
-TEST(metadata_document_has_the_resource_its_issuers_and_scopes)
+TEST(metadata_document_has_the_resource_and_its_issuers_and_scopes)
 {
     mcp_setup_t       *s;
     const mcp_auth_t  *auth;
@@ -368,7 +368,7 @@ TEST(metadata_document_has_the_resource_its_issuers_and_scopes)
 }
 
 
-TEST(section_inherits_the_resource_issuers_and_scopes_it_does_not_set)
+TEST(section_inherits_the_resource_and_issuers_and_scopes_that_it_does_not_set)
 {
     mcp_setup_t       *outer, *s;
     const mcp_auth_t  *auth;
@@ -408,7 +408,7 @@ TEST(section_inherits_the_resource_issuers_and_scopes_it_does_not_set)
 
 
 /* Each allocation fails once: no leak. */
-TEST(memory_runs_out_the_setup_of_a_resource_fails)
+TEST(memory_runs_out__the_setup_of_a_resource_fails)
 {
     int                rc;
     unsigned           n;

@@ -288,7 +288,7 @@ TEST(more_than_64_x_mcp_headers_in_one_tool_are_rejected)
 
 
 /* Each tool has its own headers, and clients get the annotations. */
-TEST(two_tools_have_headers_each_keeps_its_own_and_tools_list_shows_x_mcp_header)
+TEST(two_tools_have_headers__each_keeps_its_own_and_the_list_shows_x_mcp_header)
 {
     size_t          n;
     mcp_catalog_t  *catalog;
@@ -335,7 +335,7 @@ TEST(x_mcp_header_that_the_web_server_drops_is_found_with_its_catalog_line)
 }
 
 
-TEST(memory_runs_out_a_catalog_with_headers_is_not_created)
+TEST(memory_runs_out__a_catalog_with_headers_is_not_created)
 {
     int             rc;
     char            error[256];

@@ -41,7 +41,7 @@ TEST(empty_catalog_has_no_items_and_its_lists_are_empty)
 
 
 /* A catalog keeps a copy of its text. */
-TEST(text_of_a_catalog_is_freed_the_catalog_still_has_its_items)
+TEST(text_of_a_catalog_is_freed__the_catalog_still_has_its_items)
 {
     char           *text, error[256];
     mcp_catalog_t  *catalog;
@@ -143,7 +143,7 @@ fail_each(mcp_str_t text, int expected)
 }
 
 
-TEST(memory_runs_out_at_any_allocation_the_catalog_leaks_nothing)
+TEST(memory_runs_out_at_any_allocation__the_catalog_leaks_nothing)
 {
     fail_each(mcp_str(
         "{\"instructions\":\"i\",\"extensions\":{\"a\\u002fb\":{}},"
@@ -160,7 +160,7 @@ TEST(memory_runs_out_at_any_allocation_the_catalog_leaks_nothing)
 
 
 /* Decoded texts that are longer than a block of the arena. */
-TEST(memory_runs_out_for_long_texts_or_many_items_nothing_leaks)
+TEST(memory_runs_out_for_long_texts_or_many_items__nothing_leaks)
 {
     enum { LONG = 5000, ITEMS = 100 };
 

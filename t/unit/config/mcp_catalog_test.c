@@ -6,7 +6,7 @@
 #include "catalog_cases.h"
 
 
-TEST(lists_of_each_kind_have_the_order_of_the_file)
+TEST(list_of_each_kind_has_the_order_of_the_file)
 {
     mcp_catalog_t  *catalog;
 
@@ -96,7 +96,7 @@ next_cursor(const char *page, char *cursor)
 }
 
 
-TEST(pages_of_each_size_contain_all_items_in_order)
+TEST(pages_of_each_size_together_contain_all_items_in_order)
 {
     static const char  *items =
         "{\"prompts\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"},"
@@ -157,7 +157,7 @@ list(const mcp_catalog_t *catalog, mcp_list_e kind,
 }
 
 
-TEST(cursor_that_is_altered_or_of_another_list_is_rejected)
+TEST(altered_cursor_or_cursor_of_another_list_is_rejected)
 {
     static const char  *bad[] = {
         "x", "2", "AAAA", "AAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAA", "====",
@@ -213,7 +213,7 @@ TEST(cursor_that_is_altered_or_of_another_list_is_rejected)
 }
 
 
-TEST(page_exceeds_the_buffer_or_memory_runs_out_listing_fails_with_an_error)
+TEST(page_exceeds_the_buffer_or_memory_runs_out__listing_fails_with_an_error)
 {
     size_t          max;
     test_mem_t      tm2;

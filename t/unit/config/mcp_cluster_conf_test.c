@@ -222,7 +222,7 @@ TEST(section_inherits_the_cluster_options_that_it_does_not_set)
 
 
 /* Each allocation fails once: no leak. */
-TEST(memory_runs_out_the_setup_of_a_cluster_fails)
+TEST(memory_runs_out__the_setup_of_a_cluster_fails)
 {
     int                   rc;
     unsigned              n;
@@ -263,7 +263,7 @@ TEST(memory_runs_out_the_setup_of_a_cluster_fails)
 #define NO_URL  " is not a Redis URL: write " URL_FORM
 
 
-TEST(urls_of_redis_are_read_into_host_port_database_and_user)
+TEST(urls_of_redis_are_read_into_host_and_port_and_database_and_user)
 {
     size_t                     i;
     mcp_cluster_setup_t       *s;

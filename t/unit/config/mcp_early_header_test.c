@@ -176,7 +176,7 @@ make(mcp_early_header_t *early, const early_case_t *c)
 }
 
 
-TEST(header_is_missing_or_invalid_its_variable_is_empty_otherwise_decoded)
+TEST(header_is_missing_or_invalid__its_variable_is_empty_and_otherwise_decoded)
 {
     size_t              i;
     mcp_early_header_t  early;
@@ -218,7 +218,7 @@ TEST(name_of_each_request_header_with_an_effect_on_a_variable_begins_with_m)
 
 /* The endpoint does not support the revision in the request: the variables are
  * empty. */
-TEST(endpoint_lacks_the_revision_of_a_request_the_variables_are_empty)
+TEST(endpoint_lacks_the_revision_of_a_request__the_variables_are_empty)
 {
     mcp_early_header_t  early;
     mcp_str_t           value;
@@ -268,7 +268,7 @@ TEST(all_variables_of_a_request_are_listed)
 }
 
 
-TEST(memory_runs_out_listing_the_variables_of_a_request_fails)
+TEST(memory_runs_out__listing_the_variables_of_a_request_fails)
 {
     int                 rc;
     size_t              at;

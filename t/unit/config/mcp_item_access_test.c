@@ -93,7 +93,7 @@ TEST(first_rule_that_matches_an_item_is_found)
 
 /* The comparison of a rule's pattern with a name fails: no later rule
  * applies. */
-TEST(pattern_of_a_rule_cannot_be_compared_with_a_name_no_later_rule_applies)
+TEST(pattern_of_a_rule_cannot_be_compared_with_a_name__no_later_rule_applies)
 {
     static const char *const  patterns[] = { "~(*UTF)^a", "*", NULL };
 
@@ -233,7 +233,7 @@ TEST(rules_for_missing_items_and_scopes_that_nothing_grants_are_reported)
 }
 
 
-TEST(memory_runs_out_the_setup_of_a_rule_fails)
+TEST(memory_runs_out__the_setup_of_a_rule_fails)
 {
     int            rc;
     mcp_setup_t   *s;

@@ -6,7 +6,7 @@
 #include "setup_cases.h"
 
 
-TEST(option_is_set_twice_or_invalid_it_is_rejected_with_the_reason)
+TEST(option_that_is_invalid_or_set_twice_is_rejected_with_the_reason)
 {
     mcp_setup_t  *s;
 
@@ -27,7 +27,7 @@ TEST(option_is_set_twice_or_invalid_it_is_rejected_with_the_reason)
 }
 
 
-TEST(name_version_or_title_that_is_empty_or_not_utf_8_is_rejected)
+TEST(name_or_version_or_title_that_is_empty_or_not_utf_8_is_rejected)
 {
     size_t        i;
     mcp_setup_t  *s;
@@ -81,7 +81,7 @@ TEST(name_version_or_title_that_is_empty_or_not_utf_8_is_rejected)
 }
 
 
-TEST(signing_key_readable_by_all_users_or_of_one_repeated_byte_is_weak)
+TEST(signing_key_that_all_users_can_read_or_of_one_repeated_byte_is_weak)
 {
     assert_int_equal(mcp_setup_key_weak(mcp_str("/k"), mcp_str(KEY), 0, error),
                      0);
@@ -252,7 +252,7 @@ TEST(target_has_the_mcp_upstream_value_that_the_section_of_its_backend_sets)
 }
 
 
-TEST(link_origin_that_is_not_scheme_host_and_port_is_rejected)
+TEST(link_origin_other_than_scheme_with_host_and_port_is_rejected)
 {
     taken(mcp_setup_link_origin(mcp_str("https://a.example:8443"), error));
     taken(mcp_setup_link_origin(mcp_str("http://[::1]"), error));
@@ -268,7 +268,7 @@ TEST(link_origin_that_is_not_scheme_host_and_port_is_rejected)
 }
 
 
-TEST(origin_that_is_not_a_pattern_null_or_asterisk_is_rejected)
+TEST(origin_that_is_neither_a_pattern_nor_null_nor_asterisk_is_rejected)
 {
     size_t        i;
     mcp_setup_t  *s;
@@ -332,7 +332,7 @@ TEST(publish_token_and_publish_url_may_be_set_only_once)
 
 /* Values that are longer than an error message: the message still contains the
  * reason. */
-TEST(value_is_longer_than_the_error_message_the_reason_is_kept)
+TEST(value_is_longer_than_the_error_message__the_reason_is_kept)
 {
     char          text[4096];
     mcp_str_t     s;
@@ -364,7 +364,7 @@ TEST(value_is_longer_than_the_error_message_the_reason_is_kept)
 
 
 /* Each allocation fails once: no leak. */
-TEST(memory_runs_out_the_setup_of_an_endpoint_leaks_nothing)
+TEST(memory_runs_out__the_setup_of_an_endpoint_leaks_nothing)
 {
     int            rc;
     unsigned       failed;

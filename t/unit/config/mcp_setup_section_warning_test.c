@@ -55,7 +55,7 @@ TEST(section_without_a_directive_of_its_own_counts_as_empty)
 }
 
 
-TEST(publish_endpoint_has_directives_that_it_does_not_use_they_are_reported)
+TEST(publish_endpoint_has_directives_that_it_does_not_use__they_are_reported)
 {
     mcp_setup_t  *s;
 
@@ -78,7 +78,7 @@ TEST(publish_endpoint_has_directives_that_it_does_not_use_they_are_reported)
 }
 
 
-TEST(status_page_has_directives_all_of_them_are_reported_as_without_effect)
+TEST(status_page_has_directives__all_of_them_are_reported_as_without_effect)
 {
     mcp_setup_t  *s;
 
@@ -93,7 +93,7 @@ TEST(status_page_has_directives_all_of_them_are_reported_as_without_effect)
 }
 
 
-TEST(endpoint_has_directives_of_other_sections_they_are_reported)
+TEST(endpoint_has_directives_of_other_sections__they_are_reported)
 {
     mcp_setup_t  *s;
 
@@ -111,7 +111,7 @@ TEST(endpoint_has_directives_of_other_sections_they_are_reported)
 }
 
 
-TEST(backend_has_a_directive_that_its_form_does_not_use_it_is_reported)
+TEST(backend_has_a_directive_that_its_form_does_not_use__it_is_reported)
 {
     mcp_setup_t  *s, *plain, *listed;
 

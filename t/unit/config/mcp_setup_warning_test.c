@@ -18,7 +18,7 @@ option(mcp_setup_t *s, mcp_option_e option, const char *value)
 }
 
 
-TEST(directive_of_the_section_itself_has_no_effect_it_is_reported)
+TEST(directive_of_the_section_itself_has_no_effect__it_is_reported)
 {
     mcp_setup_t  *s;
 
@@ -40,7 +40,7 @@ TEST(directive_of_the_section_itself_has_no_effect_it_is_reported)
 }
 
 
-TEST(inherited_directive_has_no_effect_it_is_not_reported)
+TEST(inherited_directive_has_no_effect__it_is_not_reported)
 {
     mcp_setup_t  *s, *parent;
 

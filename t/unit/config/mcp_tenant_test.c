@@ -76,7 +76,7 @@ expect_pairs(mcp_quota_key_e by, const pair_t *pairs, size_t n)
 }
 
 
-TEST(mcp_quota_key_is_principal_requests_of_a_principal_share_a_tenant)
+TEST(mcp_quota_key_is_principal__requests_of_a_principal_share_a_tenant)
 {
     const pair_t  pairs[] = {
         { { alice, alice }, { V4, V6 }, 1 },
@@ -91,7 +91,7 @@ TEST(mcp_quota_key_is_principal_requests_of_a_principal_share_a_tenant)
 }
 
 
-TEST(mcp_quota_key_is_address_requests_of_an_address_share_a_tenant)
+TEST(mcp_quota_key_is_address__requests_of_an_address_share_a_tenant)
 {
     const pair_t  pairs[] = {
         { { alice, bob }, { V4, V4 }, 1 },
@@ -117,7 +117,7 @@ TEST(mcp_quota_key_is_address_requests_of_an_address_share_a_tenant)
 }
 
 
-TEST(mcp_quota_key_is_off_requests_belong_to_no_tenant)
+TEST(mcp_quota_key_is_off__requests_belong_to_no_tenant)
 {
     e.quota_key = MCP_QUOTA_KEY_OFF;
 
@@ -128,7 +128,7 @@ TEST(mcp_quota_key_is_off_requests_belong_to_no_tenant)
 
 /* The tenant of an IPv6 address is a part of the tenant of its /56, which is a
  * part of the tenant of its /48. All other tenants are independent. */
-TEST(tenant_of_an_ipv6_address_is_part_of_its_56_tenant_and_that_of_its_48_tenant)
+TEST(ipv6_tenant_belongs_to_the_tenant_of_its_slash_56_and_that_to_the_slash_48)
 {
     size_t               i;
     unsigned             level;

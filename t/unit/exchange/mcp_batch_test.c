@@ -36,7 +36,7 @@ TEST(responses_of_a_batch_are_one_array_in_the_order_of_its_requests)
 }
 
 
-TEST(backend_of_a_batch_sends_progress_the_responses_are_events)
+TEST(backend_of_a_batch_sends_progress__the_responses_are_events)
 {
     char                    old[MCP_SESSION_TEXT_MAX];
     mcp_backend_request_t  *breq;
@@ -57,7 +57,7 @@ TEST(backend_of_a_batch_sends_progress_the_responses_are_events)
 /* One request of a batch is cancelled: before the batch has a stream, after
  * that, or by a message in the batch itself. The other request gets its
  * response. */
-TEST(cancelled_requests_of_a_batch_get_no_response_the_other_requests_do)
+TEST(some_requests_of_a_batch_are_cancelled__only_the_others_get_a_response)
 {
     int                     late;
     char                    old[MCP_SESSION_TEXT_MAX];

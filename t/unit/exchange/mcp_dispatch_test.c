@@ -264,7 +264,7 @@ static const batch_case_t  batch_cases[] = {
 };
 
 
-TEST(only_revision_2025_03_26_accepts_valid_batches_newer_revisions_reject_all)
+TEST(only_revision_2025_03_26_accepts_valid_batches_and_newer_ones_reject_all)
 {
     size_t  i;
     char    old[MCP_SESSION_TEXT_MAX], middle[MCP_SESSION_TEXT_MAX];
@@ -287,7 +287,7 @@ TEST(only_revision_2025_03_26_accepts_valid_batches_newer_revisions_reject_all)
 }
 
 
-TEST(requests_messages_errors_and_calls_are_counted)
+TEST(requests_and_messages_and_errors_and_calls_are_counted)
 {
     mcp_store_stats_t  before, after;
 
@@ -337,7 +337,7 @@ many(const char *of, const char *body)
 }
 
 
-TEST(allocation_fails_during_a_message_no_call_or_stream_is_left)
+TEST(allocation_fails_during_a_message__no_call_or_stream_is_left)
 {
     static const char *const  bodies[] = {
         REQUEST("1", "initialize", "{\"protocolVersion\":\"" NEW

@@ -30,7 +30,7 @@ header_is(const mcp_response_t *response, const char *name, const char *value)
 }
 
 
-TEST(get_and_head_get_the_metadata_document_other_methods_do_not)
+TEST(requests_GET_and_HEAD_return_the_metadata_document_and_others_do_not)
 {
     size_t          i;
     mcp_response_t  response;

@@ -227,7 +227,7 @@ TEST(http_method_and_headers_decide_the_status_of_a_request)
 
 /* A request has more Accept lines than an exchange keeps: only the first ones
  * count. */
-TEST(request_has_more_accept_headers_than_are_kept_only_the_first_ones_count)
+TEST(request_has_more_accept_headers_than_are_kept__only_the_first_ones_count)
 {
     int           i;
     mcp_head_t    head;
@@ -261,7 +261,7 @@ TEST(request_has_more_accept_headers_than_are_kept_only_the_first_ones_count)
 
 /* An origin whose host is the IP address in Host is accepted, except on a
  * connection from a loopback address. */
-TEST(origin_and_host_are_one_ip_address_only_a_server_on_loopback_rejects_it)
+TEST(origin_and_host_are_one_ip_address__only_a_server_on_loopback_rejects_it)
 {
     int  far;
 
@@ -286,7 +286,7 @@ TEST(origin_and_host_are_one_ip_address_only_a_server_on_loopback_rejects_it)
 
 /* The request target has the absolute form: its host overrides the Host
  * header. */
-TEST(request_target_is_a_url_its_host_overrides_the_host_header)
+TEST(request_target_is_a_url__its_host_takes_precedence_over_the_host_header)
 {
     static const struct {
         const char  *target;

@@ -238,7 +238,7 @@ TEST(mcp_param_headers_are_accepted_only_if_they_equal_the_arguments)
 }
 
 
-TEST(call_of_a_tool_has_too_many_or_too_long_mcp_param_headers_it_is_rejected)
+TEST(tool_call_has_too_many_or_too_long_mcp_param_headers__it_is_rejected)
 {
     char          *big;
     size_t         i, size;
@@ -285,7 +285,7 @@ TEST(call_of_a_tool_has_too_many_or_too_long_mcp_param_headers_it_is_rejected)
 }
 
 
-TEST(memory_runs_out_the_check_of_mcp_param_headers_reports_it)
+TEST(memory_runs_out__the_check_of_mcp_param_headers_reports_it)
 {
     int            rc;
     mcp_str_t      detail;
@@ -351,7 +351,7 @@ call_with(const char *version, const char *region, int status,
 
 /* A call whose headers disagree with its arguments does not reach a backend.
  * In a session the headers are not checked. */
-TEST(mcp_param_header_is_wrong_the_call_gets_400_except_in_a_session)
+TEST(mcp_param_header_is_wrong__the_call_gets_400_except_in_a_session)
 {
     use_tools();
 

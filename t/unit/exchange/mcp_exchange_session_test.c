@@ -6,7 +6,7 @@
 #include "core_cases.h"
 
 
-TEST(session_is_deleted_its_requests_get_404_at_each_process)
+TEST(session_is_deleted__its_requests_get_404_at_each_process)
 {
     char               other[MCP_SESSION_TEXT_MAX];
     static const char  last[] = "AAAAAAAAAAAAAAAAAAAAAA.1";
@@ -61,7 +61,7 @@ TEST(deletion_of_a_session_is_stored_until_the_session_expires)
 /* The log level of a tenant has used up its quota_values: a session of the
  * tenant can still be deleted. The mark that the session was deleted replaces
  * the mark of a session that was deleted before. */
-TEST(mcp_quota_values_is_used_up_a_session_can_still_be_deleted)
+TEST(mcp_quota_values_is_used_up__a_session_can_still_be_deleted)
 {
     char  second[MCP_SESSION_TEXT_MAX], third[MCP_SESSION_TEXT_MAX];
 
@@ -121,7 +121,7 @@ TEST(only_the_principal_of_a_session_can_use_or_delete_it)
 
 /* A session id in which one character was changed, at any position, is
  * rejected. */
-TEST(session_id_is_changed_or_truncated_the_request_gets_404)
+TEST(session_id_is_changed_or_truncated__the_request_gets_404)
 {
     size_t  i, len;
     char    bad[MCP_SESSION_TEXT_MAX];

@@ -77,7 +77,7 @@ TEST(call_in_a_batch_or_with_possible_questions_may_outlast_its_backend_request)
 /* mcp_exchange_lasts() returns 1 for listeners, for resumed streams, and for
  * calls whose backend request has ended; it returns 0 for responses that are
  * not streams. */
-TEST(listener_resumed_stream_or_call_after_202_lasts_without_a_backend_request)
+TEST(listener_or_resumed_stream_or_call_after_202_lasts_without_backend_request)
 {
     char                    own[MCP_SESSION_TEXT_MAX], id[64], url[256];
     mcp_backend_request_t  *breq;
@@ -129,7 +129,7 @@ TEST(listener_resumed_stream_or_call_after_202_lasts_without_a_backend_request)
 
 /* The client disconnects before the exchange has received the head of the
  * request. */
-TEST(client_disconnects_before_the_head_arrives_the_exchange_is_freed)
+TEST(client_disconnects_before_the_head_arrives__the_exchange_is_freed)
 {
     memset(&a, 0, sizeof(a));
     a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
@@ -191,7 +191,7 @@ same_ahead(const char *body, const mcp_mem_t *mem)
 }
 
 
-TEST(body_is_parsed_in_advance_the_response_is_the_same)
+TEST(body_is_parsed_in_advance__the_response_is_the_same)
 {
     size_t     i;
     mcp_mem_t  nothing;

@@ -7,7 +7,7 @@
 
 /* A principal with control characters is rejected, and its variable has the
  * value "?". */
-TEST(principal_has_control_characters_the_request_is_rejected)
+TEST(principal_has_control_characters__the_request_is_rejected)
 {
     static const char *const  who[] = { "bob\r\nMcp-Principal", "a\x7f",
                                         "\t" };
@@ -31,7 +31,7 @@ TEST(principal_has_control_characters_the_request_is_rejected)
 }
 
 
-TEST(variables_describe_the_request_the_session_and_the_outcome)
+TEST(variables_describe_the_request_and_the_session_and_the_outcome)
 {
     mcp_backend_request_t  *breq;
     const mcp_variables_t  *variables;

@@ -8,7 +8,7 @@
 
 /* Two requests have the same key: both get the response of one call, each with
  * its own id. */
-TEST(two_requests_have_the_same_key_both_get_the_response_of_one_call)
+TEST(two_requests_have_the_same_key__both_get_the_response_of_one_call)
 {
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
     client_post(&d, 1, &b, session, KEYED("\"2\"", "other", "\"k\""));
@@ -43,7 +43,7 @@ TEST(two_requests_have_the_same_key_both_get_the_response_of_one_call)
 }
 
 
-TEST(request_joins_a_call_it_gets_later_progress_and_the_response)
+TEST(request_joins_a_call__it_gets_later_progress_and_the_response)
 {
     mcp_backend_request_t  *breq;
 
@@ -76,7 +76,7 @@ TEST(request_joins_a_call_it_gets_later_progress_and_the_response)
 /* A client without a session loses its connection after the head of the
  * response, and then another connection before the head: each time, the
  * repeated request joins the call. */
-TEST(client_loses_its_connection_and_repeats_its_request_it_joins_the_call)
+TEST(client_loses_its_connection_and_repeats_its_request__it_joins_the_call)
 {
     modern_call(0, &a, KEY("k"));
     driver_wait(&d, 1001);
@@ -207,7 +207,7 @@ TEST(equal_request_without_a_key_waits_until_the_first_client_is_served_or_gone)
 
 /* The client of a call disconnects: a call without a key is aborted after
  * mcp_join_wait, and a call with a key after mcp_max_wait. */
-TEST(call_without_a_client_ends_after_mcp_join_wait_or_with_a_key_mcp_max_wait)
+TEST(call_without_client_ends_after_mcp_join_wait_or_with_a_key_mcp_max_wait)
 {
     modern_call(0, &a, "");
     client_close(&d, &a);
@@ -230,7 +230,7 @@ TEST(call_without_a_client_ends_after_mcp_join_wait_or_with_a_key_mcp_max_wait)
 
 /* The first client disconnects before its backend is invoked: the waiting
  * request begins the call. */
-TEST(first_client_leaves_before_the_backend_request_the_next_client_starts_it)
+TEST(first_client_leaves_before_the_backend_request__the_next_client_starts_it)
 {
     driver_pause(&d, 0, 1);
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
@@ -262,7 +262,7 @@ TEST(request_with_input_responses_does_not_join_a_call)
 
 /* A joined request gets an error if the call is cancelled, or if the call's
  * process dies. */
-TEST(call_is_cancelled_or_its_process_dies_joined_requests_get_an_error)
+TEST(call_is_cancelled_or_its_process_dies__joined_requests_get_an_error)
 {
     client_post(&d, 0, &a, session, KEYED("1", "other", "\"k\""));
     client_post(&d, 1, &b, session, KEYED("2", "other", "\"k\""));
@@ -313,7 +313,7 @@ await_replication(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *ask)
 /* A call waits until Redis has its stream: a request that would join the
  * call waits as well while the cluster is reachable, and gets 503 when it
  * is not. */
-TEST(redis_becomes_unreachable_a_request_that_waits_to_join_gets_503)
+TEST(redis_becomes_unreachable__a_request_that_waits_to_join_gets_503)
 {
     static const mcp_cluster_hooks_t  hooks = {
         .is_unreachable = is_unreachable,

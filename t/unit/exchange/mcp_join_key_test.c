@@ -5,7 +5,7 @@
 #include "join_cases.h"
 
 
-TEST(joinable_call_has_an_invalid_key_or_changed_params_it_is_rejected)
+TEST(joinable_call_has_an_invalid_key_or_changed_params__it_is_rejected)
 {
     size_t  i;
     char    text[1024], key[300];
@@ -66,7 +66,7 @@ TEST(joinable_call_has_an_invalid_key_or_changed_params_it_is_rejected)
 
 /* Clients that take other kinds of questions: without a key their equal
  * requests are separate calls, with a key they join. */
-TEST(capabilities_differ_equal_requests_join_only_with_a_key)
+TEST(capabilities_differ__equal_requests_join_only_with_a_key)
 {
     round_can = EVERYTHING;
     modern_call(0, &a, "");

@@ -18,7 +18,7 @@ asks(const char *filter)
 
 /* The catalog has only tools: the response leaves out the other parts of a
  * filter, because they are not honoured. */
-TEST(catalog_has_only_tools_other_parts_of_a_filter_are_not_honoured)
+TEST(catalog_has_only_tools__other_parts_of_a_filter_are_not_honoured)
 {
     size_t  i;
     char    expected[256];

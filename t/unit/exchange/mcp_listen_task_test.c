@@ -80,7 +80,7 @@ same(unsigned process)
 }
 
 
-TEST(task_changes_the_notification_has_the_same_members_as_tasks_get)
+TEST(task_changes__its_notification_has_the_same_members_as_a_tasks_get_result)
 {
     mcp_backend_request_t  *breq;
 
@@ -123,7 +123,7 @@ TEST(task_changes_the_notification_has_the_same_members_as_tasks_get)
 
 /* 100 status messages within a second: one notification is sent at once, and
  * one with the newest message later. */
-TEST(task_has_100_status_messages_one_is_sent_at_once_and_the_newest_later)
+TEST(task_has_100_status_messages__one_is_sent_at_once_and_the_newest_later)
 {
     int                     i;
     mcp_backend_request_t  *breq;
@@ -169,7 +169,7 @@ TEST(task_has_100_status_messages_one_is_sent_at_once_and_the_newest_later)
 }
 
 
-TEST(invalid_task_ids_are_rejected_unknown_task_ids_are_not_honoured)
+TEST(invalid_task_ids_are_rejected_and_unknown_task_ids_are_not_honoured)
 {
     size_t  i;
 

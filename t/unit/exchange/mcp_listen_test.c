@@ -116,7 +116,7 @@ TEST(each_notification_has_the_id_of_its_subscription)
 }
 
 
-TEST(valid_filter_is_acknowledged_an_invalid_one_is_rejected)
+TEST(valid_filter_is_acknowledged_and_an_invalid_one_is_rejected)
 {
     size_t  i;
 
@@ -179,7 +179,7 @@ TEST(valid_filter_is_acknowledged_an_invalid_one_is_rejected)
 
 
 /* Parts of a filter that the endpoint does not offer are not honoured. */
-TEST(endpoint_offers_only_prompts_other_notifications_are_not_sent)
+TEST(endpoint_offers_only_prompts__other_notifications_are_not_sent)
 {
     char                  error[256];
     mcp_catalog_t        *catalog;
@@ -228,7 +228,7 @@ many_uris(unsigned n)
 }
 
 
-TEST(subscription_to_1000_resources_is_accepted_to_1001_rejected)
+TEST(subscription_to_1000_resources_is_accepted_and_one_to_1001_is_rejected)
 {
     char  *body;
 
@@ -252,7 +252,7 @@ TEST(subscription_to_1000_resources_is_accepted_to_1001_rejected)
 }
 
 
-TEST(quota_is_used_up_or_zone_is_full_a_subscription_is_rejected)
+TEST(quota_is_used_up_or_zone_is_full__a_subscription_is_rejected)
 {
     mcp_stream_ref_t  ref;
 
@@ -296,7 +296,7 @@ TEST(quota_is_used_up_or_zone_is_full_a_subscription_is_rejected)
 /* A process stops because the configuration is reloaded: a subscription first
  * gets the notifications about changes between the two configurations, then
  * its result. */
-TEST(configuration_is_reloaded_a_subscription_gets_changes_and_ends)
+TEST(configuration_is_reloaded__a_subscription_gets_changes_and_ends)
 {
     d.endpoint.catalog_key[0] = 1;
     mcp_worker_begin(d.process[0].worker, 1);
@@ -336,7 +336,7 @@ TEST(configuration_is_reloaded_a_subscription_gets_changes_and_ends)
 
 /* A process stops without a reload: a subscription ends after 5 seconds.
  * mcp_exchange_close() ends it immediately. */
-TEST(process_stops_without_a_reload_its_subscriptions_end_after_5_s)
+TEST(process_stops_without_a_reload__its_subscriptions_end_after_5_s)
 {
     listens(0, &a, LISTEN("1", "{" TOOLS "}"));
     mcp_worker_stop(d.process[0].worker, 0);
@@ -392,7 +392,7 @@ TEST(subscription_with_more_than_64_unsent_events_ends)
 
 /* The connection of a subscription is pulled with buffers of MCP_PULL_MIN
  * bytes: the client gets all notifications. */
-TEST(output_buffer_has_minimum_size_all_notifications_are_sent)
+TEST(output_buffer_has_minimum_size__all_notifications_are_sent)
 {
     int  i;
 
@@ -415,7 +415,7 @@ TEST(output_buffer_has_minimum_size_all_notifications_are_sent)
 
 /* The process of a subscription dies: another process frees the subscription
  * later. */
-TEST(process_dies_another_process_frees_its_subscriptions)
+TEST(process_dies__another_process_frees_its_subscriptions)
 {
     listens(0, &a, LISTEN("1", "{" TOOLS "}"));
     assert_int_equal(stats().listeners, 1);
@@ -430,7 +430,7 @@ TEST(process_dies_another_process_frees_its_subscriptions)
 
 /* Out of memory: the request gets a response, or fails, and no subscription is
  * left. */
-TEST(memory_runs_out_no_subscription_is_left)
+TEST(memory_runs_out__no_subscription_is_left)
 {
     unsigned long  n;
 

@@ -253,7 +253,7 @@ TEST(item_to_which_no_rule_applies_is_hidden)
 }
 
 
-TEST(caller_lacks_a_scope_of_an_item_the_request_gets_403)
+TEST(caller_lacks_a_scope_of_an_item__the_request_gets_403)
 {
     static const char *const  all[4] = { "*", NULL };
     static const char *const  yes[4] = { "1" };
@@ -337,7 +337,7 @@ TEST(subscription_has_only_resources_that_the_caller_may_read)
 }
 
 
-TEST(memory_runs_out_a_call_without_the_scope_is_still_rejected)
+TEST(memory_runs_out__a_call_without_the_scope_is_still_rejected)
 {
     unsigned long  n, live;
 

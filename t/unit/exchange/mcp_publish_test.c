@@ -62,7 +62,7 @@ send_as(const char *path, const char *type, const char *body)
 }
 
 
-TEST(backend_responds_with_202_it_can_publish_until_the_call_ends)
+TEST(backend_responds_with_202__it_can_publish_until_the_call_ends)
 {
     mcp_backend_request_t  *breq;
     const char             *path;
@@ -158,7 +158,7 @@ TEST(messages_published_during_the_backend_request_reach_the_client)
 
 /* A call whose backend has responded with 202 asks a question by publishing
  * it: its backend is invoked again with the answers. */
-TEST(published_question_is_answered_the_backend_is_called_again)
+TEST(published_question_is_answered__the_backend_is_called_again)
 {
     char         id[64];
     const char  *path;
@@ -183,7 +183,7 @@ TEST(published_question_is_answered_the_backend_is_called_again)
 }
 
 
-TEST(no_response_is_published_the_call_times_out)
+TEST(no_response_is_published__the_call_times_out)
 {
     detached(0);
     driver_wait(&d, 31000);
@@ -431,7 +431,7 @@ TEST(published_list_changes_reach_listeners_but_not_streams_of_calls)
 
 /* The call is cancelled, its session is deleted, or the call times out:
  * requests to its publish URL get 404. */
-TEST(call_has_ended_requests_to_its_publish_url_get_404)
+TEST(call_has_ended__requests_to_its_publish_url_get_404)
 {
     int          i;
     const char  *path;
@@ -489,7 +489,7 @@ TEST(each_request_of_a_batch_has_its_own_publish_url)
 }
 
 
-TEST(memory_runs_out_while_publishing_202_is_sent_only_if_the_message_arrives)
+TEST(memory_runs_out_while_publishing__202_is_sent_only_if_the_message_arrives)
 {
     static const char *const  types[] = {
         "application/json", "application/x-ndjson", "text/event-stream"

@@ -49,7 +49,7 @@ TEST(cursor_of_a_list_is_valid_at_each_process_but_not_for_another_list)
 
 
 /* A catalog with nothing but resource templates. */
-TEST(catalog_has_only_templates_methods_for_tools_and_prompts_are_unknown)
+TEST(catalog_has_only_templates__methods_for_tools_and_prompts_are_unknown)
 {
     char  error[128];
 
@@ -87,7 +87,7 @@ TEST(catalog_has_only_templates_methods_for_tools_and_prompts_are_unknown)
 
 /* Without a catalog, a backend responds to all lists, and to requests with any
  * name. */
-TEST(endpoint_has_no_catalog_the_backend_responds_to_all_lists_and_names)
+TEST(endpoint_has_no_catalog__the_backend_responds_to_all_lists_and_names)
 {
     static const char *const  all[] = {
         REQUEST("7", "tools/list", "{\"cursor\":\"c\"}"),

@@ -188,7 +188,7 @@ TEST(headers_and_body_of_a_stateless_request_decide_its_status_and_error)
 
 /* A header that repeats a value of the body must occur once only. In a
  * session, Mcp-Method is ignored. */
-TEST(stateless_request_has_an_mcp_header_twice_it_gets_400)
+TEST(stateless_request_has_an_mcp_header_twice__it_gets_400)
 {
     size_t  i;
 
@@ -225,7 +225,7 @@ TEST(stateless_request_has_an_mcp_header_twice_it_gets_400)
 
 /* A request without Mcp-Method is logged, because a proxy may drop the header.
  * Each process logs only the first such request. */
-TEST(first_request_without_mcp_method_is_logged_later_ones_are_not)
+TEST(first_request_without_header_mcp_method_is_logged_and_later_ones_are_not)
 {
     int       i;
     unsigned  logged;
@@ -250,7 +250,7 @@ TEST(first_request_without_mcp_method_is_logged_later_ones_are_not)
 
 /* GET without Last-Event-ID and DELETE are rejected: there is no listening
  * stream and no session. */
-TEST(stateless_get_without_last_event_id_and_stateless_delete_are_rejected)
+TEST(stateless_GET_without_last_event_id_and_stateless_DELETE_are_rejected)
 {
     size_t  i;
 
@@ -313,7 +313,7 @@ TEST(endpoint_uses_only_the_revisions_that_mcp_revisions_allows)
 
 
 /* initialize never returns a revision without sessions. */
-TEST(initialize_requests_a_revision_without_sessions_it_gets_one_with_sessions)
+TEST(initialize_requests_a_revision_without_sessions__it_gets_one_with_sessions)
 {
     client_post(&d, 0, &a, NULL,
                 REQUEST("7", "initialize",
@@ -323,7 +323,7 @@ TEST(initialize_requests_a_revision_without_sessions_it_gets_one_with_sessions)
 }
 
 
-TEST(server_discover_returns_revisions_capabilities_and_instructions)
+TEST(method_server_discover_returns_revisions_and_capabilities_and_instructions)
 {
     send_modern(&a, "server/discover", NULL, MESSAGE("server/discover", OK));
     assert_int_equal(a.status, 200);
@@ -340,7 +340,7 @@ TEST(server_discover_returns_revisions_capabilities_and_instructions)
 
 /* A list has "ttlMs" with the value of mcp_cache_ttl, and is private if
  * callers of the endpoint have a principal. */
-TEST(if_callers_have_a_principal_lists_are_private_and_have_mcp_cache_ttl)
+TEST(callers_have_a_principal__lists_are_private_and_have_mcp_cache_ttl)
 {
     d.endpoint.cache_ttl = 5000;
     d.endpoint.has_principal = 1;
@@ -357,7 +357,7 @@ TEST(if_callers_have_a_principal_lists_are_private_and_have_mcp_cache_ttl)
     MESSAGE("tools/call", "\"name\":\"echo\"," META_AND(more))
 
 
-TEST(quick_stateless_call_gets_json_with_result_type_and_server_info)
+TEST(quick_stateless_call_gets_json_with_members_result_type_and_server_info)
 {
     send_modern(&a, "tools/call", "=?base64?ZWNobw==?=", ECHO);
     backend_json(&d, "{\"content\":[ ],\"x\":{\"_meta\":1}}");
@@ -370,7 +370,7 @@ TEST(quick_stateless_call_gets_json_with_result_type_and_server_info)
 
 /* The "ttlMs" of a resource does not apply to a result that depends on
  * inputResponses. */
-TEST(resource_has_a_ttl_a_read_with_input_responses_gets_ttl_0)
+TEST(resource_has_a_ttl__a_read_with_input_responses_gets_ttl_0)
 {
     int  i;
 
@@ -410,7 +410,7 @@ TEST(forbidden_error_code_of_a_backend_is_replaced_and_32021_gets_400)
 /* The stream of a stateless call begins with a comment, and has no event ids.
  * It contains log messages of the level that the request names, and of higher
  * levels. */
-TEST(stateless_stream_has_no_event_ids_and_logs_only_as_requested)
+TEST(stateless_stream_has_no_event_ids_and_only_requested_log_messages)
 {
     mcp_backend_request_t  *breq;
 
@@ -435,7 +435,7 @@ TEST(stateless_stream_has_no_event_ids_and_logs_only_as_requested)
 
 
 /* A request without a log level gets no log messages. */
-TEST(request_has_no_log_level_it_gets_no_log_messages)
+TEST(request_has_no_log_level__it_gets_no_log_messages)
 {
     mcp_backend_request_t  *breq;
 
@@ -456,7 +456,7 @@ TEST(request_has_no_log_level_it_gets_no_log_messages)
 
 /* A client that has declared resumable requests gets event ids, and its call
  * continues when it disconnects. */
-TEST(client_with_resumable_requests_disconnects_its_call_continues)
+TEST(client_with_resumable_requests_disconnects__its_call_continues)
 {
     mcp_backend_request_t  *breq;
 
@@ -495,7 +495,7 @@ get(const char *id, unsigned expected)
 /* GET resumes a stream if its client has declared resumable requests. A client
  * that has declared only resume tokens gets no event ids, and 404 if it
  * guesses one. */
-TEST(get_resumes_a_stream_only_if_resumable_requests_were_declared)
+TEST(GET_resumes_a_stream_only_if_resumable_requests_were_declared)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;

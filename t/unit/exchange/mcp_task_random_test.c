@@ -498,7 +498,7 @@ random_run(uint64_t of)
 
 
 static void
-fixed_seed_all_processes_agree(void **state)
+random_tasks_seed_1__processes_agree(void **state)
 {
     (void) state;
 
@@ -507,7 +507,7 @@ fixed_seed_all_processes_agree(void **state)
 
 
 static void
-new_seed_all_processes_agree(void **state)
+random_tasks_new_seed__processes_agree(void **state)
 {
     const char  *of;
 
@@ -524,9 +524,9 @@ main(void)
 {
     const char               *of;
     const struct CMUnitTest   tests[] = {
-        cmocka_unit_test_setup_teardown(fixed_seed_all_processes_agree,
+        cmocka_unit_test_setup_teardown(random_tasks_seed_1__processes_agree,
                                         task_setup, task_teardown),
-        cmocka_unit_test_setup_teardown(new_seed_all_processes_agree,
+        cmocka_unit_test_setup_teardown(random_tasks_new_seed__processes_agree,
                                         task_setup, task_teardown)
     };
 

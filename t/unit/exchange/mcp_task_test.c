@@ -82,7 +82,7 @@ TEST(task_is_unknown_to_other_principals)
 
 /* The client has not declared the extension for tasks: -32021, before the id
  * is checked. The endpoint has no tasks: -32601. */
-TEST(tasks_are_not_declared_or_not_offered_task_methods_get_an_error)
+TEST(tasks_are_not_declared_or_not_offered__task_methods_get_an_error)
 {
     size_t  i;
 
@@ -126,7 +126,7 @@ TEST(tasks_are_not_declared_or_not_offered_task_methods_get_an_error)
 
 /* In a session there are no methods of tasks, and a tool that requires a task
  * is a stream. */
-TEST(tool_requires_a_task_in_a_session_its_call_is_a_stream_instead)
+TEST(tool_requires_a_task_in_a_session__its_call_is_a_stream_instead)
 {
     client_open(&d, session, NEW, TASK_CAN);
     ask(session, REQUEST("1", "tasks/get", "{\"taskId\":\"x\"}"), 200,
@@ -141,7 +141,7 @@ TEST(tool_requires_a_task_in_a_session_its_call_is_a_stream_instead)
 }
 
 
-TEST(task_is_cancelled_its_status_is_cancelled_until_it_expires)
+TEST(task_is_cancelled__its_status_is_cancelled_until_it_expires)
 {
     (void) task_begin(0);
     driver_pause(&d, 0, 1);
@@ -186,7 +186,7 @@ TEST(task_has_its_creation_time_and_the_time_of_its_last_change)
 
 
 /* server/discover lists the extension if the endpoint has tasks. */
-TEST(endpoint_has_tasks_server_discover_lists_the_tasks_extension)
+TEST(endpoint_offers_tasks__method_server_discover_lists_the_tasks_extension)
 {
     modern(0, &b, "server/discover", NULL, "\"x\":1");
     has(b.text, EXTENSION);

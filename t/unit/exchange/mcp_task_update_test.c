@@ -9,7 +9,7 @@
 #include "worker/mcp_cluster_operation.h"
 
 
-TEST(input_responses_that_are_no_object_of_objects_are_rejected)
+TEST(input_responses_that_are_not_an_object_of_objects_are_rejected)
 {
     size_t  i;
 
@@ -47,7 +47,7 @@ questions_are(const char *text, uint32_t given, const char *left)
 }
 
 
-TEST(answered_questions_are_left_out_of_a_task_the_other_questions_remain)
+TEST(some_questions_are_answered__the_task_has_only_the_other_questions)
 {
     questions_are("{\"a\":{},\"b\":{\"c\":1}}", 0,
                   "{\"a\":{},\"b\":{\"c\":1}}");
@@ -82,7 +82,7 @@ many_questions(char *text, size_t size, unsigned first, unsigned n)
 /* An event that was fetched from Redis has more questions than a task may
  * have: the task neither shows the surplus ones nor waits for answers to
  * them. */
-TEST(task_event_has_70_questions_only_the_first_32_count)
+TEST(task_event_has_70_questions__only_the_first_32_count)
 {
     char  text[1024], left[1024];
 
@@ -99,7 +99,7 @@ TEST(task_event_has_70_questions_only_the_first_32_count)
 
 /* Answers for which the inbox of the call has no room: 503, and the client may
  * send them again. */
-TEST(task_has_no_room_for_an_answer_the_client_gets_503_and_can_send_it_again)
+TEST(task_has_no_room_for_an_answer__the_client_gets_503_and_can_send_it_again)
 {
     mcp_backend_request_t  *breq;
 
@@ -128,7 +128,7 @@ TEST(task_has_no_room_for_an_answer_the_client_gets_503_and_can_send_it_again)
 /* A client has got a question at another node and answers it at the call's own
  * node: the answer is accepted, although that node has not received the
  * acknowledgement of the question's event yet. */
-TEST(redis_has_not_acknowledged_a_question_yet_an_answer_to_it_is_accepted)
+TEST(redis_has_not_acknowledged_a_question_yet__an_answer_to_it_is_accepted)
 {
     mcp_backend_request_t  *breq;
     mcp_store_t            *store;
@@ -275,7 +275,7 @@ remote_done(void)
 
 /* A client answers questions that Redis has not received yet from their node:
  * the stream is looked up again until Redis has the questions. */
-TEST(answer_arrives_before_redis_has_the_question_the_lookup_is_repeated)
+TEST(answer_arrives_before_redis_has_the_question__the_lookup_is_repeated)
 {
     remote_begin();
     remote_event = "{\"k#1\":{}}";
@@ -297,7 +297,7 @@ TEST(answer_arrives_before_redis_has_the_question_the_lookup_is_repeated)
 /* An event that was fetched from Redis has more questions than a task may
  * have. Answers to the surplus questions are ignored; other answers are sent
  * to the owner. */
-TEST(task_event_has_more_than_32_questions_answers_to_the_surplus_are_ignored)
+TEST(task_event_has_more_than_32_questions__answers_to_the_rest_are_ignored)
 {
     char  text[1024];
 
@@ -325,7 +325,7 @@ TEST(task_event_has_more_than_32_questions_answers_to_the_surplus_are_ignored)
  * event, or answers for a task that is over: the request is acknowledged after
  * the first lookup.
  */
-TEST(redis_never_gets_the_question_an_answer_to_it_is_still_acknowledged)
+TEST(redis_never_gets_the_question__an_answer_to_it_is_still_acknowledged)
 {
     size_t  i;
 
@@ -361,7 +361,7 @@ TEST(redis_never_gets_the_question_an_answer_to_it_is_still_acknowledged)
 
 /* The call is a task already, but Redis has its state from before that: the
  * lookup is repeated. */
-TEST(redis_has_the_state_before_the_call_became_a_task_the_lookup_is_repeated)
+TEST(redis_has_a_state_from_before_the_call_became_a_task__lookup_is_repeated)
 {
     remote_begin();
     remote_event = "{\"method\":\"notifications/progress\"}";
@@ -433,7 +433,7 @@ own_begin(void)
 /* Answers at two nodes: an answer that a client sent to another node counts
  * before this node has received it; an answer that a client sends to this node
  * is sent to the cluster. */
-TEST(answer_at_another_node_counts_before_this_node_has_received_it)
+TEST(answer_sent_to_another_node_counts_before_this_node_has_received_it)
 {
     mcp_stream_info_t  info;
 
@@ -472,7 +472,7 @@ TEST(answer_at_another_node_counts_before_this_node_has_received_it)
 
 
 /* Redis lacks the task or is unreachable: the state at this node decides. */
-TEST(redis_lacks_the_task_or_is_unreachable_the_state_of_this_node_decides)
+TEST(redis_lacks_the_task_or_is_unreachable__the_state_of_this_node_decides)
 {
     size_t             i;
     mcp_stream_info_t  info;

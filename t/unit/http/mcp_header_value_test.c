@@ -191,7 +191,7 @@ TEST(encoded_header_value_is_decoded_and_a_malformed_one_is_rejected)
 
 
 /* Each byte, within a value and at its start and end. */
-TEST(each_byte_but_printable_ascii_and_tab_is_rejected_in_a_header)
+TEST(each_byte_other_than_printable_ascii_and_tab_is_rejected_in_a_header)
 {
     int        c, good;
     char       text[3] = "axb";

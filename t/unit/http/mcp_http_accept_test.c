@@ -12,7 +12,7 @@
 #define SSE   "text/event-stream"
 
 
-TEST(most_specific_range_in_accept_decides_if_a_type_is_accepted)
+TEST(most_specific_range_in_header_accept_decides_if_a_type_is_accepted)
 {
     static const struct {
         const char  *line;

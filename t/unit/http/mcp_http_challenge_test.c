@@ -82,7 +82,7 @@ TEST(bearer_challenge_is_found_with_its_parameters)
 
 
 /* The line is cut at each position: nothing after the cut is read. */
-TEST(challenge_header_is_cut_off_nothing_after_the_cut_is_read)
+TEST(challenge_header_is_cut_off__nothing_after_the_cut_is_read)
 {
     char                 *copy;
     size_t                i, n;

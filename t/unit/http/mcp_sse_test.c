@@ -16,7 +16,7 @@ static const unsigned char  stream[MCP_STREAM_ID_LEN] = {
 #define STREAM  "ABEiM0RVZneImaq7zN3u_w"
 
 
-TEST(event_head_priming_event_and_retry_are_written_in_sse_form)
+TEST(event_head_and_priming_event_and_retry_are_written_in_sse_form)
 {
     char  text[256], *end;
 
@@ -318,7 +318,7 @@ TEST(event_or_line_beyond_the_limit_is_an_error)
 }
 
 
-TEST(memory_runs_out_decoding_an_event_fails)
+TEST(memory_runs_out__decoding_an_event_fails)
 {
     int                rc;
     size_t             k, i, consumed;
@@ -432,7 +432,7 @@ check_ids(const char *in, size_t step, const char *id, uint64_t retry)
 }
 
 
-TEST(last_event_id_and_retry_are_those_of_the_last_complete_event)
+TEST(last_event_id_and_retry_time_are_those_of_the_last_complete_event)
 {
     static const struct {
         const char  *in;
@@ -464,7 +464,7 @@ TEST(last_event_id_and_retry_are_those_of_the_last_complete_event)
 }
 
 
-TEST(id_is_longer_than_1024_bytes_it_counts_as_empty)
+TEST(id_is_longer_than_1024_bytes__it_counts_as_empty)
 {
     char  in[MCP_SSE_ID + 16], id[MCP_SSE_ID + 2];
 
@@ -482,7 +482,7 @@ TEST(id_is_longer_than_1024_bytes_it_counts_as_empty)
 }
 
 
-TEST(decoder_keeps_event_ids_and_retry_only_if_requested)
+TEST(decoder_keeps_event_ids_and_retry_times_only_if_requested)
 {
     size_t             consumed;
     mcp_str_t          data;

@@ -151,7 +151,7 @@ TEST(valid_json_is_accepted_and_invalid_json_is_rejected)
 
 
 /* No proper prefix of a JSON text is JSON. */
-TEST(json_that_is_cut_off_anywhere_is_rejected)
+TEST(json_text_that_is_cut_off_anywhere_is_rejected)
 {
     size_t  n;
     static const char    text[] =

@@ -49,7 +49,7 @@ TEST(syntax_error_found_with_yajl_has_an_offset)
 }
 
 
-TEST(memory_runs_out_a_scan_with_yajl_fails)
+TEST(memory_runs_out__a_scan_with_yajl_fails)
 {
     int               rc;
     size_t            k;

@@ -8,7 +8,7 @@
 
 /* A call has no response after mcp_task_after: its client gets a task as the
  * response. */
-TEST(mcp_task_after_passes_without_a_response_the_client_gets_a_task)
+TEST(mcp_task_after_passes_without_a_response__the_client_gets_a_task)
 {
     mcp_backend_request_t  *breq;
 
@@ -33,7 +33,7 @@ TEST(mcp_task_after_passes_without_a_response_the_client_gets_a_task)
 
 
 /* The backend responds before mcp_task_after: no task. */
-TEST(backend_responds_before_mcp_task_after_has_passed_there_is_no_task)
+TEST(backend_responds_before_mcp_task_after_has_passed__there_is_no_task)
 {
     d.endpoint.stream_after = 100;
     end_with_result(task_call(0, "echo"));
@@ -48,7 +48,7 @@ TEST(backend_responds_before_mcp_task_after_has_passed_there_is_no_task)
 }
 
 
-TEST(backend_responds_with_202_the_client_gets_a_task_that_is_working)
+TEST(backend_responds_with_202__the_client_gets_a_task_that_is_working)
 {
     mcp_backend_request_t  *breq;
 
@@ -102,7 +102,7 @@ TEST(x_mcp_task_of_a_tool_decides_whether_and_when_a_call_is_a_task)
 
 /* A call ends before its client has received the id of the task: the client
  * gets the task nevertheless. */
-TEST(call_ends_before_its_task_id_is_sent_the_client_gets_a_completed_task)
+TEST(call_ends_before_its_task_id_is_sent__the_client_gets_a_completed_task)
 {
     end_with_result(task_call(1, "always"));
     assert_int_equal(a.status, 200);
@@ -114,7 +114,7 @@ TEST(call_ends_before_its_task_id_is_sent_the_client_gets_a_completed_task)
 /* A client that declared resumable requests gets a stream, except for a tool
  * that is always a task for all clients ("required"). A client that declared
  * resume tokens gets them only for calls that do not become tasks. */
-TEST(client_declares_tasks_and_another_resumption_method_each_call_uses_one)
+TEST(client_declares_tasks_and_another_resumption_method__each_call_uses_one)
 {
     d.endpoint.resume_after = 500;
 
@@ -148,7 +148,7 @@ TEST(client_declares_tasks_and_another_resumption_method_each_call_uses_one)
 
 /* The client disconnects before it has received the id of the task: the call
  * is cancelled. */
-TEST(client_disconnects_before_it_has_the_task_id_the_call_is_cancelled)
+TEST(client_disconnects_before_it_has_the_task_id__the_call_is_cancelled)
 {
     (void) task_call(0, "echo");
     client_close(&d, &a);
@@ -170,7 +170,7 @@ TEST(client_disconnects_before_it_has_the_task_id_the_call_is_cancelled)
 
 
 /* The zone has no room for a task: 503, and no backend is invoked. */
-TEST(zone_has_no_room_for_a_task_the_client_gets_503_and_no_backend_is_called)
+TEST(zone_has_no_room_for_a_task__the_client_gets_503_and_no_backend_is_called)
 {
     mcp_stream_ref_t  ref;
 

@@ -6,7 +6,7 @@
 
 
 /* Responses to GET with Last-Event-ID. */
-TEST(last_event_id_of_a_get_decides_its_status_and_the_events_that_it_gets)
+TEST(last_event_id_of_a_GET_request_decides_its_status_and_its_events)
 {
     static const char *const  malformed[] = {
         "x", "nonsense", "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAA.",
@@ -75,7 +75,7 @@ TEST(last_event_id_of_a_get_decides_its_status_and_the_events_that_it_gets)
 
 /* A stream drops sent events beyond mcp_stream_buffer. A client that names an
  * event before the dropped ones gets 404. */
-TEST(events_after_last_event_id_were_dropped_the_client_gets_404)
+TEST(events_after_last_event_id_were_dropped__the_client_gets_404)
 {
     int                     i;
     char                    id[64], first[64], said[1200];
@@ -108,7 +108,7 @@ TEST(events_after_last_event_id_were_dropped_the_client_gets_404)
 
 /* A call that is over can be resumed until mcp_linger is over, independent of
  * the times of the store's sweeps. */
-TEST(call_that_is_over_can_be_resumed_until_mcp_linger_is_over)
+TEST(call_that_is_over_can_be_resumed_until_mcp_linger_has_passed)
 {
     int                     phase;
     char                    id[64];

@@ -11,7 +11,7 @@ static char              old[4096];
 static mcp_stream_ref_t  shared;
 
 
-TEST(events_were_dropped_a_get_of_the_url_gets_a_message_with_their_number)
+TEST(events_were_dropped__a_GET_request_to_the_url_gets_their_number)
 {
     mcp_backend_request_t  *breq;
 
@@ -34,7 +34,7 @@ TEST(events_were_dropped_a_get_of_the_url_gets_a_message_with_their_number)
 
 /* GET of a stream's URL, with and without Last-Event-ID, with and without a
  * session. */
-TEST(get_of_a_url_resumes_its_stream_with_or_without_a_session)
+TEST(GET_request_to_a_url_resumes_its_stream_with_or_without_a_session)
 {
     mcp_backend_request_t  *breq;
 
@@ -96,7 +96,7 @@ TEST(get_of_a_url_resumes_its_stream_with_or_without_a_session)
 
 /* The client has answered the questions, but the answers have not reached the
  * process of the call: GET waits instead of responding with 204. */
-TEST(answers_have_not_yet_reached_the_call_a_get_waits_for_events)
+TEST(answers_have_not_yet_reached_the_call__a_GET_request_waits_for_events)
 {
     begin(NEW);
     asked(linked(1));
@@ -124,7 +124,7 @@ TEST(answers_have_not_yet_reached_the_call_a_get_waits_for_events)
 
 /* Questions are stored after the connection has last read its stream: they are
  * sent before the connection ends. */
-TEST(questions_arrive_after_the_last_read_they_are_sent_before_the_stream_ends)
+TEST(questions_arrive_after_the_last_read__they_are_sent_before_the_stream_ends)
 {
     begin(NEW);
     (void) linked(1);
@@ -151,7 +151,7 @@ TEST(questions_arrive_after_the_last_read_they_are_sent_before_the_stream_ends)
 /* The client sends its answers twice: the call ignores the second copy. A GET
  * waits until that copy has reached the call, and ends when the call has
  * ignored it. */
-TEST(client_sends_its_answers_twice_the_call_ignores_the_second_copy)
+TEST(client_sends_its_answers_twice__the_call_ignores_the_second_copy)
 {
     begin(NEW);
     d.endpoint.keepalive = 0;
@@ -185,7 +185,7 @@ TEST(client_sends_its_answers_twice_the_call_ignores_the_second_copy)
 /* In a batch, the request that asked a question has ended and the other
  * request is active: GET for later events waits for the other request and does
  * not return 204. */
-TEST(one_request_of_a_batch_has_ended_a_get_waits_for_the_other_request)
+TEST(one_request_of_a_batch_has_ended__a_GET_request_waits_for_the_other)
 {
     mcp_backend_request_t  *breq;
 
@@ -294,7 +294,7 @@ answered_again(const char *body)
  * URL, where the first answers count, or by a GET with Last-Event-ID at the
  * endpoint.
  */
-TEST(client_loses_the_new_url_it_gets_the_stream_with_the_old_url)
+TEST(client_loses_the_new_url__it_gets_the_stream_with_the_old_url)
 {
     begin(NEW);
     linked(1);
@@ -359,7 +359,7 @@ TEST(client_loses_the_new_url_it_gets_the_stream_with_the_old_url)
 /* A connection that has got a URL in its head may be closed after
  * mcp_close_after, before the response of the call. The last field that it
  * gets is "retry". */
-TEST(stream_with_a_url_closes_after_mcp_close_after_and_can_be_resumed)
+TEST(mcp_close_after_has_passed__a_stream_with_a_url_closes_and_can_be_resumed)
 {
     mcp_backend_request_t  *breq;
 
@@ -388,7 +388,7 @@ TEST(stream_with_a_url_closes_after_mcp_close_after_and_can_be_resumed)
 
 /* In every revision, a stream with a URL ends after questions and after
  * mcp_close_after, and the client may resume by its URL or by an event id. */
-TEST(stream_with_a_url_ends_after_questions_or_mcp_close_after_in_all_revisions)
+TEST(stream_with_a_url_ends_with_questions_or_mcp_close_after_in_all_revisions)
 {
     static const char *const  revisions[] = { "2024-11-05", OLD, MIDDLE, NEW };
 
@@ -581,7 +581,7 @@ TEST(invalid_answers_get_400_and_invalid_stream_urls_get_404)
 
 /* Last-Event-ID with a URL: a malformed event id (400) is distinguished from
  * an event that the stream does not have (404), as at the endpoint. */
-TEST(malformed_last_event_id_with_a_url_gets_400_an_unknown_one_404)
+TEST(malformed_last_event_id_with_a_url_gets_400_and_an_unknown_one_404)
 {
     static const struct {
         const char  *id;               /* value of Last-Event-ID; "S" is
@@ -674,7 +674,7 @@ TEST(request_to_a_url_with_an_unsupported_revision_gets_400)
 
 /* The zone has no room for the answers: 503, and the call does not change. The
  * same POST succeeds later. */
-TEST(zone_has_no_room_for_answers_the_client_gets_503_and_can_send_them_again)
+TEST(zone_has_no_room_for_answers__the_client_gets_503_and_can_resend_them)
 {
     mcp_stream_ref_t  ref;
 
@@ -749,7 +749,7 @@ TEST(answers_may_exceed_mcp_stream_buffer_and_mcp_max_batch)
 
 /* The client POSTs answers after mcp_input_timeout: the response is the stream
  * with the error of the tool. */
-TEST(answers_arrive_after_mcp_input_timeout_the_client_gets_the_error)
+TEST(answers_arrive_after_mcp_input_timeout__the_client_gets_the_error)
 {
     begin(NEW);
     d.endpoint.input_timeout = 5000;
@@ -766,7 +766,7 @@ TEST(answers_arrive_after_mcp_input_timeout_the_client_gets_the_error)
 }
 
 
-TEST(listener_gets_a_url_and_a_get_of_this_url_gets_status_200)
+TEST(listener_gets_a_url__a_GET_request_to_this_url_gets_status_200)
 {
     begin(NEW);
     send_to(0, &a, session, "GET", "/mcp", NULL, "");
@@ -867,7 +867,7 @@ unknown(void)
 
 /* A client gets the URL of a stream when Redis has acknowledged the stream, or
  * after MCP_OPERATION_TIME. */
-TEST(url_is_sent_when_redis_has_the_stream_and_otherwise_after_1_s)
+TEST(stream_url_is_sent_when_redis_has_the_stream_or_after_1_s)
 {
     mcp_backend_request_t  *breq;
 
@@ -915,7 +915,7 @@ TEST(url_is_sent_when_redis_has_the_stream_and_otherwise_after_1_s)
 }
 
 
-TEST(memory_runs_out_during_requests_to_a_url_no_call_is_left)
+TEST(memory_runs_out_during_requests_to_a_url__no_call_is_left)
 {
     begin(NEW);
     fail_each(no_memory);

@@ -6,7 +6,7 @@
 #include "link_cases.h"
 
 
-TEST(url_in_the_link_header_is_made_of_origin_or_host_and_the_target)
+TEST(url_in_the_link_header_is_made_of_origin_or_host_and_the_request_target)
 {
     static const struct {
         const char  *host;
@@ -153,7 +153,7 @@ TEST(invalid_origin_from_a_variable_is_logged_once_a_minute)
 
 /* A target of 2048 bytes, most of which are percent-encoded, has a URL; a
  * target of 2049 bytes has none. */
-TEST(target_of_2048_bytes_has_a_url_and_one_of_2049_bytes_has_none)
+TEST(request_target_of_2048_bytes_gets_a_url_and_one_of_2049_bytes_none)
 {
     static char  target[2048 + 2];
 
@@ -185,7 +185,7 @@ TEST(target_of_2048_bytes_has_a_url_and_one_of_2049_bytes_has_none)
 
 
 /* The tokens that logs mask in a request line, a target or a query. */
-TEST(each_token_in_a_request_line_target_or_query_is_found_for_masking)
+TEST(each_token_in_a_request_line_or_target_or_query_is_found_for_masking)
 {
     static const struct {
         const char  *text;

@@ -68,7 +68,7 @@ TEST(first_event_is_the_resume_policy_with_the_configured_times)
 }
 
 
-TEST(requests_get_status_returns_the_state_of_a_call_and_if_messages_are_pending)
+TEST(method_requests_get_status_returns_call_state_and_if_messages_are_pending)
 {
     mcp_backend_request_t  *breq;
 
@@ -130,7 +130,7 @@ TEST(requests_get_status_returns_the_state_of_a_call_and_if_messages_are_pending
 /* A call is resumed at another process, after Last-Event-ID, or without it
  * from the first event that is not confirmed. The stream continues up to the
  * response of the call, which has the original request id. */
-TEST(requests_resume_sends_the_events_after_the_last_confirmed_one)
+TEST(method_requests_resume_sends_the_events_after_the_last_confirmed_one)
 {
     mcp_backend_request_t  *breq;
     unsigned char           id[MCP_STREAM_ID_LEN];
@@ -180,7 +180,7 @@ TEST(requests_resume_sends_the_events_after_the_last_confirmed_one)
 
 /* Without Last-Event-ID a client gets all events that are kept. A log message
  * contains the number of dropped events, without the confirmed ones. */
-TEST(requests_resume_reports_the_number_of_dropped_events)
+TEST(method_requests_resume_reports_the_number_of_dropped_events)
 {
     mcp_backend_request_t  *breq;
 
@@ -242,7 +242,7 @@ busy_lock(void *ctx)
 /* The stream of a call is full (mcp_max_events), and its first consumer reads
  * while another connection resumes it: the resumption does not fail because
  * events are dropped meanwhile. */
-TEST(events_are_dropped_during_requests_resume_the_resumption_succeeds)
+TEST(events_are_dropped_during_requests_resume__the_resumption_succeeds)
 {
     int                     i;
     mcp_backend_request_t  *breq;
@@ -275,7 +275,7 @@ TEST(events_are_dropped_during_requests_resume_the_resumption_succeeds)
 }
 
 
-TEST(requests_with_a_wrong_token_or_id_are_rejected_the_call_continues)
+TEST(requests_with_a_wrong_token_or_id_are_rejected__the_call_continues)
 {
     size_t                  k;
     char                    bad[512];
@@ -558,7 +558,7 @@ TEST(each_request_of_a_batch_has_its_own_status)
 /* The request of a batch that has asked a question ends, by an answer, by
  * mcp_input_timeout or by a cancellation: the batch then has no open
  * question. */
-TEST(batch_request_with_an_open_question_ends_the_batch_has_no_open_question)
+TEST(batch_request_with_an_open_question_ends__the_batch_has_no_open_question)
 {
     int  way;
 
@@ -599,7 +599,7 @@ TEST(batch_request_with_an_open_question_ends_the_batch_has_no_open_question)
 
 /* A cancelled request of a batch has no response, and the response of the
  * other request is kept. */
-TEST(request_of_a_batch_is_cancelled_the_other_response_is_kept)
+TEST(one_request_of_a_batch_is_cancelled__the_other_response_is_kept)
 {
     begin(OLD);
     batch("[" CALL "," CALL8 "]");
@@ -627,7 +627,7 @@ TEST(request_of_a_batch_is_cancelled_the_other_response_is_kept)
 
 /* The process of the call dies: the call has failed and the client gets an
  * error, but the token of the call is still valid. */
-TEST(worker_of_a_call_dies_the_token_gets_the_error_of_the_call)
+TEST(worker_of_a_call_dies__the_token_gets_the_error_of_the_call)
 {
     begin(NEW);
     durable(1);
@@ -643,7 +643,7 @@ TEST(worker_of_a_call_dies_the_token_gets_the_error_of_the_call)
 
 /* The zone has no room for the policy: the call gets no stream, and its client
  * gets an error. */
-TEST(zone_has_no_room_for_the_resume_policy_the_client_gets_an_error)
+TEST(zone_has_no_room_for_the_resume_policy__the_client_gets_an_error)
 {
     mcp_backend_request_t  *breq;
     mcp_stream_ref_t        ref;
@@ -685,7 +685,7 @@ no_memory(void)
 }
 
 
-TEST(memory_runs_out_during_requests_resume_no_call_is_left)
+TEST(memory_runs_out_during_requests_resume__no_call_is_left)
 {
     begin(NEW);
     strcpy(token, "x");

@@ -47,7 +47,7 @@ resume_it(void)
 
 
 /* The first event contains the configured times. */
-TEST(first_event_is_stream_create_with_the_configured_times)
+TEST(first_event_is_a_stream_create_message_with_the_configured_times)
 {
     mcp_backend_request_t  *breq;
 
@@ -64,7 +64,7 @@ TEST(first_event_is_stream_create_with_the_configured_times)
 }
 
 
-TEST(stream_poll_returns_the_status_of_a_stream_and_if_messages_are_pending)
+TEST(method_stream_poll_returns_the_stream_status_and_if_messages_are_pending)
 {
     mcp_backend_request_t  *breq;
 
@@ -108,7 +108,7 @@ TEST(stream_poll_returns_the_status_of_a_stream_and_if_messages_are_pending)
 }
 
 
-TEST(stream_poll_all_lists_the_calls_of_its_session_but_no_listener)
+TEST(method_stream_poll_all_returns_the_calls_of_its_session_but_no_listener)
 {
     mcp_backend_request_t  *breq;
 
@@ -158,7 +158,7 @@ locks_of(const char *body)
 
 /* stream/poll/all lists all active streams, and at most 256 streams that are
  * over and whose events were sent. */
-TEST(stream_poll_all_lists_active_and_at_most_256_ended_streams)
+TEST(method_stream_poll_all_returns_all_active_and_at_most_256_ended_streams)
 {
     int                     i;
     unsigned                poll_locks, cancel_locks;
@@ -232,7 +232,7 @@ now_it_is_sent(void *ctx)
 
 /* stream/poll/all lists each stream once, even if the stream moves to the list
  * of lingering streams while the response is made. */
-TEST(events_of_a_stream_are_sent_during_stream_poll_all_it_is_listed_once)
+TEST(stream_sends_events_during_stream_poll_all__the_stream_is_returned_once)
 {
     unsigned char           id[MCP_STREAM_ID_LEN];
     mcp_backend_request_t  *breq;
@@ -263,7 +263,7 @@ TEST(events_of_a_stream_are_sent_during_stream_poll_all_it_is_listed_once)
 
 /* stream/resume as a request, whose result is sent at the end of the stream,
  * and as a notification. */
-TEST(stream_resume_sends_the_later_events_and_at_the_end_stream_end)
+TEST(method_stream_resume_sends_the_later_events_and_then_stream_end)
 {
     char                    end[512];
     mcp_backend_request_t  *breq;
@@ -318,7 +318,7 @@ TEST(stream_resume_sends_the_later_events_and_at_the_end_stream_end)
 
 /* At a process that stops, a stream that is over ends as usual: with the
  * response, the result of stream/resume, and stream/end. */
-TEST(finished_stream_is_resumed_at_a_stopping_worker_it_ends_with_stream_end)
+TEST(finished_stream_is_resumed_at_a_stopping_worker__it_ends_with_stream_end)
 {
     begin(NEW);
     end_with_result(durable(1));
@@ -334,7 +334,7 @@ TEST(finished_stream_is_resumed_at_a_stopping_worker_it_ends_with_stream_end)
 
 /* The result of stream/resume and stream/end are complete even if the client's
  * connection is pulled with the smallest buffer. */
-TEST(pull_buffer_is_minimal_the_result_and_stream_end_are_complete)
+TEST(pull_buffer_is_minimal__the_result_and_stream_end_are_complete)
 {
     char                    id[300];
     mcp_backend_request_t  *breq;
@@ -466,7 +466,7 @@ TEST(stream_id_and_token_of_another_principal_are_rejected)
 
 
 /* Each poll restarts mcp_max_wait; without a poll the call is aborted. */
-TEST(no_poll_within_mcp_max_wait_the_call_is_aborted)
+TEST(no_poll_within_mcp_max_wait__the_call_is_aborted)
 {
     int                     i;
     mcp_backend_request_t  *breq;
@@ -493,7 +493,7 @@ TEST(no_poll_within_mcp_max_wait_the_call_is_aborted)
 
 /* A request whose _meta.streamId names another stream gets its own response or
  * stream; the named stream is not affected. */
-TEST(request_names_another_stream_in_meta_it_gets_its_own_response)
+TEST(request_names_another_stream_in_meta__it_gets_its_own_response)
 {
     char                    first[64];
     mcp_backend_request_t  *breq;
@@ -543,7 +543,7 @@ TEST(request_names_another_stream_in_meta_it_gets_its_own_response)
 
 /* mcp_max_wait 0: the client gets the resumeInterval {"max":0}, polling and
  * resuming are refused, and the call ends with its connection. */
-TEST(mcp_max_wait_is_0_a_stream_cannot_be_polled_or_resumed)
+TEST(mcp_max_wait_is_0__a_stream_cannot_be_polled_or_resumed)
 {
     d.endpoint.max_wait = 0;
     begin(NEW);
@@ -565,7 +565,7 @@ TEST(mcp_max_wait_is_0_a_stream_cannot_be_polled_or_resumed)
 }
 
 
-TEST(batch_has_one_stream_id_and_a_stream_create_for_each_request)
+TEST(batch_has_one_stream_id_and_a_stream_create_message_for_each_request)
 {
     begin(OLD);
     client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");
@@ -625,7 +625,7 @@ no_memory(void)
 }
 
 
-TEST(memory_runs_out_during_stream_resume_no_call_is_left)
+TEST(memory_runs_out_during_stream_resume__no_call_is_left)
 {
     begin(NEW);
     strcpy(token, "x");

@@ -131,7 +131,7 @@ TEST(token_is_accepted_only_with_params_of_the_same_values)
 
 /* A client uses a token twice: it gets the same response at any process, until
  * it has used the token in that response, or until mcp_linger is over. */
-TEST(token_is_used_twice_the_client_gets_the_kept_response_again)
+TEST(token_is_used_twice__the_client_gets_the_kept_response_again)
 {
     char               first[sizeof(token)], second[sizeof(token)];
     char               third[sizeof(token)];
@@ -211,7 +211,7 @@ TEST(token_is_used_twice_the_client_gets_the_kept_response_again)
 
 /* Two requests have the same token: the older one gets an interim response
  * with this token. */
-TEST(two_requests_have_one_token_the_older_one_gets_an_interim_response)
+TEST(two_requests_have_one_token__the_older_one_gets_an_interim_response)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
@@ -386,7 +386,7 @@ wait_without_memory(void)
 }
 
 
-TEST(memory_runs_out_for_a_request_that_waits_for_a_call_the_call_still_succeeds)
+TEST(memory_runs_out_for_a_request_that_waits_for_a_call__the_call_succeeds)
 {
     begin(NEW);
     d.endpoint.stream_after = 1000000;
@@ -424,7 +424,7 @@ TEST(token_in_the_result_of_a_batch_is_accepted_only_outside_a_batch)
 
 
 /* stream/poll/all does not list the stream of a kept response. */
-TEST(stream_poll_all_does_not_list_the_stream_of_a_kept_response)
+TEST(method_stream_poll_all_does_not_return_the_stream_of_a_kept_response)
 {
     begin(NEW);
     client_open(&d, session, NEW, "{\"streams\":{},\"resumeTokens\":{}}");
@@ -499,7 +499,7 @@ gets_all(const char *key, const char *first)
 
 
 /* A token whose use failed can be used again. */
-TEST(call_with_a_backend_token_fails_the_token_can_be_used_again)
+TEST(call_with_a_backend_token_fails__the_token_can_be_used_again)
 {
     mcp_backend_request_t  *breq;
 
@@ -583,7 +583,7 @@ says(client_t *client, char *id, const char *message)
 
 /* A token whose use failed is used again: the second attempt has a new stream,
  * and event ids belong to one attempt only. */
-TEST(backend_token_is_used_a_second_time_each_call_has_its_own_event_ids)
+TEST(backend_token_is_used_a_second_time__each_call_has_its_own_event_ids)
 {
     char                    first[64], second[64];
     mcp_backend_request_t  *breq;
@@ -637,7 +637,7 @@ TEST(backend_token_is_used_a_second_time_each_call_has_its_own_event_ids)
 
 /* The zone has no room for new streams: streams that exist can be resumed, and
  * a quick call with a backend's token succeeds, because it needs no stream. */
-TEST(zone_has_no_room_for_streams_a_quick_call_with_a_token_succeeds)
+TEST(zone_has_no_room_for_streams__a_quick_call_with_a_token_succeeds)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
@@ -679,7 +679,7 @@ passes(const char *key)
 
 
 /* A request for which no call could be created does not use up its token. */
-TEST(no_call_can_be_created_for_a_token_the_token_can_still_be_used)
+TEST(no_call_can_be_created_for_a_token__the_token_can_still_be_used)
 {
     unsigned long  k;
 
@@ -731,7 +731,7 @@ TEST(no_call_can_be_created_for_a_token_the_token_can_still_be_used)
 
 /* A call that got no stream, or that expired without a client, leaves its
  * token unused. */
-TEST(call_gets_no_stream_or_expires_its_token_can_be_used_again)
+TEST(call_gets_no_stream_or_expires__its_token_can_be_used_again)
 {
     char              key[512];
     mcp_stream_ref_t  ref;
@@ -782,7 +782,7 @@ TEST(call_gets_no_stream_or_expires_its_token_can_be_used_again)
 
 
 /* A result with "isError" gets no token. A token that is null is removed. */
-TEST(result_is_an_error_or_its_token_is_null_the_client_gets_no_token)
+TEST(result_is_an_error_or_its_token_is_null__the_client_gets_no_token)
 {
     static const char  *const results[] = {
         "{\"content\":[],\"isError\":true,\"_meta\":{"
@@ -818,7 +818,7 @@ long_page(int n)
 
 /* A backend's result with an invalid nextResumeToken is replaced by an error,
  * because the client would not detect that pages are missing. */
-TEST(backend_sends_an_invalid_token_the_client_gets_an_error)
+TEST(backend_sends_an_invalid_token__the_client_gets_an_error)
 {
     static const char  *const bad[] = {
         "{\"content\":[],\"nextResumeToken\":7}",

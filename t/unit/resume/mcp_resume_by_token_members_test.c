@@ -50,7 +50,7 @@ TEST(resume_tokens_at_the_top_of_params_and_in_meta_are_found)
 }
 
 
-TEST(next_token_of_a_result_is_replaced_added_or_removed)
+TEST(next_token_of_a_result_is_replaced_or_added_or_removed)
 {
     static const struct {
         const char  *result;

@@ -11,7 +11,7 @@
 /* Some events that were sent on a lost connection have been dropped: when the
  * client resumes, a log message contains their number, and the remaining
  * events follow. */
-TEST(events_were_dropped_a_request_with_a_token_gets_their_number)
+TEST(events_were_dropped__a_request_with_a_token_gets_their_number)
 {
     mcp_backend_request_t  *breq;
 
@@ -33,7 +33,7 @@ TEST(events_were_dropped_a_request_with_a_token_gets_their_number)
 
 /* A process that stops sends no interim response to a request that has got its
  * response. */
-TEST(finished_call_is_resumed_at_a_stopping_worker_the_client_gets_its_result)
+TEST(finished_call_is_resumed_at_a_stopping_worker__the_client_gets_its_result)
 {
     begin(NEW);
     end_with_result(slow());
@@ -46,7 +46,7 @@ TEST(finished_call_is_resumed_at_a_stopping_worker_the_client_gets_its_result)
 
 /* The response is a stream already: its last event is the interim response,
  * which is not stored. */
-TEST(event_stream_has_begun_the_interim_response_is_its_last_event)
+TEST(event_stream_has_begun__the_interim_response_is_its_last_event)
 {
     char                    last[64];
     mcp_backend_request_t  *breq;
@@ -106,7 +106,7 @@ same_again(const client_t *client, const char *key)
 
 /* The connection that waits for the messages of a slow call is lost, or
  * superseded by another request with the same token. */
-TEST(connection_is_lost_or_superseded_a_later_request_gets_the_events)
+TEST(connection_is_lost_or_superseded__a_later_request_gets_the_events)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
@@ -158,7 +158,7 @@ TEST(connection_is_lost_or_superseded_a_later_request_gets_the_events)
 
 /* A connection is superseded: it gets an error if the stream was freed, and no
  * further message if it already has its response. */
-TEST(stream_is_freed_or_finished_superseded_requests_get_no_interim_response)
+TEST(stream_is_freed_or_finished__superseded_requests_get_no_interim_response)
 {
     mcp_backend_request_t  *breq;
 
@@ -190,7 +190,7 @@ TEST(stream_is_freed_or_finished_superseded_requests_get_no_interim_response)
 
 /* mcp_resume_after is 0: a superseded connection gets an interim response
  * after 10 s. */
-TEST(mcp_resume_after_is_0_superseded_requests_end_after_10_seconds)
+TEST(mcp_resume_after_is_0__superseded_requests_end_after_10_seconds)
 {
     char                    key[sizeof(token)];
     mcp_backend_request_t  *breq;
@@ -239,7 +239,7 @@ TEST(superseded_request_at_a_stopping_worker_gets_an_interim_response_at_once)
 
 /* The stream is freed, alone or with its session: the request that waits for
  * its messages gets an error. */
-TEST(stream_is_freed_the_request_that_waits_for_it_gets_an_error)
+TEST(stream_is_freed__the_request_that_waits_for_it_gets_an_error)
 {
     begin(NEW);
     slow();
@@ -281,7 +281,7 @@ TEST(request_with_a_token_at_a_stopping_worker_gets_an_interim_response)
 }
 
 
-TEST(call_fails_is_cancelled_or_expires_the_token_gets_an_error)
+TEST(call_fails_or_is_cancelled_or_expires__the_token_gets_an_error)
 {
     mcp_backend_request_t  *breq;
 
@@ -404,7 +404,7 @@ TEST(only_clients_that_declared_only_resume_tokens_get_interim_responses)
 
 /* The client cancels at another process the request with which it resumed the
  * call: the call ends. */
-TEST(request_that_resumed_a_call_is_cancelled_the_call_ends)
+TEST(request_that_resumed_a_call_is_cancelled__the_call_ends)
 {
     begin(NEW);
     slow();
@@ -430,7 +430,7 @@ TEST(request_that_resumed_a_call_is_cancelled_the_call_ends)
 
 /* A token is used 50 times: nothing except the call's stream is stored, and
  * only the id of the newest request cancels the call. */
-TEST(token_is_used_50_times_only_the_newest_request_id_cancels_the_call)
+TEST(token_is_used_50_times__only_the_newest_request_id_cancels_the_call)
 {
     int   i;
     char  id[16], other_id[16];
@@ -523,7 +523,7 @@ refused(const char *key)
 }
 
 
-TEST(tokens_that_are_invalid_expired_or_of_another_request_are_rejected)
+TEST(tokens_that_are_invalid_or_expired_or_of_another_request_are_rejected)
 {
     char                    key[512];
     mcp_backend_request_t  *breq;
@@ -621,7 +621,7 @@ no_memory(void)
 }
 
 
-TEST(memory_runs_out_during_a_call_with_a_token_no_call_is_left)
+TEST(memory_runs_out_during_a_call_with_a_token__no_call_is_left)
 {
     begin(NEW);
     d.endpoint.stream_after = 20000;

@@ -155,7 +155,7 @@ use_catalog(const char *text)
 
 /* A client that declared no resumption method receives no resume
  * information. */
-TEST(client_declared_no_resumption_method_it_gets_no_resume_information)
+TEST(client_declared_no_resumption_method__it_gets_no_resume_information)
 {
     char                    plain[8192];
     mcp_backend_request_t  *breq;
@@ -218,7 +218,7 @@ TEST(times_of_a_tool_in_the_catalog_apply_to_its_calls)
 }
 
 
-TEST(tool_is_not_resumable_its_call_ends_with_the_connection)
+TEST(tool_is_not_resumable__its_call_ends_with_the_connection)
 {
     char                    last[64];
     mcp_backend_request_t  *breq;
@@ -260,7 +260,7 @@ TEST(tool_is_not_resumable_its_call_ends_with_the_connection)
 
 /* A call keeps the policy with which it began, even if the name of its tool is
  * long or the catalog changes during the call. */
-TEST(catalog_changes_a_call_keeps_the_policy_with_which_it_began)
+TEST(catalog_changes__a_call_keeps_the_policy_with_which_it_began)
 {
     char                    name[201], text[1024];
     mcp_backend_request_t  *breq;
@@ -313,7 +313,7 @@ TEST(catalog_changes_a_call_keeps_the_policy_with_which_it_began)
  * Last-Event-ID confirms the response; for other clients the response is kept
  * for mcp_linger.
  */
-TEST(response_was_lost_on_its_connection_it_is_kept_for_the_announced_time)
+TEST(response_was_lost_on_its_connection__it_is_kept_for_the_announced_time)
 {
     size_t                  i;
     uint64_t                linger;
@@ -385,7 +385,7 @@ TEST(response_was_lost_on_its_connection_it_is_kept_for_the_announced_time)
 
 /* A call that is not resumable cannot be resumed with any of its event ids, so
  * no request takes its stream over. */
-TEST(call_is_not_resumable_none_of_its_event_ids_resumes_it)
+TEST(call_is_not_resumable__none_of_its_event_ids_resumes_it)
 {
     char                    last[64];
     mcp_backend_request_t  *breq;

@@ -208,7 +208,7 @@ TEST(spelling_of_a_number_does_not_change_the_digest_but_its_value_does)
 }
 
 
-TEST(meta_state_and_token_members_do_not_change_the_digest)
+TEST(meta_and_request_state_and_token_members_do_not_change_the_digest)
 {
     static const char *const  rows[][6] = {
         { "{\"a\":1}", "{\"a\":1,\"_meta\":{\"x\":1}}",
@@ -288,7 +288,7 @@ TEST(order_of_5000_members_does_not_change_the_digest)
 
 /* Nested objects that are so long that their digests replace their texts: the
  * content still matters, and the order of the members does not. */
-TEST(content_of_long_nested_objects_changes_the_digest_but_member_order_does_not)
+TEST(content_of_nested_objects_changes_the_digest_but_member_order_does_not)
 {
     int            i;
     char          *text;
@@ -344,7 +344,7 @@ TEST(digest_of_100000_members_needs_at_most_50_allocations)
 }
 
 
-TEST(memory_runs_out_the_digest_of_params_fails_without_a_leak)
+TEST(memory_runs_out__the_digest_of_params_fails_without_a_leak)
 {
     int            rc;
     size_t         k;

@@ -164,7 +164,7 @@ TEST(fault_is_written_as_a_json_rpc_error_response)
 
 /* The error for a rejected resumption has the id of the call, and so does an
  * error of the call itself: only error.data distinguishes them. */
-TEST(error_of_a_rejected_resumption_says_so_in_its_data)
+TEST(error_of_a_rejected_resumption_has_member_resume_in_its_data)
 {
     size_t     i;
     mcp_buf_t  buf;

@@ -9,7 +9,7 @@
 #include "rpc/mcp_reason.h"
 
 
-TEST(each_reason_has_a_name_a_text_and_a_remedy)
+TEST(each_reason_has_a_name_and_a_text_and_a_remedy)
 {
     size_t               i;
     unsigned             r;

@@ -104,7 +104,7 @@ TEST(request_id_of_100000_digits_is_compared_by_value)
 }
 
 
-TEST(memory_runs_out_request_ids_have_no_digest_and_are_not_equal)
+TEST(memory_runs_out__request_ids_have_no_digest_and_are_not_equal)
 {
     test_mem_t     tm;
     unsigned char  key[MCP_DIGEST_LEN];
@@ -222,7 +222,7 @@ TEST(task_id_with_a_changed_byte_is_rejected)
 }
 
 
-TEST(no_room_or_no_key_for_a_task_id_writing_it_fails)
+TEST(no_room_or_no_key_for_a_task_id__writing_it_fails)
 {
     mcp_buf_t  buf;
 

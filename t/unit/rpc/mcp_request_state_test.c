@@ -128,7 +128,7 @@ teardown(void **state)
 }
 
 
-TEST(sealed_state_is_opened_it_is_the_text_that_the_backend_sent)
+TEST(sealed_state_is_opened__it_is_the_text_that_the_backend_sent)
 {
     size_t  i;
 
@@ -151,7 +151,7 @@ TEST(sealed_state_is_opened_it_is_the_text_that_the_backend_sent)
 
 
 /* The client sends the JSON string back with escapes: the state opens. */
-TEST(client_escapes_the_sealed_state_it_still_opens)
+TEST(client_escapes_the_sealed_state__it_still_opens)
 {
     char                 escape[8];
     size_t               i;
@@ -324,7 +324,7 @@ TEST(state_opens_as_long_as_its_key_is_configured)
 }
 
 
-TEST(state_is_too_long_params_are_too_deep_or_no_key_exists_nothing_is_sealed)
+TEST(state_too_long_or_params_too_deep_or_no_key__nothing_is_sealed)
 {
     char        *big;
     mcp_str_t    most, none;
@@ -364,7 +364,7 @@ TEST(state_is_too_long_params_are_too_deep_or_no_key_exists_nothing_is_sealed)
 }
 
 
-TEST(memory_runs_out_a_state_is_neither_sealed_nor_opened)
+TEST(memory_runs_out__a_state_is_neither_sealed_nor_opened)
 {
     int            rc;
     unsigned long  n;

@@ -101,7 +101,7 @@ TEST(members_that_the_revision_does_not_allow_are_removed)
 }
 
 
-TEST(memory_runs_out_filtering_a_result_fails)
+TEST(memory_runs_out__filtering_a_result_fails)
 {
     mcp_buf_t  out;
 

@@ -334,7 +334,7 @@ TEST(text_that_begins_with_a_square_bracket_is_a_batch)
 }
 
 
-TEST(memory_runs_out_a_message_or_a_batch_is_not_read)
+TEST(memory_runs_out__a_message_or_a_batch_is_not_read)
 {
     int          rc;
     size_t       i, k, n;
@@ -396,7 +396,7 @@ TEST(memory_runs_out_a_message_or_a_batch_is_not_read)
 
 
 /* A message copied to the arena is read like the original. */
-TEST(message_is_read_into_an_arena_or_not_at_all_without_memory)
+TEST(message_is_read_into_an_arena_or_not_at_all_if_memory_runs_out)
 {
     mcp_arena_t       arena;
     const mcp_rpc_t  *msg;

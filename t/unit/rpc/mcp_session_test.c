@@ -254,7 +254,7 @@ TEST(cached_session_token_is_compared_byte_by_byte)
 }
 
 
-TEST(no_key_is_configured_no_session_token_is_written)
+TEST(no_key_is_configured__no_session_token_is_written)
 {
     fixture_t  f;
 

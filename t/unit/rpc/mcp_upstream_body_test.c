@@ -179,7 +179,7 @@ TEST(id_of_a_request_is_replaced_and_all_other_bytes_stay)
 }
 
 
-TEST(memory_or_room_runs_out_adding_meta_to_a_request_fails)
+TEST(memory_or_room_runs_out__adding_meta_to_a_request_fails)
 {
     mcp_buf_t  out;
 

@@ -35,7 +35,7 @@ shared_new(void)
 }
 
 
-TEST(four_processes_count_under_the_lock_no_increment_is_lost)
+TEST(four_processes_count_under_the_lock__no_increment_is_lost)
 {
     int        i, k, status;
     shared_t  *s;
@@ -67,7 +67,7 @@ TEST(four_processes_count_under_the_lock_no_increment_is_lost)
 }
 
 
-TEST(holder_of_the_lock_is_killed_the_next_holder_has_to_repair)
+TEST(holder_of_the_lock_is_killed__the_next_holder_has_to_repair)
 {
     int        i;
     pid_t      pid;

@@ -6,7 +6,7 @@
 #include "core_cases.h"
 
 
-TEST(ended_call_has_an_outcome_an_active_call_or_a_listener_has_none)
+TEST(ended_call_has_an_outcome_but_an_active_call_or_a_listener_has_none)
 {
     static const struct {
         mcp_stream_kind_e   kind;

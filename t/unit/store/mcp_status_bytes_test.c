@@ -414,7 +414,7 @@ equal(const char *format, const mcp_buf_t *buf)
 }
 
 
-TEST(status_as_json_html_and_prometheus_text_equals_the_recorded_bytes)
+TEST(status_as_json_and_html_and_prometheus_text_equals_the_recorded_bytes)
 {
     size_t     i, start, same;
     unsigned   n;

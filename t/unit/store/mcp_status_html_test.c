@@ -138,7 +138,7 @@ TEST(csp_header_of_the_status_page_allows_only_its_inline_script_and_style)
 }
 
 
-TEST(buffer_is_too_small_or_memory_runs_out_rendering_the_status_page_fails)
+TEST(buffer_is_too_small_or_memory_runs_out__rendering_the_status_page_fails)
 {
     mcp_buf_t  buf;
 
@@ -156,7 +156,7 @@ TEST(buffer_is_too_small_or_memory_runs_out_rendering_the_status_page_fails)
 }
 
 
-TEST(status_page_shows_the_use_of_the_zone_in_words_bytes_and_percent)
+TEST(status_page_shows_the_use_of_the_zone_in_words_and_bytes_and_percent)
 {
     size_t              i;
     mcp_buf_t           buf;

@@ -19,7 +19,7 @@ respond(const char *format, mcp_buf_t *buf)
 }
 
 
-TEST(status_format_is_unknown_or_memory_is_short_an_error_is_returned)
+TEST(status_format_is_unknown_or_memory_runs_out__an_error_is_returned)
 {
     mcp_buf_t          buf;
 
@@ -116,7 +116,7 @@ TEST(status_in_json_is_valid_and_has_counters_summed_over_all_processes)
 
 
 /* More calls than one page has: "next" is the cursor of the second page. */
-TEST(active_requests_exceed_one_page_of_the_status_its_cursor_leads_to_the_next)
+TEST(active_requests_exceed_one_status_page__its_cursor_leads_to_the_next_page)
 {
     char          *text;
     unsigned       i;
@@ -186,7 +186,7 @@ TEST(prometheus_samples_follow_the_help_and_type_of_their_metric)
 /* --- the cluster --- */
 
 /* Without a cluster, the status does not mention one. */
-TEST(zone_is_not_in_a_cluster_the_status_mentions_no_cluster)
+TEST(zone_is_not_in_a_cluster__the_status_mentions_no_cluster)
 {
     char        *text;
     unsigned     i;
@@ -207,7 +207,7 @@ TEST(zone_is_not_in_a_cluster_the_status_mentions_no_cluster)
 
 /* The states of a node, of which two processes report their links, replication
  * lags and unexpected replies. */
-TEST(status_of_a_cluster_node_shows_its_state_links_lag_and_errors)
+TEST(status_of_a_cluster_node_shows_its_state_and_links_and_lag_and_errors)
 {
     mcp_node_lag_t     none = { 0, 0, 0 };
     mcp_node_lag_t     lag[] = { { 4, 100, 17000 }, { 3, 200, 16000 } };

@@ -19,7 +19,7 @@ admits(void)
 }
 
 
-TEST(zone_is_full_lingering_streams_are_evicted_and_active_calls_can_complete)
+TEST(zone_is_full__lingering_streams_are_evicted_so_that_calls_can_complete)
 {
     unsigned           i, n;
     mcp_cursor_t       cursor;
@@ -201,7 +201,7 @@ send_all(const mcp_stream_ref_t *ref, mcp_cursor_t *cursor)
 
 /* A stream fills the region and all its events were sent: appends succeed, and
  * so does a response of any length. */
-TEST(zone_is_full_of_sent_events_appends_and_responses_succeed)
+TEST(zone_is_full_of_sent_events__appends_and_responses_succeed)
 {
     size_t             k;
     unsigned           i;
@@ -239,7 +239,7 @@ TEST(zone_is_full_of_sent_events_appends_and_responses_succeed)
 /* A stream fills the region: appends remove no more sent events than necessary
  * and no unsent ones, and the owner is woken each time that the reader has
  * sent more events. */
-TEST(one_stream_fills_the_zone_appending_to_it_removes_only_sent_events)
+TEST(one_stream_fills_the_zone__appending_to_it_removes_only_sent_events)
 {
     size_t             len, k;
     unsigned           n;

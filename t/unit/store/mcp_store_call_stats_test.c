@@ -158,7 +158,7 @@ TEST(names_of_statistics_rows_are_printable_and_differ_even_if_truncated)
 }
 
 
-TEST(all_statistics_rows_are_taken_further_items_share_the_row_other)
+TEST(all_statistics_rows_are_taken__further_items_share_the_row_other)
 {
     char      name[16];
     uint32_t  i, max;
@@ -338,7 +338,7 @@ running(uint32_t row)
 }
 
 
-TEST(active_request_is_listed_with_its_process_stream_state_and_remote_reader)
+TEST(active_request_is_listed_with_process_and_stream_state_and_remote_reader)
 {
     uint32_t            handle, position;
     mcp_active_t        page[MCP_CALL_STATS_PAGE];
@@ -453,7 +453,7 @@ fill_stack(void)
 
 /* A process dies: its active requests count as lost, and the calls that it has
  * counted before stay counted. */
-TEST(process_dies_its_active_requests_count_as_lost)
+TEST(process_dies__its_active_requests_count_as_lost)
 {
     uint32_t                  row, mine;
     mcp_call_stats_t          stats;

@@ -111,7 +111,7 @@ TEST(linked_list_stays_in_order_when_elements_are_added_and_removed)
 }
 
 
-TEST(zone_lacks_room_for_a_whole_private_chain_the_chunks_taken_are_freed)
+TEST(zone_lacks_room_for_a_whole_private_chain__the_chunks_taken_are_freed)
 {
     uint32_t           room;
     mcp_str_t          parts[2];

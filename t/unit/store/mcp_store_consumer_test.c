@@ -13,7 +13,7 @@
 
 /* A consumer reads while events are appended, the oldest events are removed,
  * and the store is repaired: the consumer gets all events. */
-TEST(consumer_reads_during_appends_and_repairs_it_gets_all_events)
+TEST(consumer_reads_during_appends_and_repairs__it_gets_all_events)
 {
     int                rc;
     char               buf[700];

@@ -789,7 +789,7 @@ seconds(void)
 }
 
 
-TEST(processes_are_killed_at_random_no_successfully_appended_event_is_lost)
+TEST(processes_are_killed_at_random__no_successfully_appended_event_is_lost)
 {
     int                status;
     void              *memory;
@@ -881,7 +881,7 @@ TEST(processes_are_killed_at_random_no_successfully_appended_event_is_lost)
 }
 
 
-TEST(threads_use_one_store_at_once_the_store_stays_intact)
+TEST(threads_use_one_store_at_once__the_store_stays_intact)
 {
     void        *memory;
     worker_t     w[WORKERS];
@@ -981,7 +981,7 @@ race_run(mcp_store_t *store, race_t *race, unsigned k)
 }
 
 
-TEST(two_processes_race_to_add_a_text_under_one_key_the_first_text_stays)
+TEST(two_processes_race_to_add_a_text_under_one_key__the_first_text_stays)
 {
     int            status;
     char           text[MCP_STORE_TEXT_MAX], want[MCP_STORE_TEXT_MAX];

@@ -99,7 +99,7 @@ TEST(each_combination_of_request_attributes_has_its_own_duration_histogram)
 
 /* With a full table, further combinations are counted by success only, and the
  * others still by all attributes. */
-TEST(histogram_table_is_full_further_durations_use_a_shared_histogram)
+TEST(histogram_table_is_full__further_durations_use_a_shared_histogram)
 {
     uint32_t            i, n;
     uint64_t            all;
@@ -138,7 +138,7 @@ TEST(histogram_table_is_full_further_durations_use_a_shared_histogram)
 
 /* A message whose attributes are the labels of the histogram that counts the
  * messages for which no histogram was free: no second one is made. */
-TEST(attributes_equal_those_of_the_shared_histogram_no_second_one_is_created)
+TEST(attributes_equal_those_of_the_shared_histogram__no_second_one_is_created)
 {
     uint32_t            i, found;
     mcp_duration_t      duration;

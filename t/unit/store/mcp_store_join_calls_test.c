@@ -131,7 +131,7 @@ TEST(finished_call_can_be_joined_until_its_stream_is_due_to_be_freed)
 
 
 /* With join_once, requests can join a call until its response was sent. */
-TEST(call_with_join_once_can_be_joined_until_its_response_was_sent)
+TEST(call_with_x_mcp_join_once_can_be_joined_until_its_response_was_sent)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref, again;
@@ -172,7 +172,7 @@ TEST(call_with_join_once_can_be_joined_until_its_response_was_sent)
 /* With join_once, a call of a stateless revision whose question was sent: an
  * equal request is a new call, because the client of the first one answers by
  * another request. In other revisions the request joins the call. */
-TEST(call_with_join_once_has_sent_a_question_a_stateless_request_cannot_join)
+TEST(call_with_x_mcp_join_once_asks_a_question__a_stateless_request_cannot_join)
 {
     unsigned           i;
     mcp_cursor_t       cursor;
@@ -301,7 +301,7 @@ TEST(consumer_and_joined_readers_of_a_call_read_independently)
 
 /* Events that the consumer has sent make room. While there is no consumer,
  * events that the fastest joined reader has sent make room. */
-TEST(call_has_no_consumer_events_sent_by_the_fastest_joined_reader_make_room)
+TEST(call_has_no_consumer__events_sent_by_the_fastest_joined_reader_make_room)
 {
     size_t             len;
     char               buf[200];
@@ -338,7 +338,7 @@ TEST(call_has_no_consumer_events_sent_by_the_fastest_joined_reader_make_room)
 }
 
 
-TEST(consumer_leaves_the_stream_does_not_expire_while_a_joined_reader_remains)
+TEST(consumer_leaves__the_stream_does_not_expire_while_a_joined_reader_remains)
 {
     size_t             len;
     char               buf[200];
@@ -376,7 +376,7 @@ TEST(consumer_leaves_the_stream_does_not_expire_while_a_joined_reader_remains)
 
 
 /* A joined reader is removed when its process dies. */
-TEST(process_of_a_joined_reader_ends_the_reader_is_removed)
+TEST(process_of_a_joined_reader_ends__the_reader_is_removed)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;
@@ -390,7 +390,7 @@ TEST(process_of_a_joined_reader_ends_the_reader_is_removed)
 }
 
 
-TEST(call_has_the_maximum_of_joined_readers_another_reader_is_rejected)
+TEST(call_has_the_maximum_of_joined_readers__another_reader_is_rejected)
 {
     unsigned          i;
     mcp_cursor_t      cursor;

@@ -7,7 +7,7 @@
 #include "store_fixture.h"
 
 
-TEST(reader_resumes_after_any_event_it_gets_exactly_the_later_events)
+TEST(reader_resumes_after_any_event__it_gets_exactly_the_later_events)
 {
     int                taken;
     size_t             i, k;

@@ -216,7 +216,7 @@ TEST(owners_checkpoint_takes_effect_once_the_mirror_has_all_earlier_events)
  * checkpoint. The consumer gets this earlier end; if it has read a lost event,
  * the mirror is freed instead.
  */
-TEST(last_events_of_a_dead_owner_are_lost_the_mirror_ends_earlier_or_is_freed)
+TEST(last_events_of_a_dead_owner_are_lost__the_mirror_ends_earlier_or_is_freed)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -261,7 +261,7 @@ TEST(last_events_of_a_dead_owner_are_lost_the_mirror_ends_earlier_or_is_freed)
 
 /* The owner's state changes without an event: the consumer is woken. The same
  * state arrives again: the consumer is not woken. */
-TEST(owners_state_changes_without_an_event_the_mirrors_consumer_is_woken_once)
+TEST(owners_state_changes_without_an_event__the_mirrors_consumer_is_woken_once)
 {
     mcp_cursor_t        cursor;
     mcp_stream_ref_t    ref;
@@ -335,7 +335,7 @@ TEST(mirror_at_its_limit_rejects_events_until_some_were_sent)
 
 /* A full region rejects an event of a mirror; when the region has room again,
  * the feeding process is woken. */
-TEST(zone_is_full_a_mirror_rejects_an_event_until_there_is_room)
+TEST(zone_is_full__a_mirror_rejects_an_event_until_there_is_room)
 {
     mcp_str_t          big;
     mcp_cursor_t       cursor;
@@ -413,7 +413,7 @@ sweep(uint64_t now)
 
 /* A mirror without a consumer is freed after 30 seconds, or after "linger" if
  * it is over and all its events were sent. */
-TEST(mirror_without_a_consumer_is_freed_after_30_s_or_if_over_after_linger)
+TEST(mirror_without_consumer_is_freed_after_30_s_or_if_over_after_mcp_linger)
 {
     mcp_cursor_t      cursor;
     mcp_stream_ref_t  ref;
@@ -446,7 +446,7 @@ TEST(mirror_without_a_consumer_is_freed_after_30_s_or_if_over_after_linger)
 
 /* The feeding process dies: the mirror stays, and another process may become
  * its feeding process. */
-TEST(feeding_process_dies_the_mirror_stays_and_another_process_can_feed_it)
+TEST(feeding_process_dies__the_mirror_stays_and_another_process_can_feed_it)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref, again;
@@ -493,7 +493,7 @@ TEST(feeding_process_dies_the_mirror_stays_and_another_process_can_feed_it)
 
 /* The feeding process dies, and the consumer is in another process: that
  * process becomes the feeding process. */
-TEST(feeding_process_dies_the_process_of_the_consumer_feeds_the_mirror)
+TEST(feeding_process_dies__the_process_of_the_consumer_feeds_the_mirror)
 {
     unsigned           i;
     mcp_cursor_t       cursor;
@@ -568,7 +568,7 @@ TEST(mirror_reader_with_the_highest_number_displaces_the_other_readers)
 
 /* A new reader resumes after an event at which the mirror does not begin: the
  * mirror is replaced. */
-TEST(new_reader_resumes_after_a_different_event_the_mirror_is_replaced)
+TEST(new_reader_resumes_after_a_different_event__the_mirror_is_replaced)
 {
     int               taken;
     mcp_cursor_t      cursor;
@@ -607,7 +607,7 @@ TEST(new_reader_resumes_after_a_different_event_the_mirror_is_replaced)
 
 /* A mirror has no owner: functions for calls and replicated streams reject
  * it. */
-TEST(functions_for_calls_reject_a_mirror_functions_for_mirrors_reject_a_call)
+TEST(functions_for_calls_reject_a_mirror_and_those_for_mirrors_reject_a_call)
 {
     char                    text[8];
     mcp_buf_t               request;
@@ -709,7 +709,8 @@ found(unsigned known, mcp_stream_info_t *info)
 /* Requests can join a mirror while it is new or has a reader. The
  * information about the mirror contains the state that
  * mcp_store_mirror_joined() has set. */
-TEST_WITH(mirror_can_be_joined_while_it_is_new_or_has_a_reader, setup_joined, teardown)
+TEST_WITH(mirror_can_be_joined_while_it_is_new_or_has_a_reader,
+          setup_joined, teardown)
 {
     mcp_cursor_t        cursor;
     mcp_stream_ref_t    ref;
@@ -774,7 +775,8 @@ TEST_WITH(mirror_that_is_read_keeps_its_feeding_process, setup_joined, teardown)
 
 /* An equal stream of this node is held: requests find the mirror instead of
  * the held stream, which remains. */
-TEST_WITH(mirror_takes_the_place_of_an_equal_call_that_is_held, setup_joined, teardown)
+TEST_WITH(mirror_takes_the_place_of_an_equal_call_that_is_held,
+          setup_joined, teardown)
 {
     mcp_stream_ref_t   ref, held;
     mcp_stream_spec_t  own;
@@ -812,7 +814,8 @@ TEST_WITH(mirror_takes_the_place_of_an_equal_call_that_is_held, setup_joined, te
 /* The client that began the call resumes at this node, and needs events from
  * before the mirror's first event: MCP_ERR_DENIED, because joined readers use
  * the mirror. */
-TEST_WITH(client_needs_events_from_before_a_joined_mirror_it_is_rejected, setup_joined, teardown)
+TEST_WITH(client_needs_events_from_before_a_joined_mirror__it_is_rejected,
+          setup_joined, teardown)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref, again;
@@ -837,7 +840,8 @@ TEST_WITH(client_needs_events_from_before_a_joined_mirror_it_is_rejected, setup_
 
 /* The feeding process dies: the process of a joined reader becomes the feeding
  * process. */
-TEST_WITH(feeding_process_dies_the_process_of_a_joined_reader_takes_over, setup_joined, teardown)
+TEST_WITH(feeding_process_dies__the_process_of_a_joined_reader_takes_over,
+          setup_joined, teardown)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -853,7 +857,8 @@ TEST_WITH(feeding_process_dies_the_process_of_a_joined_reader_takes_over, setup_
 }
 
 
-TEST_WITH(promoted_mirror_is_adopted_and_accepts_events_of_its_new_owner, setup, teardown)
+TEST_WITH(promoted_mirror_is_adopted_and_accepts_events_of_its_new_owner,
+          setup, teardown)
 {
     uint64_t            seq;
     mcp_str_t           message = mcp_str("a");
@@ -913,7 +918,8 @@ published(const char *text)
 
 
 /* A promoted listener receives messages to its topics. */
-TEST_WITH(promoted_mirror_of_a_listener_receives_messages_to_its_topic, setup, teardown)
+TEST_WITH(promoted_mirror_of_a_listener_receives_messages_to_its_topic,
+          setup, teardown)
 {
     mcp_store_raw_t          raw = { 0 };
     mcp_stream_ref_t         ref;

@@ -137,7 +137,7 @@ TEST(one_process_is_leader_of_its_node_until_it_resigns_or_dies)
 
 /* A leader that has reported no activity for longer than the limit is
  * replaced. */
-TEST(leader_is_silent_longer_than_the_limit_another_process_becomes_leader)
+TEST(leader_is_silent_longer_than_the_limit__another_process_becomes_leader)
 {
     assert_int_equal(mcp_store_node_lead(&store[0], 1000, 50), 1);
     assert_int_equal(mcp_store_node_lead(&store[1], 1050, 50), 0);
@@ -273,7 +273,7 @@ logs(unsigned slot, uint64_t now, const char *text)
 
 
 /* Only one process of the node logs an error of the link in each interval. */
-TEST(redis_links_of_several_processes_fail_one_error_per_interval_is_logged)
+TEST(redis_links_of_several_processes_fail__one_error_per_interval_is_logged)
 {
     held = 1;
 

@@ -6,7 +6,7 @@
 #include "store_fixture.h"
 
 
-TEST(process_dies_its_calls_can_be_adopted_its_gauges_are_removed)
+TEST(process_dies__its_calls_can_be_adopted_and_its_gauges_are_removed)
 {
     unsigned           i;
     mcp_buf_t          request;
@@ -111,7 +111,7 @@ TEST(process_dies_its_calls_can_be_adopted_its_gauges_are_removed)
 
 /* A process dies after it has released the lock and before it has sent its
  * wake-ups: the wake-ups are sent when the process is declared dead. */
-TEST(process_dies_before_sending_a_wake_up_the_wake_up_is_sent_after_its_death)
+TEST(process_dies_before_sending_a_wake_up__it_is_sent_after_the_death)
 {
     mcp_stream_ref_t   ref;
 
@@ -127,7 +127,7 @@ TEST(process_dies_before_sending_a_wake_up_the_wake_up_is_sent_after_its_death)
 }
 
 
-TEST(streams_of_one_process_get_many_messages_the_process_is_woken_once)
+TEST(streams_of_one_process_get_many_messages__the_process_is_woken_once)
 {
     unsigned           i;
     mcp_stream_ref_t   ref[10];
@@ -184,7 +184,7 @@ note(void *noter, uint64_t handle)
 
 /* A process appends to a stream whose consumer it has itself: the hook note()
  * gets the consumer, and there is no wake-up. */
-TEST(process_owns_a_stream_and_its_consumer_a_hook_replaces_the_wake_up)
+TEST(process_owns_a_stream_and_its_consumer__a_hook_replaces_the_wake_up)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;

@@ -33,7 +33,7 @@ crowd(unsigned id, mcp_stream_kind_e kind)
 
 /* Ten tenants create as many streams as they can: the next tenant may still
  * create one. */
-TEST(ten_tenants_create_streams_up_to_their_quotas_an_eleventh_can_create_one)
+TEST(ten_tenants_create_streams_up_to_their_quotas__an_eleventh_can_create_one)
 {
     unsigned           i, n, most, kind;
     mcp_store_stats_t  stats;
@@ -68,7 +68,7 @@ TEST(ten_tenants_create_streams_up_to_their_quotas_an_eleventh_can_create_one)
 
 /* A tenant has used its share of bytes: its appends are rejected, and the
  * owner is woken when the tenant has room again. */
-TEST(tenant_has_used_its_share_of_bytes_its_appends_are_rejected)
+TEST(tenant_has_used_its_share_of_bytes__its_appends_are_rejected)
 {
     int                rc;
     unsigned           i, n;
@@ -139,7 +139,7 @@ TEST(tenant_has_used_its_share_of_bytes_its_appends_are_rejected)
 
 
 /* Quotas that are numbers. */
-TEST(quotas_given_as_absolute_numbers_limit_bytes_streams_and_listeners)
+TEST(quotas_given_as_absolute_numbers_limit_bytes_and_streams_and_listeners)
 {
     mcp_stream_ref_t   ref, other;
     mcp_stream_spec_t  spec;
@@ -183,7 +183,7 @@ TEST(quotas_given_as_absolute_numbers_limit_bytes_streams_and_listeners)
 
 /* Ten tenants store as many values as they can: the eleventh may still store
  * one. */
-TEST(ten_tenants_store_values_up_to_their_quotas_an_eleventh_can_store_one)
+TEST(ten_tenants_store_values_up_to_their_quotas__an_eleventh_can_store_one)
 {
     int            rc;
     unsigned       i, n, most;
@@ -285,7 +285,7 @@ leave(const mcp_tenant_t *p, unsigned how, mcp_stream_ref_t *ref)
 /* Up to 4096 tenants create as many streams as they can: calls of a new tenant
  * are still admitted, and its first stream is created in place of an evicted
  * one. */
-TEST(many_tenants_fill_the_zone_a_new_tenant_still_gets_a_stream)
+TEST(many_tenants_fill_the_zone__a_new_tenant_still_gets_a_stream)
 {
     unsigned           n, i, how, family;
     mcp_tenant_t       p;
@@ -358,7 +358,7 @@ networks(unsigned family, unsigned from, unsigned n)
 
 /* In an empty region, a /64 gets half of the calls, its /56 gets two thirds,
  * and its /48 gets four fifths. */
-TEST(ipv6_slash_64_gets_half_of_all_calls_a_slash_56_and_a_slash_48_get_more)
+TEST(ipv6_slash_64_gets_half_of_all_calls_and_a_slash_56_or_slash_48_gets_more)
 {
     unsigned  all, one, some, most;
 
@@ -519,7 +519,7 @@ attended(unsigned id, unsigned principal, mcp_stream_ref_t *ref)
 /* If there are neither idle listeners nor lingering streams, calls without a
  * consumer are evicted, first those that are over and have no principal. Tasks
  * of a principal and streams with a consumer stay. */
-TEST(calls_without_a_consumer_are_evicted_finished_calls_first)
+TEST(calls_without_a_consumer_are_evicted_and_finished_calls_first)
 {
     unsigned          i;
     mcp_stream_ref_t  all, read, mine, over, task, left_one, kept, idle;

@@ -47,7 +47,7 @@ reads(const mcp_stream_ref_t *ref, unsigned slot, uint64_t handle,
 
 /* A consumer at another node reports events as sent: they make room for the
  * owner, even after a repair. */
-TEST(remote_consumer_reports_events_as_sent_these_events_make_room)
+TEST(remote_consumer_reports_events_as_sent__these_events_make_room)
 {
     mcp_stream_ref_t   ref;
     mcp_stream_info_t  info;
@@ -93,7 +93,7 @@ TEST(remote_consumer_reports_events_as_sent_these_events_make_room)
 
 /* A reader with a higher number displaces the previous reader, whether it is
  * at this node or at another one. */
-TEST(reader_with_a_higher_number_displaces_the_old_reader_local_or_remote)
+TEST(reader_with_a_higher_number_displaces_the_old_local_or_remote_reader)
 {
     int               taken;
     mcp_buf_t         out;
@@ -131,7 +131,7 @@ TEST(reader_with_a_higher_number_displaces_the_old_reader_local_or_remote)
 
 
 /* The replication of a stream ends: its remote consumer is removed. */
-TEST(replication_ends_the_remote_consumer_is_removed)
+TEST(replication_ends__the_remote_consumer_is_removed)
 {
     mcp_stream_ref_t  ref;
 
@@ -155,7 +155,7 @@ TEST(replication_ends_the_remote_consumer_is_removed)
 /* A client has received events at another node, so Redis has them: the client
  * can resume after them at the owner's node, even if the replicator has not
  * received the acknowledgement. */
-TEST(client_got_events_at_another_node_and_can_resume_after_them_at_the_owner)
+TEST(client_got_events_at_another_node__it_can_resume_after_them_at_the_owner)
 {
     int                     taken;
     mcp_cursor_t            cursor;

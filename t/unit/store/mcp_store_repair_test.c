@@ -11,7 +11,7 @@
 
 /* The holder of the lock has died, but the lock does not report that: the
  * store detects it by head->holder, which is still set. */
-TEST(lock_does_not_report_a_dead_holder_the_store_detects_it_and_repairs)
+TEST(lock_does_not_report_a_dead_holder__the_store_detects_it_and_repairs)
 {
     mcp_stream_ref_t   ref;
     mcp_stream_info_t  info;
@@ -28,7 +28,7 @@ TEST(lock_does_not_report_a_dead_holder_the_store_detects_it_and_repairs)
 /* An iteration over a session's streams that do not linger finds each of these
  * streams, although a repair has moved the last found one to the list of
  * lingering streams. */
-TEST(repair_happens_during_an_iteration_over_streams_no_stream_is_skipped)
+TEST(repair_happens_during_an_iteration_over_streams__no_stream_is_skipped)
 {
     int                taken, n;
     unsigned           i;
@@ -71,7 +71,7 @@ TEST(repair_happens_during_an_iteration_over_streams_no_stream_is_skipped)
 
 /* The log has damage that no crash causes, but a stray write might: the repair
  * removes the damage and terminates. */
-TEST(event_log_is_damaged_the_repair_ends_with_an_intact_store)
+TEST(event_log_is_damaged__the_repair_ends_with_an_intact_store)
 {
     unsigned            i;
     mcp_stream_ref_t    ref[8];

@@ -72,7 +72,7 @@ wakes_replicator(unsigned slot, uint32_t index)
 
 /* With "sync", readers see only the acknowledged events; the owner sees all
  * events. */
-TEST(cluster_sync_is_on_readers_see_only_events_that_redis_has_acknowledged)
+TEST(cluster_sync_is_on__readers_see_only_events_that_redis_has_acknowledged)
 {
     int                     taken;
     mcp_buf_t               got, want;
@@ -127,7 +127,7 @@ TEST(cluster_sync_is_on_readers_see_only_events_that_redis_has_acknowledged)
 
 
 /* Without "sync", readers see events that are not acknowledged yet. */
-TEST(cluster_sync_is_off_readers_see_events_before_redis_acknowledges_them)
+TEST(cluster_sync_is_off__readers_see_events_before_redis_acknowledges_them)
 {
     mcp_stream_ref_t         ref;
     mcp_store_replication_state_t  repl_state;
@@ -144,7 +144,7 @@ TEST(cluster_sync_is_off_readers_see_events_before_redis_acknowledges_them)
 
 /* With "sync", a stream counts as not replicated until its creation is
  * acknowledged. */
-TEST(cluster_sync_is_on_a_stream_is_replicated_once_its_start_is_acknowledged)
+TEST(cluster_sync_is_on__a_stream_is_replicated_once_its_start_is_acknowledged)
 {
     mcp_store_checkpoint_t   at = { 0 };
     mcp_stream_ref_t         ref;
@@ -173,7 +173,7 @@ TEST(cluster_sync_is_on_a_stream_is_replicated_once_its_start_is_acknowledged)
 
 /* The replicator gets one wake-up for any number of changes, and one more when
  * the stream is freed. */
-TEST(many_changes_of_a_stream_wake_its_replicator_once)
+TEST(stream_changes_many_times__its_replicator_is_woken_once)
 {
     mcp_cursor_t      cursor;
     mcp_stream_ref_t  ref;
@@ -277,7 +277,7 @@ TEST(task_keeps_its_last_event_and_all_events_redis_has_not_acknowledged)
 
 /* The process that adopts a stream becomes its replicator. A finished stream
  * that is not acknowledged yet is adopted for its replication only. */
-TEST(replicator_dies_the_process_that_adopts_its_stream_becomes_replicator)
+TEST(replicator_dies__the_process_that_adopts_its_stream_becomes_replicator)
 {
     mcp_store_checkpoint_t  at = { 0 };
     mcp_stream_ref_t        ref;
@@ -321,7 +321,7 @@ TEST(replicator_dies_the_process_that_adopts_its_stream_becomes_replicator)
 
 /* The replication of a stream is ended: readers see all events, and later
  * events are not replicated. */
-TEST(replication_is_ended_readers_see_events_that_redis_never_acknowledged)
+TEST(replication_is_ended__readers_see_events_that_redis_never_acknowledged)
 {
     mcp_stream_ref_t         ref;
     mcp_store_checkpoint_t   at = { 0 };
@@ -361,7 +361,7 @@ publish(const char *text)
 /* A listener has no owner: the first process that starts its replication is
  * its replicator, until that process dies and another one adopts the
  * replication. */
-TEST(listener_has_no_owner_the_first_process_to_start_becomes_its_replicator)
+TEST(listener_has_no_owner__the_first_process_to_start_becomes_its_replicator)
 {
     mcp_store_checkpoint_t   at = { 0 };
     mcp_stream_ref_t         ref;

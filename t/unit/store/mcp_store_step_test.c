@@ -1053,7 +1053,7 @@ scene_step(const operation_t *op, scene_t *scene, void *region,
 }
 
 
-TEST(process_dies_at_any_instruction_repair_completes_or_undoes_its_operation)
+TEST(process_dies_at_any_instruction__repair_completes_or_undoes_its_operation)
 {
     void           *region, *replicator, *before;
     size_t          k;

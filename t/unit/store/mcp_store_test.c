@@ -84,7 +84,7 @@ sweep(uint64_t now)
 }
 
 
-TEST(sweep_frees_each_stream_when_its_time_is_over_and_not_earlier)
+TEST(sweep_frees_each_stream_when_its_time_has_passed_and_not_earlier)
 {
     unsigned           i;
     mcp_cursor_t       cursor;

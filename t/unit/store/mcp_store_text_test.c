@@ -213,7 +213,7 @@ TEST(text_is_deleted_only_if_it_equals_the_given_text)
 
 /* A sweep frees the chunks of expired texts. A replacement sets another time
  * of expiry. */
-TEST(expired_text_is_not_found_and_a_sweep_frees_it)
+TEST(expired_text_is_not_found_and_is_freed_by_a_sweep)
 {
     char      text[MCP_STORE_TEXT_MAX];
     size_t    len;
@@ -294,7 +294,7 @@ TEST(adding_a_text_under_a_key_that_has_one_is_rejected_and_changes_nothing)
 }
 
 
-TEST(text_has_expired_adding_a_text_under_its_key_replaces_it)
+TEST(text_has_expired__adding_a_text_under_its_key_replaces_it)
 {
     assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("first"),
                                  10, 20, NULL));
@@ -309,7 +309,7 @@ TEST(text_has_expired_adding_a_text_under_its_key_replaces_it)
 }
 
 
-TEST(two_processes_add_a_text_under_one_key_the_first_text_stays)
+TEST(two_processes_add_a_text_under_one_key__the_first_text_stays)
 {
     assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("first"),
                                  10, 20, NULL));
@@ -322,7 +322,7 @@ TEST(two_processes_add_a_text_under_one_key_the_first_text_stays)
 }
 
 
-TEST(text_is_read_with_a_later_expiry_it_expires_at_the_later_time)
+TEST(text_is_read_with_a_later_expiry__it_expires_at_the_later_time)
 {
     assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("x"), 10,
                                  20, NULL));
@@ -347,7 +347,7 @@ TEST(text_is_read_with_a_later_expiry_it_expires_at_the_later_time)
 }
 
 
-TEST(text_without_an_expiry_is_read_with_an_expiry_it_still_never_expires)
+TEST(text_without_an_expiry_is_read_with_an_expiry__it_still_never_expires)
 {
     assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("x"), 10,
                                  0, NULL));
@@ -362,7 +362,7 @@ TEST(text_without_an_expiry_is_read_with_an_expiry_it_still_never_expires)
 /* At the quota, a new text replaces the one that was not used for the longest
  * time. Reading a text and replacing it are uses. Adding a text that exists is
  * not. */
-TEST(tenant_is_at_its_quota_a_new_text_replaces_its_least_recently_used_text)
+TEST(tenant_is_at_its_quota__a_new_text_replaces_its_least_recently_used_text)
 {
     unsigned  n;
 
@@ -483,7 +483,7 @@ TEST(texts_without_a_tenant_fill_only_their_part_of_the_zone)
 
 /* A quota that is a share: a tenant gets about half of the texts, the next one
  * about a quarter, and all get a first one. */
-TEST(tenants_store_as_many_texts_as_they_can_each_next_tenant_can_store_one)
+TEST(tenants_store_as_many_texts_as_possible__each_next_tenant_can_store_one)
 {
     unsigned  i, n, max;
     uint32_t  before;
@@ -538,7 +538,7 @@ TEST(ipv6_networks_with_equal_first_56_bits_share_a_quota_of_texts)
 
 /* Streams fill the region, so that a new text finds no chunk: it replaces
  * another text. The replacement of an expired text needs no room. */
-TEST(zone_is_full_of_streams_a_new_text_replaces_another_text)
+TEST(zone_is_full_of_streams__a_new_text_replaces_another_text)
 {
     unsigned           i, n;
     uint32_t           value;
@@ -594,7 +594,7 @@ TEST(zone_is_full_of_streams_a_new_text_replaces_another_text)
 
 
 /* A text evicts a stream that lingers. */
-TEST(zone_is_full_a_new_text_evicts_a_lingering_stream)
+TEST(zone_is_full__a_new_text_evicts_a_lingering_stream)
 {
     mcp_stream_ref_t   ref, old;
     mcp_stream_spec_t  spec;

@@ -224,7 +224,7 @@ TEST(slow_listener_loses_its_oldest_events_and_resumes_after_them)
 
 /* A publication reaches only the listeners that are not replicated, only the
  * replicated listeners, or all listeners. */
-TEST(publisher_selects_replicated_or_other_listeners_only_these_get_the_message)
+TEST(publisher_selects_replicated_or_other_listeners__only_those_get_a_message)
 {
     size_t             n;
     uint64_t           position;

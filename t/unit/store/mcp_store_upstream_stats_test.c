@@ -95,7 +95,7 @@ sessions(uint32_t first, uint32_t second)
 }
 
 
-TEST(mcp_server_is_registered_twice_it_has_one_statistics_row)
+TEST(mcp_server_is_registered_twice__it_has_one_statistics_row)
 {
     mcp_store_upstream_row_t  a, b;
 
@@ -117,7 +117,7 @@ TEST(mcp_server_is_registered_twice_it_has_one_statistics_row)
 }
 
 
-TEST(row_of_an_mcp_server_shows_its_state_revision_version_and_last_failure)
+TEST(row_of_an_mcp_server_has_state_and_revision_and_version_and_last_failure)
 {
     mcp_store_upstream_row_t  a;
 
@@ -153,7 +153,7 @@ TEST(row_of_an_mcp_server_shows_its_state_revision_version_and_last_failure)
 }
 
 
-TEST(mcp_server_is_registered_again_as_auto_its_detected_form_is_kept)
+TEST(mcp_server_is_registered_again_as_auto__its_detected_form_is_kept)
 {
     mcp_store_upstream_row_t  a;
 
@@ -192,7 +192,7 @@ TEST(long_names_of_two_mcp_servers_are_truncated_and_still_differ)
 }
 
 
-TEST(all_statistics_rows_are_taken_a_further_mcp_server_gets_no_row)
+TEST(all_statistics_rows_are_taken__a_further_mcp_server_gets_no_row)
 {
     mcp_store_upstream_row_t  row;
 
@@ -229,7 +229,7 @@ TEST(mcp_server_of_an_older_configuration_is_not_shown)
 }
 
 
-TEST(row_of_a_removed_mcp_server_is_reused_its_old_number_has_no_effect)
+TEST(row_of_a_removed_mcp_server_is_reused__its_old_number_has_no_effect)
 {
     char                      name[16];
     unsigned                  i;
@@ -340,7 +340,7 @@ add_third(mcp_store_upstream_row_t row, unsigned n, const mcp_tenant_t *of,
 }
 
 
-TEST(mcp_server_has_the_maximum_of_sessions_the_callers_least_recent_is_dropped)
+TEST(mcp_server_at_its_maximum_of_sessions__callers_least_recent_one_is_dropped)
 {
     char                      text[MCP_STORE_TEXT_MAX];
     size_t                    len;
@@ -373,7 +373,7 @@ TEST(mcp_server_has_the_maximum_of_sessions_the_callers_least_recent_is_dropped)
 }
 
 
-TEST(mcp_server_has_more_sessions_than_the_maximum_one_is_dropped_none_added)
+TEST(mcp_server_has_more_sessions_than_its_maximum__one_dropped_and_none_added)
 {
     unsigned                  n;
     mcp_tenant_t              p;

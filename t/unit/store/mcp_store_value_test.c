@@ -74,7 +74,7 @@ TEST(value_is_found_by_its_purpose_and_key_until_it_expires)
 
 /* Two processes swap the same value: the second one gets the value that the
  * first one has stored. */
-TEST(value_is_swapped_the_previous_value_is_returned)
+TEST(value_is_swapped__the_previous_value_is_returned)
 {
     unsigned           i;
     uint32_t           old;

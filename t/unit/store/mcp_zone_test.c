@@ -53,7 +53,7 @@ wake(void *ctx, unsigned slot)
 }
 
 
-TEST(zone_is_formatted_nothing_is_written_after_its_end)
+TEST(zone_is_formatted__nothing_is_written_after_its_end)
 {
     unsigned char  *p;
 
@@ -112,7 +112,7 @@ TEST(zone_check_rejects_a_damaged_zone_and_changes_no_byte)
 
 
 /* A zone keeps its signing key; a new zone has another one. */
-TEST(zone_keeps_its_signing_key_a_newly_formatted_zone_has_another_key)
+TEST(zone_keeps_its_signing_key_and_a_newly_formatted_zone_has_another_key)
 {
     unsigned        i;
     mcp_keys_t      one, two;
@@ -215,7 +215,7 @@ children(pid_t *pids, int n)
 
 /* The lock excludes other processes. If a process dies while it holds the
  * lock, others can take it. */
-TEST(process_dies_with_the_lock_another_process_takes_it_and_repairs_the_zone)
+TEST(process_dies_with_the_lock__another_process_takes_it_and_repairs_the_zone)
 {
     int                 i, k;
     pid_t               pids[4];

@@ -144,7 +144,7 @@ TEST(each_kind_of_call_is_counted_in_the_row_of_its_catalog_entry)
 
 /* An endpoint without a catalog and without a catalog key: its requests have a
  * row by its identity, and its listed tools have rows in all processes. */
-TEST(endpoint_has_no_catalog_each_tool_that_its_backend_lists_has_a_row)
+TEST(endpoint_has_no_catalog__each_tool_that_its_backend_lists_has_a_row)
 {
     uint32_t             row;
     mcp_worker_t        *w0, *w1;

@@ -180,7 +180,7 @@ TEST(stopping_worker_waits_up_to_five_seconds_for_the_next_configuration)
 }
 
 
-TEST(two_processes_announce_changes_the_stopping_worker_exits_after_both)
+TEST(two_processes_announce_changes__the_stopping_worker_exits_after_both)
 {
     begin(0, 1);
     mcp_worker_stop(d.process[0].worker, 0);
@@ -195,7 +195,7 @@ TEST(two_processes_announce_changes_the_stopping_worker_exits_after_both)
 }
 
 
-TEST(announcing_process_dies_the_process_in_its_slot_lets_a_stopping_worker_exit)
+TEST(announcer_dies__the_new_process_in_its_slot_lets_a_stopping_worker_exit)
 {
     begin(0, 1);
     mcp_worker_stop(d.process[0].worker, 0);

@@ -113,7 +113,7 @@ answer(int rc)
 
 /* The cluster reports that a session has many calls: its next calls wait for a
  * QUOTA operation, and get 429 if that fails. */
-TEST(session_has_many_calls_a_new_call_waits_for_the_cluster_quota)
+TEST(session_has_many_calls__a_new_call_waits_for_the_cluster_quota)
 {
     mcp_broadcast_t  broadcast;
 
@@ -265,7 +265,7 @@ TEST(node_that_uses_a_token_reports_the_stream_or_the_failure_of_its_call)
 
 /* A token is in use at another node: the request repeats its "token" operation
  * every 500 ms. */
-TEST(token_is_in_use_at_another_node_the_request_asks_the_cluster_every_500_ms)
+TEST(token_is_in_use_at_another_node__the_request_asks_the_cluster_every_500_ms)
 {
     unsigned  n;
 

@@ -105,7 +105,7 @@ begin(void)
 }
 
 
-TEST(status_of_a_task_at_another_node_changes_the_listener_gets_it)
+TEST(status_of_a_task_at_another_node_changes__the_listener_gets_it)
 {
     begin();
     answer(MCP_OK);
@@ -152,7 +152,7 @@ TEST(status_of_a_task_at_another_node_changes_the_listener_gets_it)
 
 /* The client disconnects before the result of the lookup: the result is
  * ignored. For another client, the first lookup fails: 503. */
-TEST(lookup_ends_after_its_client_left_nothing_happens_a_failed_lookup_gets_503)
+TEST(failed_lookup_gets_503_and_one_that_ends_without_a_client_has_no_effect)
 {
     begin();
     answer(MCP_OK);

@@ -82,7 +82,7 @@ refused(int status)
 }
 
 
-TEST(replicated_call_waits_for_redis_before_it_starts_and_before_it_responds)
+TEST(replicated_call_waits_for_redis_before_it_starts_and_before_its_response)
 {
     asks("1");
     assert_int_equal(d.n_breqs, 0);
@@ -103,7 +103,7 @@ TEST(replicated_call_waits_for_redis_before_it_starts_and_before_it_responds)
 
 /* No result from the cluster within MCP_OPERATION_TIME: the response is sent
  * as a stream. */
-TEST(redis_does_not_acknowledge_a_response_within_1_s_it_is_sent_as_a_stream)
+TEST(redis_does_not_acknowledge_a_response_within_1_s__it_is_sent_as_a_stream)
 {
     asks("1");
     answer(MCP_OK);
@@ -114,7 +114,7 @@ TEST(redis_does_not_acknowledge_a_response_within_1_s_it_is_sent_as_a_stream)
 }
 
 
-TEST(cluster_is_unreachable_full_or_late_the_call_gets_503)
+TEST(cluster_is_unreachable_or_full_or_late__the_call_gets_503)
 {
     asks("1");
     answer(MCP_ERR_UNREACHABLE);
@@ -133,7 +133,7 @@ TEST(cluster_is_unreachable_full_or_late_the_call_gets_503)
 
 /* An equal call at another node was the first one, but its stream no longer
  * exists: the stream of this call is created again. */
-TEST(equal_call_of_another_node_no_longer_exists_the_stream_is_created_again)
+TEST(equal_call_of_another_node_no_longer_exists__the_stream_is_created_again)
 {
     unsigned  n;
 
@@ -151,7 +151,7 @@ TEST(equal_call_of_another_node_no_longer_exists_the_stream_is_created_again)
 
 /* The client disconnects before the result of "await_replication": the call
  * does not begin. */
-TEST(client_disconnects_before_replication_the_call_does_not_begin)
+TEST(client_disconnects_before_replication__the_call_does_not_begin)
 {
     asks("1");
     client_close(&d, &a);

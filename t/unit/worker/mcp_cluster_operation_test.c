@@ -160,7 +160,7 @@ TEST(session_ends_only_after_the_result_of_the_cluster_operation)
 
 /* A process that exits does not wait for an operation whose client has
  * disconnected. */
-TEST(client_of_an_operation_disconnects_the_worker_no_longer_waits_for_it)
+TEST(client_of_an_operation_disconnects__the_worker_no_longer_waits_for_it)
 {
     join(MCP_AGAIN);
     end();
@@ -171,7 +171,7 @@ TEST(client_of_an_operation_disconnects_the_worker_no_longer_waits_for_it)
 }
 
 
-TEST(cluster_operation_ends_at_once_its_request_is_answered_at_once)
+TEST(cluster_operation_ends_at_once__its_request_is_answered_at_once)
 {
     join(MCP_OK);
     end();
@@ -180,7 +180,7 @@ TEST(cluster_operation_ends_at_once_its_request_is_answered_at_once)
 }
 
 
-TEST(cluster_is_unreachable_a_session_is_not_deleted_and_503_is_sent)
+TEST(cluster_is_unreachable__a_session_is_not_deleted_and_503_is_sent)
 {
     join(MCP_ERR_UNREACHABLE);
     end();
@@ -196,7 +196,7 @@ TEST(cluster_is_unreachable_a_session_is_not_deleted_and_503_is_sent)
 }
 
 
-TEST(operation_has_no_result_in_time_the_client_gets_503_a_late_one_is_ignored)
+TEST(operation_has_no_result_in_time__client_gets_503_and_a_late_one_is_ignored)
 {
     mcp_operation_t  *op;
 
@@ -267,7 +267,7 @@ TEST(log_level_and_cancellation_are_broadcast_without_delaying_their_requests)
 
 /* A client resumes a stream that is not at this node: the status depends on
  * the result of "resume". */
-TEST(stream_is_not_at_this_node_the_cluster_result_decides_the_status)
+TEST(stream_is_not_at_this_node__the_cluster_result_decides_the_status)
 {
     size_t  i;
 
@@ -337,7 +337,7 @@ TEST(listener_is_created_only_if_no_node_of_the_cluster_has_it)
 
 /* A client answers a question of a call that is not at this node: the status
  * depends on the result of "send_input". */
-TEST(answer_for_another_node_gets_202_if_delivered_and_503_if_not)
+TEST(answer_for_another_node_gets_202_if_it_was_delivered_and_otherwise_503)
 {
     size_t  i;
 
@@ -365,7 +365,7 @@ TEST(answer_for_another_node_gets_202_if_delivered_and_503_if_not)
 
 /* The cluster is unreachable: a new call is rejected. Otherwise the stream of
  * a new call is replicated. */
-TEST(cluster_is_unreachable_a_new_call_gets_503_otherwise_it_is_replicated)
+TEST(cluster_is_unreachable__a_new_call_gets_503_but_otherwise_it_is_replicated)
 {
     join(MCP_OK);
     cluster.unreachable = 1;
@@ -409,7 +409,7 @@ two_entry(mcp_exchange_t *x)
 
 /* The cluster lacks the event that the client has: the operation is repeated
  * for MCP_OPERATION_TIME, but not the one before it. */
-TEST(event_is_not_in_the_cluster_yet_the_operation_is_repeated)
+TEST(event_is_not_in_the_cluster_yet__the_operation_is_repeated)
 {
     unsigned        n;
     mcp_exchange_t  x;
@@ -452,7 +452,7 @@ TEST(event_is_not_in_the_cluster_yet_the_operation_is_repeated)
 }
 
 
-TEST(memory_runs_out_deleting_a_session_fails_and_the_session_remains)
+TEST(memory_runs_out__deleting_a_session_fails_and_the_session_remains)
 {
     unsigned long  n;
 

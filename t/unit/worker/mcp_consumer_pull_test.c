@@ -55,7 +55,7 @@ TEST(first_bytes_of_a_stream_depend_on_the_revision)
 
 /* Comments are written when there are no events for the keepalive time. They
  * do not change the cursor of the client. */
-TEST(no_event_within_mcp_keepalive_a_comment_is_sent)
+TEST(no_event_within_mcp_keepalive__a_comment_is_sent)
 {
     char                    id[64], before[64];
     mcp_backend_request_t  *breq;
@@ -95,7 +95,7 @@ TEST(no_event_within_mcp_keepalive_a_comment_is_sent)
 
 /* The buffers of pulls are smaller than an event: the event is written in
  * parts. */
-TEST(event_is_larger_than_the_pull_buffer_it_is_written_completely)
+TEST(event_is_larger_than_the_pull_buffer__it_is_written_completely)
 {
     char                    said[8000], id[64];
     mcp_backend_request_t  *breq;
@@ -134,7 +134,7 @@ TEST(event_is_larger_than_the_pull_buffer_it_is_written_completely)
 
 /* Several connections resume the same stream: only the newest one gets later
  * events. */
-TEST(stream_is_resumed_several_times_the_newest_connection_gets_events)
+TEST(stream_is_resumed_several_times__the_newest_connection_gets_events)
 {
     int                     i;
     char                    id[64], retry[32];

@@ -11,7 +11,7 @@
 /* mcp_close_after closes the connection between two events, however fast they
  * follow each other, and the client resumes after the last one it has
  * received. */
-TEST(mcp_close_after_closes_between_two_events_and_no_event_is_lost)
+TEST(mcp_close_after_closes_the_stream_between_two_events_and_no_event_is_lost)
 {
     int                     i, sent;
     char                    id[64], said[256], pattern[64];
@@ -67,7 +67,7 @@ TEST(mcp_close_after_closes_between_two_events_and_no_event_is_lost)
 
 /* A client is slower than its backend: mcp_close_after disconnects it before
  * it has read all events. */
-TEST(mcp_close_after_disconnects_a_client_that_has_unread_events)
+TEST(mcp_close_after_has_passed__a_client_with_unread_events_is_disconnected)
 {
     int                     i;
     char                    id[64], said[700];
@@ -113,7 +113,7 @@ TEST(mcp_close_after_disconnects_a_client_that_has_unread_events)
 
 /* mcp_close_after passes while an event is written in part: the rest of the
  * event is sent first. */
-TEST(mcp_close_after_passes_inside_an_event_the_rest_of_the_event_is_sent_first)
+TEST(mcp_close_after_passes_inside_an_event__the_event_is_sent_completely_first)
 {
     char                    said[8000];
     mcp_backend_request_t  *breq;
@@ -145,7 +145,7 @@ TEST(mcp_close_after_passes_inside_an_event_the_rest_of_the_event_is_sent_first)
 
 /* mcp_close_after applies neither to revisions without polling nor to
  * listeners. */
-TEST(mcp_close_after_spares_listeners_and_revisions_without_polling)
+TEST(mcp_close_after_does_not_affect_listeners_or_revisions_without_polling)
 {
     char                    own[MCP_SESSION_TEXT_MAX], id[64];
     mcp_backend_request_t  *breq;
@@ -173,7 +173,7 @@ TEST(mcp_close_after_spares_listeners_and_revisions_without_polling)
 
 /* A process that stops closes listeners. The stream of an active call stays
  * open until its client has resumed once. */
-TEST(worker_is_stopping_listeners_are_closed_and_a_call_stream_stays_open)
+TEST(worker_is_stopping__listeners_are_closed_and_a_call_stream_stays_open)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
@@ -212,7 +212,7 @@ TEST(worker_is_stopping_listeners_are_closed_and_a_call_stream_stays_open)
 
 
 /* mcp_exchange_close() closes one connection; the others stay open. */
-TEST(exchange_is_closed_the_other_connections_stay_open)
+TEST(exchange_is_closed__the_other_connections_stay_open)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
@@ -251,7 +251,7 @@ TEST(exchange_is_closed_the_other_connections_stay_open)
 
 /* The connection of a client without an event id stays open until the client
  * has one. */
-TEST(client_has_no_event_id_its_connection_stays_open_until_it_has_one)
+TEST(client_has_no_event_id__its_connection_stays_open_until_it_has_one)
 {
     char                    own[MCP_SESSION_TEXT_MAX];
     mcp_backend_request_t  *breq;
@@ -285,7 +285,7 @@ TEST(client_has_no_event_id_its_connection_stays_open_until_it_has_one)
 
 /* The session is deleted while clients read its streams: the streams end, and
  * the call is aborted. */
-TEST(session_is_deleted_its_streams_end_and_its_call_is_aborted)
+TEST(session_is_deleted__its_streams_end_and_its_call_is_aborted)
 {
     client_t               *c;
     mcp_backend_request_t  *breq;
@@ -311,7 +311,7 @@ TEST(session_is_deleted_its_streams_end_and_its_call_is_aborted)
 }
 
 
-TEST(memory_runs_out_during_a_get_the_call_can_still_be_resumed)
+TEST(memory_runs_out_during_a_GET_request__the_call_can_still_be_resumed)
 {
     char                    id[64];
     unsigned long           k;

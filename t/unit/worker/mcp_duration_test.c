@@ -163,7 +163,7 @@ TEST(call_with_a_stream_is_counted_once_when_its_response_is_known)
 }
 
 
-TEST(cancelled_call_is_counted_as_cancelled_and_not_as_a_success)
+TEST(cancelled_call_is_counted_as_cancelled_and_not_as_successful)
 {
     mcp_backend_request_t  *breq;
 
@@ -203,7 +203,7 @@ TEST(each_request_and_notification_of_a_batch_is_counted)
 
 
 /* A GET opens a stream, but is no message. */
-TEST(get_opens_a_stream_but_is_not_counted_as_a_message)
+TEST(GET_request_opens_a_stream_but_is_not_counted_as_a_message)
 {
     uint32_t        i, n;
     uint64_t        before, after;

@@ -25,7 +25,7 @@ logged(const char *const *lines)
 }
 
 
-TEST(call_with_a_json_response_the_debug_log_has_its_states_in_order)
+TEST(call_has_a_json_response__the_debug_log_has_its_states_in_order)
 {
     static const char *const  lines[] = {
         "waits for its body", "created from the message of exchange",
@@ -42,7 +42,7 @@ TEST(call_with_a_json_response_the_debug_log_has_its_states_in_order)
 }
 
 
-TEST(call_with_a_stream_the_debug_log_has_its_states_in_order)
+TEST(call_has_a_stream__the_debug_log_has_its_states_in_order)
 {
     static const char *const  lines[] = {
         "waits for its body", "waits for its call", "calls its backend",
@@ -66,7 +66,7 @@ TEST(call_with_a_stream_the_debug_log_has_its_states_in_order)
 /* mcp_consumer_set_close(): after MCP_CONSUMER_CLOSE_NOW,
  * MCP_CONSUMER_CLOSE_SOON (close as soon as the client can resume) has no
  * effect. */
-TEST(connection_closes_now_a_later_request_to_close_soon_has_no_effect)
+TEST(connection_closes_at_once__a_later_request_to_close_soon_has_no_effect)
 {
     mcp_backend_request_t  *breq;
 
@@ -83,7 +83,7 @@ TEST(connection_closes_now_a_later_request_to_close_soon_has_no_effect)
 
 
 /* At log level "info" there are no debug messages. */
-TEST(log_level_is_info_no_debug_message_is_logged)
+TEST(log_level_is_info__no_debug_message_is_logged)
 {
     d.te.debug[0] = '\0';
     d.te.env.log_level = MCP_LOG_INFO;

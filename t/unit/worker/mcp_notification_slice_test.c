@@ -83,7 +83,7 @@ turn(void)
 }
 
 
-TEST(notification_has_many_listeners_each_turn_serves_at_most_one_slice_of_them)
+TEST(notification_has_many_listeners__each_turn_serves_at_most_one_slice)
 {
     listen_all();
     changed(CHANGED);
@@ -98,7 +98,7 @@ TEST(notification_has_many_listeners_each_turn_serves_at_most_one_slice_of_them)
 
 /* Two notifications follow each other: all listeners get the first one before
  * any gets the second. A listener that is created after both gets neither. */
-TEST(two_notifications_follow_all_listeners_get_the_first_before_the_second)
+TEST(two_notifications_follow_each_other__listeners_get_the_first_one_first)
 {
     unsigned           n, sum;
     mcp_stream_info_t  info;
@@ -124,7 +124,7 @@ TEST(two_notifications_follow_all_listeners_get_the_first_before_the_second)
 }
 
 
-TEST(process_stops_during_a_notification_all_remaining_listeners_get_it)
+TEST(process_stops_during_a_notification__all_remaining_listeners_get_it)
 {
     listen_all();
     changed(CHANGED);
@@ -136,7 +136,7 @@ TEST(process_stops_during_a_notification_all_remaining_listeners_get_it)
 }
 
 
-TEST(no_memory_to_split_a_notification_all_listeners_get_it_at_once)
+TEST(no_memory_to_split_a_notification__all_listeners_get_it_at_once)
 {
     unsigned char     topic[MCP_DIGEST_LEN];
     mcp_publish_to_t  all = { MCP_PUBLISH_ALL, 0, 0 };

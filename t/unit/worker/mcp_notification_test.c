@@ -164,7 +164,7 @@ TEST(subscription_in_another_spelling_of_the_uri_is_accepted)
 /* A subscription to a resource of the catalog needs no backend. Without a
  * catalog the backend decides: if it returns an error, there is no
  * subscription. */
-TEST(backend_rejects_a_subscription_the_listener_gets_no_update)
+TEST(backend_rejects_a_subscription__the_listener_gets_no_update)
 {
     d.endpoint.catalog = NULL;
     client_resume(&d, 0, &a, session, NULL);
@@ -182,7 +182,7 @@ TEST(backend_rejects_a_subscription_the_listener_gets_no_update)
 
 /* The zone has no room for a listener, or the tenant has too many listeners:
  * no subscription, and the client gets the reason. */
-TEST(no_listener_can_be_created_a_subscription_fails_with_the_reason)
+TEST(no_listener_can_be_created__a_subscription_fails_with_the_reason)
 {
     char              of[MCP_SESSION_TEXT_MAX], more[MCP_SESSION_TEXT_MAX];
     mcp_stream_ref_t  ref;
@@ -218,7 +218,7 @@ TEST(no_listener_can_be_created_a_subscription_fails_with_the_reason)
 }
 
 
-TEST(two_workers_create_the_listener_of_a_session_only_one_listener_exists)
+TEST(two_workers_create_the_listener_of_a_session__only_one_listener_exists)
 {
     mcp_stream_info_t  info;
 
@@ -240,7 +240,7 @@ TEST(two_workers_create_the_listener_of_a_session_only_one_listener_exists)
 /* A listener has dropped events: a client with the id of an earlier event gets
  * 404. A client without an id gets a log message with the number of dropped
  * events, and then the remaining events. */
-TEST(listener_has_dropped_events_the_client_gets_their_number)
+TEST(listener_has_dropped_events__the_client_gets_their_number)
 {
     int   i;
     char  id[64];
@@ -326,7 +326,7 @@ events(const mcp_stream_ref_t *ref)
 /* A change of an endpoint's list is sent to the listeners of this endpoint; a
  * published change is sent to the listeners of all endpoints. A subscription
  * is for one list; a session gets the changes of all lists. */
-TEST(list_change_is_sent_to_one_endpoint_a_published_change_to_all)
+TEST(list_change_is_sent_to_one_endpoint_and_a_published_change_to_all)
 {
     mcp_stream_ref_t     tools, prompts, elsewhere;
     const unsigned char  here[MCP_DIGEST_LEN] = { 1 };

@@ -7,7 +7,7 @@
 
 /* The process of a call dies: client b, which reads the call at the other
  * process, gets the error. */
-TEST(worker_of_a_call_dies_the_client_gets_an_error)
+TEST(worker_of_a_call_dies__the_client_gets_an_error)
 {
     int                     attached;
     char                    id[64];
@@ -56,7 +56,7 @@ TEST(worker_of_a_call_dies_the_client_gets_an_error)
 
 /* The process of a batch dies: each request without a response gets an
  * error. */
-TEST(worker_of_a_batch_dies_requests_without_response_get_an_error)
+TEST(worker_of_a_batch_dies__requests_without_response_get_an_error)
 {
     int                     n;
     char                    old[MCP_SESSION_TEXT_MAX], id[64];
@@ -97,7 +97,7 @@ TEST(worker_of_a_batch_dies_requests_without_response_get_an_error)
 
 /* The process that adopts a call has no memory: the call is ended
  * nevertheless. */
-TEST(memory_runs_out_after_a_worker_dies_its_call_ends_nevertheless)
+TEST(memory_runs_out_after_a_worker_dies__its_call_ends_nevertheless)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;

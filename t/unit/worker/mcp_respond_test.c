@@ -21,7 +21,7 @@ waiting(void)
 
 /* A response gets more headers than MCP_RESPONSE_HEADERS: the surplus headers
  * are left out. */
-TEST(response_has_too_many_headers_the_surplus_is_left_out)
+TEST(response_has_too_many_headers__the_surplus_is_left_out)
 {
     size_t           i;
     mcp_exchange_t  *x;
@@ -82,7 +82,7 @@ TEST(only_temporary_rejections_have_a_retry_after_header)
 }
 
 
-TEST(memory_runs_out_for_an_error_response_a_status_can_still_be_sent)
+TEST(memory_runs_out_for_an_error_response__a_status_can_still_be_sent)
 {
     mcp_exchange_t  *x;
 
@@ -147,7 +147,7 @@ TEST(log_has_the_reason_for_each_rejected_request)
 
 /* A logger that does not log level "notice": no message about a rejected
  * request. */
-TEST(log_level_is_notice_a_rejected_request_and_a_call_are_not_logged)
+TEST(log_level_is_notice__a_rejected_request_and_a_call_are_not_logged)
 {
     unsigned  logged;
 

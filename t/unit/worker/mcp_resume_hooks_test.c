@@ -63,7 +63,7 @@ TEST(each_resumption_method_has_a_separate_state_in_an_exchange)
 
 
 /* A request that uses no resumption method is passed to none. */
-TEST(request_uses_no_resumption_method_no_method_has_a_state)
+TEST(request_uses_no_resumption_method__no_method_has_a_state)
 {
     mcp_exchange_t  *x;
 
@@ -160,7 +160,7 @@ TEST(call_is_passed_only_to_the_resumption_methods_that_it_needs)
 
 /* The request of a call waits, or has a response: the methods behind the one
  * that has decided this are not called. */
-TEST(resumption_method_responds_or_waits_the_next_method_is_not_called)
+TEST(resumption_method_responds_or_waits__the_next_method_is_not_called)
 {
     size_t          i;
     mcp_rpc_t       msg;

@@ -62,7 +62,7 @@ is(unsigned number, uint64_t age, const char *result)
 }
 
 
-TEST(ttl_ms_of_a_cached_page_is_the_time_that_remains)
+TEST(member_ttl_ms_of_a_cached_page_is_the_time_that_remains)
 {
     put(1, "{\"tools\":[ 1 ],\"ttlMs\":1000,\"a\" : 2}");
     is(1, 0, "{\"ttlMs\":1000,\"tools\":[ 1 ],\"a\":2}");
@@ -110,7 +110,7 @@ TEST(page_is_fresh_for_its_ttl_but_at_least_for_mcp_upstream_check)
 }
 
 
-TEST(list_is_dropped_all_its_pages_are_removed_and_other_lists_stay)
+TEST(list_is_dropped__all_its_pages_are_removed_and_other_lists_stay)
 {
     mcp_upstream_page_key_t  key;
 
@@ -131,7 +131,7 @@ TEST(list_is_dropped_all_its_pages_are_removed_and_other_lists_stay)
 }
 
 
-TEST(cache_has_the_maximum_of_pages_the_least_recently_used_page_is_removed)
+TEST(cache_has_the_maximum_of_pages__the_least_recently_used_page_is_removed)
 {
     unsigned  i;
 
@@ -147,7 +147,7 @@ TEST(cache_has_the_maximum_of_pages_the_least_recently_used_page_is_removed)
 }
 
 
-TEST(pages_exceed_the_total_size_of_the_cache_the_oldest_page_is_removed)
+TEST(pages_exceed_the_total_size_of_the_cache__the_oldest_page_is_removed)
 {
     char      *text;
     unsigned   i;
@@ -176,7 +176,7 @@ TEST(pages_exceed_the_total_size_of_the_cache_the_oldest_page_is_removed)
 }
 
 
-TEST(new_version_of_a_page_is_too_large_the_old_version_is_removed)
+TEST(new_version_of_a_page_is_too_large__the_old_version_is_removed)
 {
     char  *text;
 
@@ -193,7 +193,7 @@ TEST(new_version_of_a_page_is_too_large_the_old_version_is_removed)
 }
 
 
-TEST(memory_runs_out_the_page_is_not_cached)
+TEST(memory_runs_out__the_page_is_not_cached)
 {
     unsigned long  i;
 

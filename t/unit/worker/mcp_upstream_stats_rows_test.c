@@ -68,7 +68,7 @@ TEST(each_mcp_server_has_one_statistics_row_that_all_processes_share)
 }
 
 
-TEST(endpoint_has_not_been_announced_its_server_gets_a_row_when_it_is_called)
+TEST(endpoint_has_not_been_announced__its_server_gets_a_row_when_it_is_called)
 {
     mcp_store_upstream_row_t  one, two;
     mcp_store_upstream_t      rows[MCP_STORE_UPSTREAMS];
@@ -89,7 +89,7 @@ TEST(endpoint_has_not_been_announced_its_server_gets_a_row_when_it_is_called)
 }
 
 
-TEST(no_statistics_row_is_left_for_an_mcp_server_this_is_logged)
+TEST(no_statistics_row_is_left_for_an_mcp_server__this_is_logged)
 {
     unsigned  i;
 

@@ -65,7 +65,7 @@ header_of(unsigned target, const char *name)
 }
 
 
-TEST(mcp_server_lists_a_tool_with_headers_they_are_known_for_this_server_only)
+TEST(mcp_server_lists_a_tool_with_headers__they_are_known_for_this_server_only)
 {
     list(0, PLAIN_A "," A);
     assert_string_equal(header_of(0, "a"), "X");
@@ -74,7 +74,7 @@ TEST(mcp_server_lists_a_tool_with_headers_they_are_known_for_this_server_only)
 }
 
 
-TEST(mcp_server_lists_a_tool_without_its_old_headers_they_are_forgotten)
+TEST(mcp_server_lists_a_tool_without_its_old_headers__they_are_forgotten)
 {
     list(0, A);
     list(1, A);
@@ -84,7 +84,7 @@ TEST(mcp_server_lists_a_tool_without_its_old_headers_they_are_forgotten)
 }
 
 
-TEST(x_mcp_header_annotation_violates_a_rule_its_tool_has_no_headers)
+TEST(x_mcp_header_annotation_violates_a_rule__its_tool_has_no_headers)
 {
     list(0, B "," A);
     assert_string_equal(header_of(0, "b"), "");
@@ -92,7 +92,7 @@ TEST(x_mcp_header_annotation_violates_a_rule_its_tool_has_no_headers)
 }
 
 
-TEST(result_has_no_list_of_tools_the_known_headers_stay)
+TEST(result_has_no_list_of_tools__the_known_headers_stay)
 {
     list(0, A);
     mcp_upstream_tools_read(worker_of_0(), &d.endpoint, 0,
@@ -101,7 +101,7 @@ TEST(result_has_no_list_of_tools_the_known_headers_stay)
 }
 
 
-TEST(more_tools_have_headers_than_are_kept_the_one_listed_first_is_forgotten)
+TEST(more_tools_have_headers_than_are_kept__the_one_listed_first_is_forgotten)
 {
     char    tool[256];
     size_t  i;
@@ -123,7 +123,7 @@ TEST(more_tools_have_headers_than_are_kept_the_one_listed_first_is_forgotten)
 }
 
 
-TEST(memory_runs_out_the_listed_tool_has_no_headers)
+TEST(memory_runs_out__the_listed_tool_has_no_headers)
 {
     unsigned long  i;
 

@@ -173,7 +173,7 @@ TEST(deadline_of_a_worker_is_its_next_timer_or_the_next_sweep)
 
 
 /* An expired stream with unread events is logged. */
-TEST(stream_expires_with_unread_events_it_is_logged)
+TEST(stream_expires_with_unread_events__it_is_logged)
 {
     client_post(&d, 0, &a, session, CALL);
     client_close(&d, &a);
@@ -189,7 +189,7 @@ TEST(stream_expires_with_unread_events_it_is_logged)
 
 
 /* The consumer's process dies: the call continues in its own process. */
-TEST(worker_of_a_reader_dies_the_call_continues_in_its_own_worker)
+TEST(worker_of_a_reader_dies__the_call_continues_in_its_own_worker)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
@@ -272,7 +272,7 @@ wake_again(void *ctx)
 
 /* Wake-ups follow each other without end: each mcp_worker_wake() returns, and
  * no wake-up is lost. */
-TEST(wake_ups_never_end_each_run_of_the_worker_returns_and_loses_none)
+TEST(wake_ups_never_end__each_run_of_the_worker_returns_and_no_wake_up_is_lost)
 {
     unsigned           i;
     process_t         *p;
