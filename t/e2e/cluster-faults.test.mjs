@@ -32,7 +32,7 @@ async function clusterOf(fixture) {
 }
 
 
-describe('a call that is read at two nodes', { concurrency: true }, () => {
+describe('a call whose stream is read at two nodes', { concurrency: true }, () => {
     test('node cut off from Redis beyond mcp_cluster_node_timeout: its call ends with -32603',
          async (t) => {
         const { cut, here, there } = await pair(t, {
@@ -210,8 +210,8 @@ describe('a call that is read at two nodes', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('node dies, Redis fails over without its last writes: a stream read at '
-         + 'another node ends, its resume gets 404', async (t) => {
+    test('node dies, Redis fails over without its last writes: the stream that a client '
+         + 'reads at another node ends, its resume gets 404', async (t) => {
         const redis = await Redis.start();
 
         t.after(() => redis.stop());

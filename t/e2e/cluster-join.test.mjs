@@ -116,9 +116,9 @@ const lost = (fixture, tag, options, lose) =>
         .then((answer) => answer.close(), () => undefined);
 
 
-describe('at two nodes', { concurrency: true }, () => {
+describe('calls at two nodes', { concurrency: true }, () => {
     for (const [first, second] of [[0, 1], [1, 0]]) {
-        test(`equal calls with one idempotency key at two nodes, first at node ${first}: one is executed`,
+        test(`equal calls with one idempotency key at two nodes, first at node ${first}: only one is executed`,
              async () => {
             const tag = key();
             const all = upTo(8).map((i) =>
@@ -134,7 +134,7 @@ describe('at two nodes', { concurrency: true }, () => {
             assert.equal(executed(tag), 1);
         });
 
-        test(`client of a call at node ${first} disconnects, repeats it at the other node: executed once`,
+        test(`client disconnects from node ${first}, repeats its call at the other node: the call is executed once`,
              async () => {
             const tag = key();
 

@@ -164,7 +164,7 @@ describe('session streams', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('session stream read at each node in turn: each notification arrives once',
+    test('client reads the session stream at each node in turn: each notification arrives once',
          async () => {
         const listening = await Listening.start(nodes);
 
@@ -210,7 +210,7 @@ describe('session streams', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('a GET and two subscriptions create the stream of a session at three nodes at once: one stream remains',
+    test('one GET and two subscriptions at three nodes create a session stream at once: one stream remains',
          async () => {
         for (const i of upTo(4)) {
             const listening = await Listening.start(nodes);

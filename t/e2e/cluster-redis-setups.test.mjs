@@ -150,7 +150,7 @@ describe('a Redis Cluster', { concurrency: true }, () => {
             all.redis.map(({ url }) => url).reverse().join(' ')]) };
     }
 
-    test('Redis Cluster: a call can be read at two nodes', async (t) => {
+    test('Redis Cluster: the stream of a call can be read at two nodes', async (t) => {
         const { all, both } = await start(t, { failover: false });
 
         await readAtBoth(both);
@@ -246,7 +246,7 @@ test('mcp_cluster_sync with replicas=1, the replica restarts: each event of a ca
 });
 
 
-test('Redis with TLS and a restricted user: a call can be read at two nodes',
+test('Redis with TLS and a restricted user: the stream of a call can be read at two nodes',
      async (t) => {
     const tls = await certify(dir);
     const password = `${dir}/password`;

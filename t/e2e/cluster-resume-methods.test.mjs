@@ -131,7 +131,7 @@ describe('clients of each resumption method', { concurrency: true }, () => {
         await caller.again();
     });
 
-    test('question of a call, read and answered at different nodes: the call continues',
+    test('client reads and answers questions of a call at different nodes: the call continues',
          async (resumption) => {
         const caller = await client(resumption, ask);
 

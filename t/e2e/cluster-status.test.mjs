@@ -120,7 +120,7 @@ describe('the status of a cluster', { concurrency: true }, () => {
             && cluster.events_replicated > copied);
     });
 
-    test('call read at another node: its reader in the status is "elsewhere"',
+    test('client reads the stream of a call at another node: the reader in the status is "elsewhere"',
          async (t) => {
         const { nodes: [here, there] } = await pair(t);
 

@@ -50,7 +50,7 @@ describe('a call', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('call read at two nodes in turn: each event arrives once',
+    test('client reads the stream of a call at two nodes in turn: each event arrives once',
          async () => {
         const session = await here.session();
         const remote = at(there, session);
@@ -141,7 +141,7 @@ describe('a call', { concurrency: true }, () => {
         assert.equal(posts, 4);
     });
 
-    test('question read and answered at another node: the call continues there',
+    test('client reads and answers a question at another node: the call continues there',
          async () => {
         const session = await here.session({
             capabilities: { elicitation: {} } });

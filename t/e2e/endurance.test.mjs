@@ -204,7 +204,7 @@ describe('a reload', async () => {
 });
 
 
-describe('a worker dies', async () => {
+describe('death of a worker', async () => {
     const server = await Fixture.use({ workers: 4,
                                        location: { mcp_close_after: 'off' },
                                        kills: true });

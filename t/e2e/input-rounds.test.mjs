@@ -157,7 +157,7 @@ const SESSIONS = [
 ];
 
 for (const [version, can] of SESSIONS) {
-    test(`${version}, backend has questions: sent on the stream, each answered by a POST`,
+    test(`${version}, backend has questions: they are sent on the stream, a POST answers each`,
         async () => {
             const session = await sessionOf(server, version, can);
 
@@ -423,7 +423,7 @@ test('2026-07-28, question whose capability the client did not declare: 400, -32
 });
 
 
-test('backend responds with input_required without questions: called again in a session, after a longer pause each time',
+test('backend responds with input_required without questions: it is called again in a session, after longer and longer pauses',
      async () => {
     // a client of 2026-07-28 chooses its own pauses
 

@@ -113,7 +113,7 @@ describe('ends of calls', async () => {
         }
     });
 
-    test('no client within mcp_max_wait: the backend is aborted',
+    test('no client resumes within mcp_max_wait: the backend is aborted',
         async () => {
             const tag = 'max wait';
             const answer = await session.call('count', { n: 1, gate: tag,

@@ -208,7 +208,7 @@ test('process that runs a call is killed: "lost" in logs and counters', () => co
 }, 'calls_lost'));
 
 
-test('no client within mcp_max_wait: "expired" in logs and counters',
+test('no client resumes within mcp_max_wait: "expired" in logs and counters',
      async () => {
     const hasty = await Fixture.use({
         location: { mcp_max_wait: '1s', mcp_close_after: 'off' } });

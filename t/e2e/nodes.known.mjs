@@ -11,10 +11,10 @@ export const known = [
         why: 'the status page shows the numbers of one node only',
         cases: [
             ...of('requests', [
-                'stream read to its end: pending messages are reported until the client confirms the last event',
+                'client has read a stream to its end: pending messages are reported until it confirms the last event',
             ]),
             ...of('streams', [
-                'stream read to its end: pending messages are reported until the client confirms the last event',
+                'client has read a stream to its end: pending messages are reported until it confirms the last event',
                 'connection lost before the first byte: the call continues',
             ]),
         ],
@@ -41,7 +41,7 @@ export const known = [
         why: 'another node detects the end of a call a moment later',
         sometimes: true,
         cases: [
-            'no client within mcp_max_wait: the backend is aborted',
+            'no client resumes within mcp_max_wait: the backend is aborted',
         ],
     },
     {
@@ -58,7 +58,7 @@ export const known = [
         why: 'other nodes detect the end of mcp_task_ttl a moment later',
         sometimes: true,
         cases: [
-            'end of mcp_task_ttl: tasks/get gets -32602, the backend is aborted',
+            'mcp_task_ttl has passed: tasks/get gets -32602, the backend is aborted',
         ],
     },
     {
@@ -75,7 +75,7 @@ export const known = [
             ...of('tokens', [
                 'connection lost before the first byte: the call continues',
                 'connection lost while the response is sent: the resumed client gets the response',
-                'no client within mcp_max_wait: aborted, resume gets 404 or -32602',
+                'no client resumes within mcp_max_wait: the call is aborted, a later resume gets 404 or -32602',
                 'no client after the end of the call: it expires, resume gets 404 or -32602',
             ]),
             ...of('Last-Event-ID', [

@@ -313,7 +313,7 @@ async function session(endpoint) {
 }
 
 
-test('no client within mcp_max_wait: counted as expired', async () => {
+test('no client resumes within mcp_max_wait: counted as expired', async () => {
     const tool = `tool-${next++}`;
     const answer = await (await session('hasty')).call(tool, { gate: tool });
 

@@ -189,7 +189,7 @@ describe('a client that declares resumableRequests', () => {
         assert.deepEqual(progress((await rest(second)).messages), [2, 3]);
     });
 
-    test('2026-07-28, GET with an event id of another principal, with or without a principal: 404', async () => {
+    test('2026-07-28, GET by another principal or without a principal, event id of a principal: 404', async () => {
         const alice = new Modern(declared, { ...DECLARES, headers: { 'X-User': 'alice' } });
         const bob = new Modern(declared, { headers: { 'X-User': 'bob' } });
         const call = await begun(alice);
@@ -199,7 +199,7 @@ describe('a client that declares resumableRequests', () => {
         await completes(alice, call);
     });
 
-    test('event id of a session used without a session, event id of no session used in a session: 404',
+    test('event id from a session, GET without a session, or the other way round: 404',
          async () => {
         const session = await declared.session();
         const old = await session.call('count', { n: 1 });
@@ -247,10 +247,10 @@ describe('a client that declares resumableRequests', () => {
 });
 
 
-describe('mcp_resume_stateless declared', () => {
+describe('mcp_resume_stateless "declared"', () => {
     const client = new Modern(declared);
 
-    test('mcp_resume_stateless declared, client declares nothing: no event ids, a closed connection cancels the call',
+    test('mcp_resume_stateless "declared", client declares nothing: no event ids, a closed connection cancels the call',
          async () => {
         const call = await begun(client);
 

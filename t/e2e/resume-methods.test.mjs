@@ -140,7 +140,7 @@ test('connection lost while the backend is silent: the client can resume',
 
 // Everything that was written is pending until the client confirms an event id.
 
-test('stream read to its end: pending messages are reported until the client confirms the last event', async (resumption) => {
+test('client has read a stream to its end: pending messages are reported until it confirms the last event', async (resumption) => {
     const caller = await begin(resumption, count(2), main);
     const pending = async (last) => {
         const { result } = await (await caller.poll({ last })).json();
@@ -611,7 +611,7 @@ test('zone is full: calls that have a stream can be resumed', async (resumption)
 
 
 describe('calls without a client', { concurrency: true }, () => {
-    test('no client within mcp_max_wait: aborted, resume gets 404 or -32602',
+    test('no client resumes within mcp_max_wait: the call is aborted, a later resume gets 404 or -32602',
          async (resumption) => {
         const caller = await begin(resumption, count(2), brief);
 

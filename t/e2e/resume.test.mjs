@@ -388,7 +388,7 @@ test('second request on the connection of an active call: answered, but not if t
 // The way fetch ends a stream whose connection is lost after the first event.
 
 for (const how of ['resetAndDestroy', 'destroy']) {
-    test(`stream read by fetch(), connection ${how === 'destroy' ? 'closed' : 'reset'} in the `
+    test(`fetch() reads a stream, connection is ${how === 'destroy' ? 'closed' : 'reset'} in the `
          + 'middle: the body ends with an error', async () => {
         const gate = newGate();
         const proxy = net.createServer((client) => {

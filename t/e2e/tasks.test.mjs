@@ -334,7 +334,7 @@ test('questions of a task, answered in parts at different workers: the task comp
 });
 
 
-test('hundred answers to a task\'s questions at once: each question is answered once',
+test('a hundred answers to a task\'s questions at once: each question is answered once',
      async () => {
     const k = key();
     const { taskId } = await tasks.create('always_two', { key: k });
@@ -647,7 +647,7 @@ test('reload: tasks continue', async () => {
 });
 
 
-test('end of mcp_task_ttl: tasks/get gets -32602, the backend is aborted',
+test('mcp_task_ttl has passed: tasks/get gets -32602, the backend is aborted',
      async () => {
     const ttl = 3000;
     const fixture = await Fixture.start({ ...options, location: {

@@ -247,7 +247,7 @@ describe('questions on the GET stream', () => {
         await stream.closed;
     });
 
-    test('call that got a question of the GET stream ends: the question is cancelled, and sent on the other call\'s stream',
+    test('call ends while its client has a question of the GET stream: the question is cancelled, and sent on the other call\'s stream',
          async () => {
         const it = await server.session({ capabilities: CAN });
         const first = await startedCall(it);

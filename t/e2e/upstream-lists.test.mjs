@@ -275,10 +275,10 @@ describe('list that is not cached: each client gets the server\'s response', () 
 });
 
 
-describe('mcp_upstream_lists shared, server of an older revision', () => {
+describe('mcp_upstream_lists "shared", server of an older revision', () => {
     const shared = { lists: 'shared' };
 
-    test('mcp_upstream_lists shared, MCP server without sessions: one request for all clients',
+    test('mcp_upstream_lists "shared", MCP server without sessions: one request for all clients',
          async () => {
         const { server, upstream } = await started('stateless', undefined,
                                                    shared);
@@ -288,7 +288,7 @@ describe('mcp_upstream_lists shared, server of an older revision', () => {
         assert.equal(upstream.n, 1);
     });
 
-    test('mcp_upstream_lists shared, MCP server with sessions: no session is opened for the second client',
+    test('mcp_upstream_lists "shared", MCP server with sessions: no session is opened for the second client',
          async () => {
         const { server, upstream } = await started('session', undefined,
                                                    shared);
@@ -304,7 +304,7 @@ describe('mcp_upstream_lists shared, server of an older revision', () => {
         assert.deepEqual(asked(), before);
     });
 
-    test('mcp_upstream_lists shared, MCP server with sessions, list of several pages: not cached',
+    test('mcp_upstream_lists "shared", MCP server with sessions, list of several pages: not cached',
          async () => {
         const { server, upstream } = await started('session', undefined,
                                                    shared);

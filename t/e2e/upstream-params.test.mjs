@@ -153,7 +153,7 @@ describe('client of 2025-11-25, tools of the server were listed', () => {
                          { 'mcp-param-region': 'eu', 'mcp-param-other': 'x' });
     });
 
-    test('argument with x-mcp-header twice in a call: -32602, the MCP server is not called',
+    test('call has an argument with x-mcp-header twice: -32602, the MCP server is not called',
          async () => {
         const text = '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":'
                      + '{"name":"query","arguments":{"region":"a","region":"b"'
@@ -169,7 +169,7 @@ describe('client of 2025-11-25, tools of the server were listed', () => {
         assert.deepEqual(methods(0), []);
     });
 
-    test('argument with x-mcp-header of 64 KB: -32602', async () => {
+    test('argument of 64 KB, declared with x-mcp-header: -32602', async () => {
         const { error } = await session.response('tools/call', {
             name: 'query', arguments: { region: 'a'.repeat(65536) } });
 
@@ -217,7 +217,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
         assert.deepEqual(methods(from).slice(3), ['tools/call']);
     });
 
-    test('call refused without Mcp-Param headers, tool on page 2 of tools/list: both pages are requested',
+    test('MCP server refuses a call without Mcp-Param headers, tool on page 2 of tools/list: both pages are requested',
          async () => {
         pages = [[tool('other', {})], [tool('query', query)], [tool('b', {})]];
 
@@ -242,7 +242,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
                          { 'mcp-param-region': 'eu' });
     });
 
-    test('call refused for a header that tools/list does not declare: sent once more, then -32603',
+    test('MCP server refuses a call because of a header that tools/list does not declare: it is sent once more, then -32603',
          async () => {
         pages = [[tool('query', {})]];
 
@@ -256,7 +256,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
                          ['tools/call', 'tools/list', 'tools/call']);
     });
 
-    test('mcp_upstream auto, call refused without Mcp-Param headers: sent again with the headers',
+    test('mcp_upstream auto, MCP server refuses a call without Mcp-Param headers: it is sent again with the headers',
          async () => {
         pages = [[tool('query', query)]];
 
@@ -298,7 +298,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
         }
     });
 
-    test('call refused without Mcp-Param headers, then tools/list fails: the client gets "Upstream failed"',
+    test('MCP server refuses a call without Mcp-Param headers, then tools/list fails: the client gets "Upstream failed"',
          async () => {
         const failing = await started();
         const session = await failing.session();

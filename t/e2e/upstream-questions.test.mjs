@@ -373,7 +373,7 @@ describe('questions to a client of 2026-07-28', () => {
     });
 
     for (const after of ['0', '1m']) {
-        test(`mcp_stream_after ${after}, questions of more calls than the caller may `
+        test(`mcp_stream_after ${after}, more calls with questions than a caller may `
              + 'have: the MCP server gets an error', async () => {
             const small = await Fixture.use({
                 without: ['mcp_catalog', 'mcp_route', 'mcp_server'],

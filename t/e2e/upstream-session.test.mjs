@@ -283,7 +283,7 @@ describe('sessions of clients of 2025-11-25', () => {
 
 
 describe('sessions of clients of 2026-07-28', () => {
-    test('client without a session and principal: the session at the MCP server ends with the call',
+    test('client without a session or a principal: the session at the MCP server ends with the call',
          async () => {
         const client = new Modern(server);
 

@@ -149,7 +149,7 @@ describe('server with sessions', () => {
         assert.equal(await metric('sessions', 'sessions'), 0);
     });
 
-    test('calls at an MCP server with sessions: logs have init, hit and again, the status counts 3 initializations',
+    test('calls at an MCP server with sessions: logs have the states init, hit, again, the status counts 3 initializations',
          async () => {
         const it = await open('sessions');
         const call = async () => assert.equal(textOf(await it.tool('add')),
