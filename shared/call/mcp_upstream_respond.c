@@ -135,7 +135,7 @@ mcp_upstream_post(mcp_request_t *req, mcp_str_t id, mcp_str_t key,
 
     if (post == NULL) {
         mcp_call_log(req->call, MCP_LOG_WARN,
-                     "did not respond to a request of the MCP server",
+                     "did not respond to a request from its MCP server",
                      "too many earlier responses are not yet acknowledged, or "
                      "no memory");
         return;
