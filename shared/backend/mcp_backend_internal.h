@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Internal declarations of a decoder. Each file calls only those listed below
- * it:
+ * Internal declarations of a decoder. Each file of this list calls only the
+ * files below it:
  *
  *   mcp_backend.c          states; input of bytes, output of messages
- *   mcp_backend_body.c    reads messages: a body, lines, SSE events
+ *   mcp_backend_body.c     reads messages: a body, lines, SSE events
  *   mcp_backend_message.c  decodes one message: envelope, fields, errors
  *   mcp_backend_head.c     Content-Type; HTTP errors
  *   mcp_backend_result.c  builds results: faults, content, text
@@ -16,8 +16,8 @@
  *           +- BODY - COMPLETE --+          one message, decoded at the end
  *           +- FAULT, DETACHED --+          one message, known from the head
  *
- * Functions that return int and have an argument msg set *msg, possibly to a
- * fault, and return MCP_OK, MCP_ERR_MEMORY, or a value that their comment
+ * A function with the result int and an argument "msg" sets *msg, possibly to a
+ * fault, and returns MCP_OK, MCP_ERR_MEMORY, or a value that its comment
  * lists.
  */
 

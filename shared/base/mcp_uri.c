@@ -61,8 +61,9 @@ mcp_uri_scheme(mcp_str_t uri)
 
 
 /*
- * Sets *start and *end to the offsets of the URI's host and port. They are
- * equal if the URI has no host. "scheme" is the length of the scheme.
+ * Finds the part "host:port" of a URI: sets *start to the offset of its first
+ * byte and *end to the offset after its last byte. Both are equal if the URI
+ * has no host. "scheme" is the length of the scheme.
  */
 static void
 mcp_uri_host(mcp_str_t uri, size_t scheme, size_t *start, size_t *end)

@@ -184,10 +184,10 @@ mcp_input_deliver_to(mcp_exchange_t *x,
 }
 
 
-/* Passes the responses in text to the call of a stream, at this or another
- * node, and confirms the events that the client has received. msgs are the
- * messages of the POST. After returning MCP_AGAIN, this function runs again
- * when the cluster has replied, see mcp_cluster_operation.h. */
+/* Passes "text", the responses of the client, to the call of a stream, at this
+ * or another node, and confirms the events that the client has received. "msgs"
+ * are the n messages of the same POST. After returning MCP_AGAIN, this function
+ * runs again when the cluster has replied, see mcp_cluster_operation.h. */
 static int
 mcp_input_bring(mcp_exchange_t *x, const mcp_rpc_t *msgs, size_t n,
     const unsigned char stream[MCP_STREAM_ID_LEN], mcp_str_t text)

@@ -26,8 +26,9 @@
  * one slot of a Redis Cluster.
  */
 
-/* Values of "of" below for a key whose name contains no argument: ONLY if the
- * name has neither an id nor a digest, SELF if it has the id of this node. */
+/* Values of "of" below for a key whose name contains no argument. The name of a
+ * key with MCP_KEY_ONLY is only its kind; with MCP_KEY_SELF, the id of this
+ * node follows the kind. */
 #define MCP_KEY_ONLY  (-1)
 #define MCP_KEY_SELF  (-2)
 

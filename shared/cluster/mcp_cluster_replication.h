@@ -527,9 +527,9 @@ int mcp_cluster_join_is_due(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
 /* Lets the requests that wait for this stream join the other stream, which the
- * reply "TAKEN" names. They get the result MCP_ERR_EXISTS when the other stream
- * or its mirror is at this node, or an error if that is not possible. If no
- * request waits, frees this stream. */
+ * reply "TAKEN" names. As soon as that stream, or a mirror of it, is at this
+ * node, their result is MCP_ERR_EXISTS; if no mirror can be created, they get
+ * an error. If no request waits, frees this stream. */
 void mcp_cluster_join_taken(mcp_replication_t *repl, const mcp_reply_t *reply);
 
 /* Returns 1 if the requests that wait for this stream have to join another

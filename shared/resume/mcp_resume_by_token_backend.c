@@ -138,8 +138,8 @@ mcp_resume_token_backend_drop(mcp_exchange_t *x,
 
 /*
  * Prepares a call for a token that was never used, or whose call has failed:
- * replaces the token in the request by the backend's own. Frees the stream with
- * the response that contained the token, because the client has got that
+ * replaces the token in the request by the backend's own. Frees the stream that
+ * holds the response with this token, because the client has got that
  * response. Returns MCP_NEXT_CONTINUE, by which the hook "request" lets the
  * caller create a call, or MCP_NEXT_ERROR.
  */

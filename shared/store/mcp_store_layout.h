@@ -174,8 +174,9 @@ typedef struct {
     uint32_t  count;                   /* in the first chunk of a private chain:
                                           number of chunks of this chain; in a
                                           chunk with a session at an MCP server:
-                                          the server's row, a
-                                          mcp_store_upstream_row_t */
+                                          the handle of that server's row in the
+                                          statistics
+                                          (mcp_store_upstream_row_t) */
     uint64_t  seq;                     /* number of the record at "first" */
     uint64_t  total;                   /* bytes of payload of all records of
                                           the log before the one at "first",
@@ -785,7 +786,8 @@ typedef struct mcp_store_head_s {
     _Atomic uint32_t   n_call_stats;
     _Atomic uint32_t   n_failures;     /* number of failures noted since the
                                           region was formatted; may wrap */
-    _Atomic uint64_t   seen;           /* time of the last sweep */
+    _Atomic uint64_t   seen;           /* time of the last call of
+                                          mcp_store_sweep(), ms */
     _Atomic uint32_t   cancels;        /* number of the latest cancellation,
                                           see mcp_store_cancels(); may wrap */
 

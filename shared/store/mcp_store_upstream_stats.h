@@ -84,9 +84,9 @@ typedef struct {
     mcp_str_t             endpoint;    /* readable name of the endpoint */
     mcp_str_t             name;        /* name of the backend */
     unsigned              form;        /* mcp_upstream_e of the configuration */
-    mcp_revision_e        revision;    /* revision in which a server of this
-                                          form is called at first; NONE:
-                                          unknown */
+    mcp_revision_e        revision;    /* revision of the first requests to a
+                                          server with this value of
+                                          mcp_upstream; NONE: unknown */
 } mcp_store_upstream_item_t;
 
 

@@ -235,10 +235,10 @@ mcp_store_value_take_text(mcp_store_op_t *op, const mcp_store_value_t *v,
 }
 
 
-/* Takes the entry of a value, and the chunk of its text. If there is no room
- * for a pushed value, frees at most MCP_STORE_YIELDS other pushed values: first
- * those with text, because it costs least to get them again. Returns NULL if
- * there is still no room. */
+/* Allocates the entry of a value, and the chunk of its text. If there is no
+ * room for a pushed value, frees at most MCP_STORE_YIELDS other pushed values:
+ * first those with text, because it costs least to get them again. Returns NULL
+ * if there is still no room. */
 static mcp_store_entry_t *
 mcp_store_value_room(mcp_store_op_t *op, const mcp_store_value_t *v,
     const mcp_tenant_t *tenant)
