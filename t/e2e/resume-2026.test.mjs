@@ -189,7 +189,7 @@ describe('a client that declares resumableRequests', () => {
         assert.deepEqual(progress((await rest(second)).messages), [2, 3]);
     });
 
-    test('2026-07-28, GET by another principal or without a principal, event id of a principal: 404', async () => {
+    test('2026-07-28, event id of a principal in a GET of another principal or of none: 404', async () => {
         const alice = new Modern(declared, { ...DECLARES, headers: { 'X-User': 'alice' } });
         const bob = new Modern(declared, { headers: { 'X-User': 'bob' } });
         const call = await begun(alice);

@@ -164,7 +164,7 @@ for (const top of [false, true]) {
 // The connection is reset when the head of an answer arrives; a client that
 // repeats the request may have parsed and written its params anew.
 
-test('response to a page\'s resume token is lost: sent again, also if the params are spelled differently',
+test('page whose response was lost is requested again, with params spelled differently: same response',
      async () => {
     const args = { n: 4, a: 3, b: { c: 'x/y', d: [1, 0.5] } };
     const spelled = '{"arguments":{"b":{"d":[1.0,5e-1],"c":"x\\/\\u0079"},'

@@ -144,7 +144,7 @@ TEST(client_leaves_while_a_list_is_renewed__the_next_renewal_follows_later)
 }
 
 
-TEST(mcp_server_still_fails_after_mcp_upstream_stale__the_client_gets_the_fault)
+TEST(MCP_server_fails_beyond_mcp_upstream_stale__the_client_gets_the_fault)
 {
     fill_cache();
     driver_wait(&d, 660000);

@@ -111,7 +111,7 @@ TEST(repeated_call_gets_a_question__request_with_the_answer_has_a_new_timeout)
 }
 
 
-TEST(tools_list_after_a_header_error_fails__the_call_ends_with_an_error)
+TEST(header_error_and_then_tools_list_fails__the_call_ends_with_an_error)
 {
     refused(0);
     backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);

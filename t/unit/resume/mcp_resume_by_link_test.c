@@ -447,7 +447,7 @@ TEST(stream_with_a_url_ends_with_questions_or_mcp_close_after_in_all_revisions)
 
 /* A token, and the name of the URL's argument, may be percent-encoded. If the
  * URL has the argument several times, the last one counts. */
-TEST(stream_url_may_have_an_encoded_token_and_the_last_of_several_tokens_counts)
+TEST(stream_url_with_several_tokens__the_last_one_counts_and_may_be_encoded)
 {
     char                    text[2048], *p;
     const char *secret, *q;
