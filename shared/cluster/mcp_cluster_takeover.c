@@ -106,8 +106,7 @@ mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
         return;
     }
 
-    /* doubled, because the dead owner's stream may have had the maximum of sent
-     * and also the maximum of unsent events */
+    /* twice: the maximum of sent events and that of unsent events */
 
     spec.max_events = spec.max_events > UINT32_MAX / 2
                       ? UINT32_MAX : 2 * spec.max_events;

@@ -565,8 +565,7 @@ mcp_routing_decide(mcp_exchange_t *x, const mcp_rpc_t *msg,
     v->method = msg->row;
     v->target = MCP_NO_TARGET;
 
-    /* checks the method only for clients with a session: mcp_stateless_enter()
-     * has checked it for clients without a session */
+    /* without a session, mcp_stateless_enter() has checked the method */
 
     if (!v->method->session && !mcp_client_is_stateless(&x->client)) {
         return mcp_routing_fault(v, MCP_FAULT_METHOD_UNKNOWN, msg->method);

@@ -423,9 +423,8 @@ mcp_consumer_read_on(mcp_exchange_t *x, char **p, char *end)
 static char *
 mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
 {
-    /* the glue pulls only when all bytes of earlier pulls are in the socket, so
-     * all events that were read count as sent, except a skipped event and all
-     * later ones */
+    /* The socket has accepted the bytes of all earlier pulls, so their events
+     * count as sent, except a skipped event and all later ones. */
 
     x->reader.sent = x->reader.cursor.seq;
 
