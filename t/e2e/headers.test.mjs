@@ -105,13 +105,21 @@ async function send2({ lines }, body) {
 
 // Returns the JSON object of a plain or chunked body.
 
-const jsonOf = (text) => JSON.parse(/\{.*\}/s.exec(text)[0]);
+function jsonOf(text) {
+    const json = /\{.*\}/s.exec(text);
+
+    assert.ok(json, `no JSON object: ${JSON.stringify(text)}`);
+
+    return JSON.parse(json[0]);
+}
 
 async function check(send, entry) {
     const { status, text } = await send(entry, bodyOf(entry));
-    const { id, error } = jsonOf(text);
 
     assert.equal(status, entry.status, text);
+
+    const { id, error } = jsonOf(text);
+
     assert.equal(id, 7);
     assert.equal(error?.code, entry.code, text);
 
