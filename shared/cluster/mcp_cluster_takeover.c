@@ -17,7 +17,10 @@
  * The leader may die before it has taken over all streams that were assigned
  * to its node, or the reply that contains them may be lost. So every leader
  * requests the streams that were assigned to its node and that the node has
- * not replicated since, until there are none.
+ * not replicated since, until there are none. Redis may execute a command from
+ * a lost link only after that, and assign more streams. So the leader requests
+ * them again when a member is no longer in the list: the streams of that node
+ * were all assigned, and no late command can assign another one.
  */
 
 
@@ -287,6 +290,30 @@ mcp_takeover_observe(const mcp_cluster_t *cluster, mcp_heartbeats_t *heartbeat)
 }
 
 
+/* Returns 1 if all nodes of the last check are among the n nodes in
+ * "heartbeats". */
+static int
+mcp_takeover_has_all(const mcp_cluster_t *cluster,
+    const mcp_heartbeats_t *heartbeats, size_t n)
+{
+    size_t  i, k;
+
+    for (i = 0; i < cluster->n_heartbeats; i++) {
+        for (k = 0; k < n; k++) {
+            if (heartbeats[k].node == cluster->heartbeats[i].node) {
+                break;
+            }
+        }
+
+        if (k == n) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
 void
 mcp_takeover_check_members(mcp_cluster_t *cluster, const mcp_reply_t *members)
 {
@@ -315,6 +342,13 @@ mcp_takeover_check_members(mcp_cluster_t *cluster, const mcp_reply_t *members)
             mcp_takeover_observe(cluster, heartbeat);
             n++;
         }
+    }
+
+    /* a node was taken over, here or at another node: a late command of this
+     * node may have assigned some of its streams to this node */
+
+    if (!mcp_takeover_has_all(cluster, heartbeats, n)) {
+        cluster->settled = 0;
     }
 
     memcpy(cluster->heartbeats, heartbeats, n * sizeof(mcp_heartbeats_t));

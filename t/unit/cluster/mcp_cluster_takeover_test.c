@@ -155,6 +155,86 @@ TEST(take_over_reply_is_lost__the_stream_is_still_taken_over)
 }
 
 
+/* Transfers bytes of the nodes in "running", a bit mask, until a condition is
+ * true. */
+#define RUNNING_UNTIL(running, true)                                          \
+    do {                                                                      \
+        int  tries_, i_;                                                      \
+                                                                              \
+        for (tries_ = 0; !(true); tries_++) {                                 \
+            assert_true(tries_ < 10000);                                      \
+                                                                              \
+            for (i_ = 0; i_ < NODES; i_++) {                                  \
+                if ((running) & (1 << i_)) {                                  \
+                    carry(i_);                                                \
+                }                                                             \
+            }                                                                 \
+                                                                              \
+            usleep(1000);                                                     \
+        }                                                                     \
+    } while (0)
+
+
+/* Node 0 dies. Node 1 sends redis/takeover.lua, and its link is lost. Redis
+ * executes the command only after node 1 has connected again and has found that
+ * no streams were assigned to it. Then node "by" takes node 0 over, which has
+ * no streams left. */
+static void
+assigned_late(int by)
+{
+    int         fd;
+    char        buf[4096];
+    size_t      len;
+    process_t  *p = &nodes[1];
+
+    begin_replicated(2, 3);
+    begin(2, KEY1);
+    UNTIL(nodes[1].cluster->settled && nodes[2].cluster->settled);
+    end(0);
+
+    /* node 2 does not begin a take-over while its field "takeover" names
+     * another one */
+
+    nodes[2].cluster->takeover.node = 1;
+    RUNNING_UNTIL(6, p->cluster->takeover.node);
+    len = p->len - p->taken;
+    assert_true(len > 0 && len < sizeof(buf));
+    memcpy(buf, p->sent + p->taken, len);
+    cut_off(1);
+    RUNNING_UNTIL(6, p->cluster->settled);
+    assert_string_equal(about(2, "HEXISTS", 'h', 'a', "j"), "0");
+
+    fd = dial();
+    assert_int_equal(write(fd, buf, len), len);
+    assert_true(read(fd, buf, sizeof(buf)) > 0);
+    close(fd);
+    assert_string_equal(about(2, "HGET", 'h', 'a', "j"), "1");
+
+    if (by == 2) {
+        nodes[2].cluster->takeover.node = 0;
+        RUNNING_UNTIL(4, strcmp(command(2, "ZCARD {mcp}:1:nodes"), "2") == 0);
+    }
+
+    UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
+    UNTIL(p->cluster->settled);
+    assert_string_equal(command(1, "ZCARD {mcp}:1:nodes"), "2");
+    assert_string_equal(about(1, "HGET", 'h', 'a', "l"), "4");
+    all_expire(1);
+}
+
+
+TEST(take_over_command_is_executed_late__its_node_takes_the_stream_over)
+{
+    assigned_late(1);
+}
+
+
+TEST(take_over_command_is_late_and_another_node_ends_it__the_stream_is_taken)
+{
+    assigned_late(2);
+}
+
+
 /* A key of stream "f" has a wrong type; "kind" is the letter of the key. The
  * streams from "a" to "last" end with an error nevertheless. */
 static void
