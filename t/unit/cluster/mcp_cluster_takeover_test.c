@@ -235,6 +235,51 @@ TEST(take_over_command_is_late_and_another_node_ends_it__the_stream_is_taken)
 }
 
 
+/* Streams "b" and "c" of the successor have filled its zone: the successor
+ * requests the assigned stream with each heartbeat, and takes it over when a
+ * client has confirmed the events of stream "b". */
+TEST(successor_has_no_room__it_takes_the_stream_over_when_there_is_room)
+{
+    int                rc, n;
+    char               text[256];
+    uint64_t           seq;
+    mcp_stream_info_t  info;
+
+    begin_replicated(2, 3);
+    make(1, 'b');
+    make(1, 'c');
+    snprintf(text, sizeof(text), "{\"pad\":\"%0*d\"}", 200, 0);
+
+    for (rc = MCP_OK, n = 0; rc == MCP_OK; n++) {
+        info = info_of(1, n % 2 ? 'b' : 'c');
+        rc = mcp_store_append(&nodes[1].store, &info.ref, test_str(text), -1,
+                              MCP_STATE_PROCESSING, real_now(), &seq);
+        carry(1);
+    }
+
+    assert_int_equal(rc, MCP_ERR_FULL);
+    UNTIL(repl_state(1, 'b').acked.seq == repl_state(1, 'b').own.seq
+          && repl_state(1, 'c').acked.seq == repl_state(1, 'c').own.seq);
+    end(0);
+
+    UNTIL(strstr(nodes[1].te.last, "cannot take over a stream"));
+    UNTIL(strcmp(command(1, "ZCARD {mcp}:1:nodes"), "1") == 0);
+    nodes[1].te.last[0] = '\0';
+    UNTIL(strstr(nodes[1].te.last, "cannot take over a stream"));
+    assert_false(is_at(1, 'a'));
+    assert_string_equal(about(1, "HGET", 'h', 'a', "j"), "1");
+
+    assert_int_equal(read_from(1, 'b', 0, &seq), MCP_AGAIN);
+    info = info_of(1, 'b');
+    assert_ok(mcp_store_confirm(&nodes[1].store, &info.ref, seq));
+    UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
+    UNTIL(nodes[1].cluster->settled);
+    assert_string_equal(about(1, "HGET", 'h', 'a', "l"), "4");
+    assert_int_equal(node_info(1).counts[MCP_NODE_DROPPED], 0);
+    all_expire(1);
+}
+
+
 /* A key of stream "f" has a wrong type; "kind" is the letter of the key. The
  * streams from "a" to "last" end with an error nevertheless. */
 static void
