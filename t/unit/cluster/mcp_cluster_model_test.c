@@ -683,10 +683,11 @@ stuck(const model_t *m)
                           (int) info.replicated);
         }
 
-        print_message("node %d: %016llx, cluster state %d, hearing %d\n", i,
+        print_message("node %d: %016llx, cluster state %d, hearing %d, last "
+                      "log line: %s\n", i,
                       (unsigned long long) nodes[i].cluster->node,
                       (int) nodes[i].cluster->state,
-                      (int) nodes[i].cluster->reading);
+                      (int) nodes[i].cluster->reading, nodes[i].te.last);
     }
 
     for (i = 0; "olfktxnw"[i]; i++) {
@@ -701,35 +702,80 @@ stuck(const model_t *m)
 }
 
 
-/* Ends a stream, and waits until its client has read all events. Stops waiting
- * if the stream is lost: the owner has died or may have been declared dead,
- * the client has read no event, and Redis does not have the stream. */
-static void
-finish(model_t *m)
+/* Returns 1 if a node has given up a stream of a dead node, because the node's
+ * zone had no room for the events. */
+static int
+has_dropped(void)
 {
+    int  i, dropped = 0;
+
+    for (i = 0; i < ALL; i++) {
+        dropped = dropped || node_info(i).counts[MCP_NODE_DROPPED] > 0;
+    }
+
+    return dropped;
+}
+
+
+/* Returns 1 if a stream is lost: its owner has died or may have been declared
+ * dead, neither the owner nor Redis has the stream, and the client has read no
+ * event or the successor may have given the stream up. */
+static int
+is_lost(const model_t *m)
+{
+    return m->risk && m->asking < 0 && m->at < 0 && is_up() && !owned(m)
+           && (m->read == 0 || has_dropped())
+           && strcmp(about(0, "EXISTS", 'h', m->letter, ""), "0") == 0;
+}
+
+
+/* Ends a stream if its owner can append, and lets its client resume and read.
+ * Forgets a lost stream. */
+static void
+finish_one(model_t *m)
+{
+    if (is_lost(m)) {
+        m->letter = '\0';
+        return;
+    }
+
+    append_one(m, 1);
+
+    if (m->at < 0 && m->asking < 0) {
+        come_one(m);
+    }
+
+    read_one(m);
+}
+
+
+/* Ends all streams, and waits until their clients have read all events. All
+ * clients read at the same time: if the events of one stream fill the zone of a
+ * node, that node can take over another stream only when there is room again.
+ */
+static void
+finish(void)
+{
+    int       k, left;
     uint64_t  end = real_now() + PATIENCE;
 
-    while (m->letter) {
-        if (real_now() > end) {
-            stuck(m);
+    do {
+        left = 0;
+
+        for (k = 0; k < STREAMS; k++) {
+            if (models[k].letter) {
+                if (real_now() > end) {
+                    stuck(&models[k]);
+                }
+
+                left = 1;
+                finish_one(&models[k]);
+            }
         }
 
-        append_one(m, 1);
-
-        if (m->at < 0 && m->asking < 0) {
-            come_one(m);
-        }
-
-        read_one(m);
         carry_all();
 
-        if (m->risk && m->read == 0 && m->asking < 0 && m->at < 0
-            && is_up() && strcmp(about(0, "EXISTS", 'h', m->letter, ""), "0")
-                          == 0)
-        {
-            m->letter = '\0';
-        }
-    }
+    } while (left);
 }
 
 
@@ -768,10 +814,7 @@ play(uint64_t with, int deadly, unsigned rounds)
 
     ALL_UNTIL(is_up());
 
-    for (k = 0; k < STREAMS; k++) {
-        finish(&models[k]);
-    }
-
+    finish();
     all_expire(0);
     end_all();
 
