@@ -46,7 +46,7 @@ fuzz_free(void *ctx, void *p)
 }
 
 
-static const mcp_mem_t  mem __attribute__((unused)) = {
+static const mcp_mem_t  fuzz_mem __attribute__((unused)) = {
     fuzz_alloc, fuzz_free, NULL
 };
 

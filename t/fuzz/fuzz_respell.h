@@ -34,7 +34,7 @@ respell_string(mcp_buf_t *out, mcp_str_t raw)
     mcp_str_t    s;
     mcp_arena_t  arena;
 
-    mcp_arena_init(&arena, &mem);
+    mcp_arena_init(&arena, &fuzz_mem);
     must(mcp_json_unescape(&arena, raw, &s) == MCP_OK);
 
     mcp_buf_lit(out, "\"");
@@ -135,7 +135,7 @@ is_doubled(mcp_str_t object)
     mcp_json_value_t  value;
 
     doubled = 0;
-    mcp_arena_init(&arena, &mem);
+    mcp_arena_init(&arena, &fuzz_mem);
     mcp_json_iter_init(&i, object);
 
     while (!doubled && mcp_json_iter_next(&i, &key, &value)) {
@@ -253,7 +253,7 @@ is_object(mcp_str_t text, mcp_json_value_t *root)
     int          rc;
     mcp_arena_t  arena;
 
-    mcp_arena_init(&arena, &mem);
+    mcp_arena_init(&arena, &fuzz_mem);
     rc = mcp_json_scan(&arena, text, DEPTH, NULL, 0, root, NULL, NULL);
     mcp_arena_destroy(&arena);
 

@@ -41,7 +41,7 @@ read_page(mcp_str_t page, mcp_list_e kind, char *cursor, size_t *len)
     fields[1].parent = MCP_JSON_ROOT;
     fields[1].key = mcp_str("nextCursor");
 
-    mcp_arena_init(&arena, &mem);
+    mcp_arena_init(&arena, &fuzz_mem);
 
     must(mcp_json_scan(&arena, page, 256, fields, 2, &root, values, NULL)
          == MCP_OK);
@@ -81,7 +81,7 @@ read_kind(const mcp_catalog_t *catalog, mcp_list_e kind, unsigned omit,
     len = 0;
 
     do {
-        mcp_buf_init(&buf, &mem, 16 * 1024 * 1024);
+        mcp_buf_init(&buf, &fuzz_mem, 16 * 1024 * 1024);
 
         must(mcp_catalog_list(catalog, kind, omit,
                               (mcp_str_t) { cursor, len }, page, NULL, &buf)
@@ -140,14 +140,14 @@ schema(mcp_str_t text)
     mcp_buf_t       buf;
     mcp_catalog_t  *catalog;
 
-    mcp_buf_init(&buf, &mem, 16 * 1024 * 1024);
+    mcp_buf_init(&buf, &fuzz_mem, 16 * 1024 * 1024);
     mcp_buf_lit(&buf, "{\"tools\":[{\"name\":\"t\",\"inputSchema\":");
     mcp_buf_str(&buf, text);
     mcp_buf_lit(&buf, "}]}");
     must(buf.failed == MCP_OK);
 
-    if (mcp_catalog_create(&mem, (mcp_str_t) { buf.data, buf.len }, &catalog,
-                           error, sizeof(error)) == MCP_OK)
+    if (mcp_catalog_create(&fuzz_mem, (mcp_str_t) { buf.data, buf.len },
+                           &catalog, error, sizeof(error)) == MCP_OK)
     {
         /* the input is inserted as text, so it may end the tool and begin
          * further ones */
@@ -175,7 +175,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     schema(text);
 
-    rc = mcp_catalog_create(&mem, text, &catalog, error, sizeof(error));
+    rc = mcp_catalog_create(&fuzz_mem, text, &catalog, error, sizeof(error));
 
     if (rc != MCP_OK) {
         must(rc == MCP_ERR_CONFIG);
@@ -197,7 +197,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
         (void) mcp_catalog_find(catalog, (mcp_list_e) kind, text);
 
-        mcp_buf_init(&buf, &mem, 16 * 1024 * 1024);
+        mcp_buf_init(&buf, &fuzz_mem, 16 * 1024 * 1024);
         (void) mcp_catalog_list(catalog, (mcp_list_e) kind, 0, text, 1, NULL,
                                 &buf);
         mcp_buf_free(&buf);

@@ -76,7 +76,7 @@ read_all(const char *in, size_t len, size_t step, mcp_buf_t *out)
     const mcp_reply_t  *reply;
 
     rc = MCP_AGAIN;
-    wire = mcp_wire_create(&mem, MAX);
+    wire = mcp_wire_create(&fuzz_mem, MAX);
     must(wire != NULL);
 
     while (len > 0 && rc == MCP_AGAIN) {
@@ -103,8 +103,8 @@ wire(const char *in, size_t len, size_t step)
     int        rc, again;
     mcp_buf_t  whole, cut;
 
-    mcp_buf_init(&whole, &mem, 1024 * 1024);
-    mcp_buf_init(&cut, &mem, 1024 * 1024);
+    mcp_buf_init(&whole, &fuzz_mem, 1024 * 1024);
+    mcp_buf_init(&cut, &fuzz_mem, 1024 * 1024);
 
     rc = read_all(in, len, SIZE_MAX, &whole);
     again = read_all(in, len, step, &cut);

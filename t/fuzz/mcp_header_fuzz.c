@@ -133,7 +133,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json.data = size ? memchr(data, '\n', size) : NULL;
     raw.len = json.data ? (size_t) (json.data - raw.data) : size;
 
-    mcp_arena_init(&arena, &mem);
+    mcp_arena_init(&arena, &fuzz_mem);
 
     decode(&arena, raw);
 

@@ -115,7 +115,7 @@ line(mcp_arena_t *arena, const mcp_json_value_t *root)
     mcp_buf_t         buf;
     mcp_json_value_t  again;
 
-    mcp_buf_init(&buf, &mem, SIZE_MAX);
+    mcp_buf_init(&buf, &fuzz_mem, SIZE_MAX);
     mcp_json_add_line(&buf, root->raw);
 
     must(buf.len == root->raw.len);
@@ -139,7 +139,7 @@ quote(mcp_arena_t *arena, mcp_str_t text)
     mcp_str_t         back;
     mcp_json_value_t  root;
 
-    mcp_buf_init(&buf, &mem, SIZE_MAX);
+    mcp_buf_init(&buf, &fuzz_mem, SIZE_MAX);
     mcp_buf_json(&buf, text);
 
     rc = mcp_json_scan(arena, (mcp_str_t) { buf.data, buf.len }, 0, NULL, 0,
@@ -169,7 +169,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text.data = (const char *) data;
     text.len = size;
 
-    mcp_arena_init(&arena, &mem);
+    mcp_arena_init(&arena, &fuzz_mem);
 
     rc = mcp_json_scan(&arena, text, DEPTH, fields, F_COUNT, &root, values,
                        &error);

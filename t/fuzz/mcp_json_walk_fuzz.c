@@ -112,7 +112,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(copy, data, size);
     text = (mcp_str_t) { copy + 1, size - 1 };
 
-    mcp_arena_init(&arena, &mem);
+    mcp_arena_init(&arena, &fuzz_mem);
 
     walk.rc = mcp_json_scan(&arena, text, depth, fields, F_COUNT, &walk.root,
                             walk.values, &walk.error);

@@ -106,7 +106,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uri.data = eol ? eol + 1 : "";
     uri.len = eol ? size - t.len - 1 : 0;
 
-    rc = mcp_match_create_template(&mem, t, &match, error, sizeof(error));
+    rc = mcp_match_create_template(&fuzz_mem, t, &match, error, sizeof(error));
 
     if (rc != MCP_OK) {
         must(rc == MCP_ERR_CONFIG);
@@ -126,7 +126,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* t as an exact string instead of a template */
 
     if (t.len > 0 && t.data[0] != '~') {
-        must(mcp_match_create(&mem, t, &match, error, sizeof(error))
+        must(mcp_match_create(&fuzz_mem, t, &match, error, sizeof(error))
              == MCP_OK);
         must(mcp_match(match, t) == 1);
         must(mcp_match(match, uri) == mcp_str_eq(t, uri));

@@ -423,7 +423,7 @@ check_arguments(const mcp_rpc_t *msg, const mcp_catalog_t *catalog)
     endpoint.catalog = catalog;
     x = calloc(1, sizeof(mcp_exchange_t));
     must(x != NULL);
-    mcp_arena_init(&x->arena, &mem);
+    mcp_arena_init(&x->arena, &fuzz_mem);
     x->endpoint = &endpoint;
 
     for (i = 0, n = 0; i < MIRRORED; i++) {
@@ -468,13 +468,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char                   error[256];
 
     if (catalog == NULL) {
-        must(mcp_catalog_create(&mem, mcp_str(catalog_text), &catalog, error,
-                                sizeof(error))
+        must(mcp_catalog_create(&fuzz_mem, mcp_str(catalog_text), &catalog,
+                                error, sizeof(error))
              == MCP_OK);
         kept = live;
     }
 
-    mcp_arena_init(&arena, &mem);
+    mcp_arena_init(&arena, &fuzz_mem);
 
     must(mcp_rpc_parse(&arena, (mcp_str_t) { (const char *) data, size },
                        DEPTH, MCP_RPC_FROM_CLIENT, &msg)

@@ -23,7 +23,7 @@ opens(const mcp_request_state_t *of, mcp_str_t text, mcp_str_t is)
     mcp_str_t    state;
     mcp_arena_t  arena;
 
-    mcp_arena_init(&arena, &mem);
+    mcp_arena_init(&arena, &fuzz_mem);
     rc = mcp_request_state_open(&arena, &keys, of, text, 999, &state);
     must(rc == MCP_ERR_DENIED || (rc == MCP_OK && mcp_str_eq(state, is)));
     mcp_arena_destroy(&arena);
@@ -41,8 +41,8 @@ garbage(const mcp_request_state_t *of, mcp_str_t data)
     mcp_arena_t       arena;
     mcp_json_value_t  root;
 
-    mcp_buf_init(&out, &mem, SIZE_MAX / 2);
-    mcp_arena_init(&arena, &mem);
+    mcp_buf_init(&out, &fuzz_mem, SIZE_MAX / 2);
+    mcp_arena_init(&arena, &fuzz_mem);
     mcp_buf_lit(&out, "\"");
     mcp_buf_str(&out, data);
     mcp_buf_lit(&out, "\"");
@@ -74,13 +74,13 @@ mutated(mcp_request_state_t *of, mcp_json_value_t params, uint8_t how,
     state = params.raw;
     of->params = params.raw;
     memset(nonce, how, sizeof(nonce));
-    mcp_buf_init(&out, &mem, SIZE_MAX / 2);
-    must(mcp_request_state_seal(&mem, &keys, of, state, 1000, nonce, &out)
+    mcp_buf_init(&out, &fuzz_mem, SIZE_MAX / 2);
+    must(mcp_request_state_seal(&fuzz_mem, &keys, of, state, 1000, nonce, &out)
          == MCP_OK);
     text = (mcp_str_t) { out.data, out.len };
     must(opens(of, text, state));
 
-    mcp_buf_init(&again, &mem, SIZE_MAX / 2);
+    mcp_buf_init(&again, &fuzz_mem, SIZE_MAX / 2);
     respell(&again, params, how);
     must(again.failed == MCP_OK);
     of->params = (mcp_str_t) { again.data, again.len };

@@ -87,7 +87,7 @@ check_answer(mcp_arena_t *arena, const mcp_rpc_t *msg)
 
     detail = mcp_utf8_valid(msg->raw) ? msg->raw : mcp_null_str;
 
-    mcp_buf_init(&buf, &mem, SIZE_MAX);
+    mcp_buf_init(&buf, &fuzz_mem, SIZE_MAX);
     mcp_fault_write(&buf, MCP_REVISION_NONE, msg->id, msg->fault, detail,
                     mcp_null_str);
     must(!buf.failed);
@@ -143,7 +143,7 @@ check_batch(mcp_arena_t *arena, mcp_str_t text, const mcp_rpc_t *msg)
         return;
     }
 
-    mcp_buf_init(&buf, &mem, SIZE_MAX);
+    mcp_buf_init(&buf, &fuzz_mem, SIZE_MAX);
     mcp_buf_lit(&buf, "[");
     mcp_buf_str(&buf, text);
     mcp_buf_lit(&buf, "]");
@@ -167,7 +167,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text.data = (const char *) data;
     text.len = size;
 
-    mcp_arena_init(&arena, &mem);
+    mcp_arena_init(&arena, &fuzz_mem);
 
     must(mcp_rpc_parse(&arena, text, DEPTH, MCP_RPC_FROM_CLIENT, &msg) == MCP_OK);
 

@@ -133,7 +133,7 @@ slow_decode(const char *in, size_t len, mcp_buf_t *out)
     size_t        i, start;
     slow_event_t  e;
 
-    mcp_buf_init(&e.data, &mem, MAX);
+    mcp_buf_init(&e.data, &fuzz_mem, MAX);
     e.foreign = 0;
 
     if (len >= 3 && memcmp(in, "\xef\xbb\xbf", 3) == 0) {
@@ -187,7 +187,7 @@ check_limit(const char *in, size_t len, size_t step)
     mcp_str_t          data;
     mcp_sse_decoder_t  d;
 
-    mcp_sse_decoder_init(&d, &mem, 32);
+    mcp_sse_decoder_init(&d, &fuzz_mem, 32);
 
     for (rc = MCP_OK; len > 0 && rc >= 0; len -= consumed) {
         part = step < len ? step : len;
@@ -224,7 +224,7 @@ check_encoder(const char *in, size_t len)
     *p++ = '\n';
     *p++ = '\n';
 
-    mcp_sse_decoder_init(&d, &mem, len + MCP_EVENT_ID_MAX);
+    mcp_sse_decoder_init(&d, &fuzz_mem, len + MCP_EVENT_ID_MAX);
     must(mcp_sse_decode(&d, text, (size_t) (p - text), &consumed, &data)
          == MCP_OK);
     must(data.len == len && memcmp(data.data, in, len) == 0);
@@ -260,17 +260,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     in = (const char *) data + 1;
     len = size - 1;
 
-    mcp_buf_init(&slow, &mem, MAX);
-    mcp_buf_init(&whole, &mem, MAX);
-    mcp_buf_init(&cut, &mem, MAX);
+    mcp_buf_init(&slow, &fuzz_mem, MAX);
+    mcp_buf_init(&whole, &fuzz_mem, MAX);
+    mcp_buf_init(&cut, &fuzz_mem, MAX);
 
     slow_decode(in, len, &slow);
 
-    mcp_sse_decoder_init(&d, &mem, MAX);
+    mcp_sse_decoder_init(&d, &fuzz_mem, MAX);
     must(decode(&d, in, len, len, &whole) == MCP_DONE);
     mcp_sse_decoder_free(&d);
 
-    mcp_sse_decoder_init(&d, &mem, MAX);
+    mcp_sse_decoder_init(&d, &fuzz_mem, MAX);
     must(decode(&d, in, len, step, &cut) == MCP_DONE);
     mcp_sse_decoder_free(&d);
 

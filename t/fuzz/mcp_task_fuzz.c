@@ -30,7 +30,7 @@ id(mcp_str_t text)
         return;
     }
 
-    mcp_buf_init(&again, &mem, MCP_TOKEN_TEXT_MAX);
+    mcp_buf_init(&again, &fuzz_mem, MCP_TOKEN_TEXT_MAX);
     must(mcp_task_id_write(&task, &keys, &again) == MCP_OK);
     must(mcp_str_eq(text, (mcp_str_t) { again.data, again.len }));
     mcp_buf_free(&again);
@@ -54,7 +54,7 @@ own(const uint8_t *data, size_t size)
     task.ttl = (uint64_t) data[0] * 1000 + 1;
     over = task.created + task.ttl;
 
-    mcp_buf_init(&text, &mem, MCP_TOKEN_TEXT_MAX);
+    mcp_buf_init(&text, &fuzz_mem, MCP_TOKEN_TEXT_MAX);
     must(mcp_task_id_write(&task, &keys, &text) == MCP_OK);
     all = (mcp_str_t) { text.data, text.len };
     must(mcp_task_id_read(&other, &keys, all, over - 1) == MCP_OK);
@@ -78,13 +78,13 @@ questions(mcp_str_t text, uint32_t given)
     mcp_json_iter_t   iter, rests;
     mcp_json_value_t  root, value, other;
 
-    mcp_arena_init(&arena, &mem);
+    mcp_arena_init(&arena, &fuzz_mem);
 
     if (mcp_json_scan(&arena, text, DEPTH, NULL, 0, &root, NULL, NULL)
         == MCP_OK
         && root.type == MCP_JSON_OBJECT)
     {
-        mcp_buf_init(&out, &mem, SIZE_MAX / 2);
+        mcp_buf_init(&out, &fuzz_mem, SIZE_MAX / 2);
         mcp_task_questions(root.raw, given, &out);
         rest = (mcp_str_t) { out.data, out.len };
         must(mcp_json_scan(&arena, rest, DEPTH, NULL, 0, &other, NULL, NULL)

@@ -57,8 +57,8 @@ sealed(const mcp_keys_t *keys, mcp_str_t text)
     mcp_arena_t    arena;
     unsigned char  nonce[MCP_SEAL_NONCE_LEN];
 
-    mcp_arena_init(&arena, &mem);
-    mcp_buf_init(&out, &mem, SIZE_MAX / 2);
+    mcp_arena_init(&arena, &fuzz_mem);
+    mcp_buf_init(&out, &fuzz_mem, SIZE_MAX / 2);
 
     must(mcp_token_open(keys, 't', mcp_null_str, text, &arena, &data)
          != MCP_OK);

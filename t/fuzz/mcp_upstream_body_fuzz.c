@@ -175,7 +175,7 @@ check_limit(const mcp_rpc_t *msg, size_t limit)
 {
     mcp_buf_t  out;
 
-    mcp_buf_init(&out, &mem, limit);
+    mcp_buf_init(&out, &fuzz_mem, limit);
     mcp_upstream_add_meta(&out, msg->raw, &meta);
     must(out.failed != MCP_OK);
     must(mcp_buf_text(&out).len <= limit);
@@ -249,9 +249,9 @@ check(mcp_str_t body)
     mcp_rpc_t    msg, again;
     mcp_arena_t  arena;
 
-    mcp_arena_init(&arena, &mem);
-    mcp_buf_init(&out, &mem, SIZE_MAX / 2);
-    mcp_buf_init(&twice, &mem, SIZE_MAX / 2);
+    mcp_arena_init(&arena, &fuzz_mem);
+    mcp_buf_init(&out, &fuzz_mem, SIZE_MAX / 2);
+    mcp_buf_init(&twice, &fuzz_mem, SIZE_MAX / 2);
 
     must(mcp_rpc_parse(&arena, body, DEPTH, MCP_RPC_FROM_CLIENT, &msg)
          == MCP_OK);
