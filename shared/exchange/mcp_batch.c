@@ -9,7 +9,7 @@
 #include "rpc/mcp_fault.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_cluster_operation.h"
-#include "worker/mcp_exchange_state.h"
+#include "worker/mcp_duration.h"
 #include "worker/mcp_respond.h"
 #include "worker/mcp_resume_hooks.h"
 
@@ -50,11 +50,11 @@ mcp_batch_set_response(mcp_exchange_t *x, mcp_request_t *req,
     }
 
     if (msg->kind == MCP_RPC_REQUEST) {
-        mcp_duration_part(x, msg->row, v->name,
-                          routing == MCP_ROUTING_LOCAL
-                          ? MCP_ERROR_TYPE_NONE
-                          : mcp_error_type_of_code(mcp_fault_code(v->fault,
-                                                  x->client.revision)->code));
+        mcp_duration_count(x, msg->row, v->name,
+                           routing == MCP_ROUTING_LOCAL
+                           ? MCP_ERROR_TYPE_NONE
+                           : mcp_error_type_of_code(mcp_fault_code(v->fault,
+                                                   x->client.revision)->code));
     }
 
     req->id = msg->id;
@@ -215,8 +215,8 @@ mcp_batch_count_one_way(mcp_exchange_t *x, const mcp_batch_t *batch)
 
     for (i = 0; i < batch->n; i++) {
         if (batch->msgs[i].kind == MCP_RPC_NOTIFICATION) {
-            mcp_duration_part(x, batch->msgs[i].row, mcp_null_str,
-                              MCP_ERROR_TYPE_NONE);
+            mcp_duration_count(x, batch->msgs[i].row, mcp_null_str,
+                               MCP_ERROR_TYPE_NONE);
         }
     }
 }

@@ -20,6 +20,7 @@
 #include "rpc/mcp_digest.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
+#include "worker/mcp_duration.h"
 #include "worker/mcp_exchange_state.h"
 #include "worker/mcp_respond.h"
 #include "worker/mcp_resume_hooks.h"
