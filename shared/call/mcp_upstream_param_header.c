@@ -6,7 +6,7 @@
 #include "call/mcp_upstream_session.h"
 #include "config/mcp_tool_param.h"
 #include "rpc/mcp_upstream_body.h"
-#include "worker/mcp_upstream_list_cache.h"
+#include "worker/mcp_upstream_tool_headers.h"
 
 
 /* Returns 1 if this server has to create the Mcp-Param-* headers of a request.

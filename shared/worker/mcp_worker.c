@@ -9,6 +9,7 @@
 #include "worker/mcp_respond.h"
 #include "worker/mcp_call_stats_rows.h"
 #include "worker/mcp_upstream_list_cache.h"
+#include "worker/mcp_upstream_tool_headers.h"
 #include "worker/mcp_upstream_stats_rows.h"
 
 
