@@ -399,6 +399,10 @@ void mcp_input_capabilities(unsigned bits, mcp_buf_t *out);
 
 /* --- mcp_input.c --- */
 
+/* Lets a request wait for the client's answers, for mcp_input_timeout at
+ * most. */
+void mcp_input_wait(mcp_request_t *req);
+
 /* Sends the questions in a backend's message to the client; without a
  * question, calls the backend again after a pause. Returns the values of
  * mcp_call_finish(). */

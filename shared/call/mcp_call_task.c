@@ -322,9 +322,7 @@ mcp_input_task_send(mcp_request_t *req)
     mcp_store_count(call->worker->store, MCP_COUNT_INPUTS,
                     (int64_t) req->n_questions);
 
-    mcp_request_set_state(req, MCP_REQUEST_INPUT);
-    req->deadline = mcp_call_now(call) + call->endpoint->input_timeout;
-    mcp_call_set_timer(call);
+    mcp_input_wait(req);
 
     return MCP_OK;
 }

@@ -555,11 +555,19 @@ mcp_input_send(mcp_request_t *req)
         return mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
     }
 
-    mcp_request_set_state(req, MCP_REQUEST_INPUT);
-    req->deadline = mcp_call_now(call) + call->endpoint->input_timeout;
-    mcp_call_set_timer(call);
+    mcp_input_wait(req);
 
     return MCP_OK;
+}
+
+
+void
+mcp_input_wait(mcp_request_t *req)
+{
+    mcp_request_set_state(req, MCP_REQUEST_INPUT);
+    req->deadline = mcp_call_now(req->call)
+                    + req->call->endpoint->input_timeout;
+    mcp_call_set_timer(req->call);
 }
 
 
