@@ -9,7 +9,7 @@ static const char *const  mcp_exchange_states[] = {
     [MCP_EXCHANGE_BODY] = "waits for its body",
     [MCP_EXCHANGE_CLUSTER_WAIT] = "waits for the cluster",
     [MCP_EXCHANGE_WAIT] = "waits for its call",
-    [MCP_EXCHANGE_RESPONSE] = "has its answer",
+    [MCP_EXCHANGE_RESPONSE] = "has its response",
     [MCP_EXCHANGE_STREAM] = "reads a stream",
     [MCP_EXCHANGE_ENDED] = "no longer reads its stream"
 };

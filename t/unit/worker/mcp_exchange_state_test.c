@@ -32,7 +32,7 @@ TEST(call_has_a_json_response__the_debug_log_has_its_states_in_order)
         "waits for its call, call ", "calls its backend",
         "the backend responded with HTTP status 200",
         "the backend request ended",
-        "request 0: over", "has its answer", "now over, was transient", NULL
+        "request 0: over", "has its response", "now over, was transient", NULL
     };
 
     d.te.debug[0] = '\0';
