@@ -389,8 +389,9 @@ carry(int i)
 }
 
 
-/* Transfers bytes of all running nodes until a condition is true. */
-#define UNTIL(true)                                                           \
+/* Transfers bytes of the running nodes in "mask" (bit i: node i) until a
+ * condition is true. */
+#define MASK_UNTIL(mask, true)                                                \
     do {                                                                      \
         int  tries_, i_;                                                      \
                                                                               \
@@ -398,7 +399,7 @@ carry(int i)
             assert_true(tries_ < 10000);                                      \
                                                                               \
             for (i_ = 0; i_ < NODES; i_++) {                                  \
-                if (nodes[i_].cluster) {                                      \
+                if (((mask) & (1u << i_)) && nodes[i_].cluster) {             \
                     carry(i_);                                                \
                 }                                                             \
             }                                                                 \
@@ -406,6 +407,9 @@ carry(int i)
             usleep(1000);                                                     \
         }                                                                     \
     } while (0)
+
+/* Transfers bytes of all running nodes until a condition is true. */
+#define UNTIL(true)  MASK_UNTIL(~0u, true)
 
 
 /* Transfers bytes of node i, whose link was closed, until the link is up

@@ -155,26 +155,6 @@ TEST(take_over_reply_is_lost__the_stream_is_still_taken_over)
 }
 
 
-/* Transfers bytes of the nodes in "running", a bit mask, until a condition is
- * true. */
-#define RUNNING_UNTIL(running, true)                                          \
-    do {                                                                      \
-        int  tries_, i_;                                                      \
-                                                                              \
-        for (tries_ = 0; !(true); tries_++) {                                 \
-            assert_true(tries_ < 10000);                                      \
-                                                                              \
-            for (i_ = 0; i_ < NODES; i_++) {                                  \
-                if ((running) & (1 << i_)) {                                  \
-                    carry(i_);                                                \
-                }                                                             \
-            }                                                                 \
-                                                                              \
-            usleep(1000);                                                     \
-        }                                                                     \
-    } while (0)
-
-
 /* Node 0 dies. Node 1 sends redis/takeover.lua, and its link is lost. Redis
  * executes the command only after node 1 has connected again and has found that
  * no streams were assigned to it. Then node "by" takes node 0 over, which has
@@ -196,12 +176,12 @@ assigned_late(int by)
      * another one */
 
     nodes[2].cluster->takeover.node = 1;
-    RUNNING_UNTIL(6, p->cluster->takeover.node);
+    MASK_UNTIL(6, p->cluster->takeover.node);
     len = p->len - p->taken;
     assert_true(len > 0 && len < sizeof(buf));
     memcpy(buf, p->sent + p->taken, len);
     cut_off(1);
-    RUNNING_UNTIL(6, p->cluster->settled);
+    MASK_UNTIL(6, p->cluster->settled);
     assert_string_equal(about(2, "HEXISTS", 'h', 'a', "j"), "0");
 
     fd = dial();
@@ -212,7 +192,7 @@ assigned_late(int by)
 
     if (by == 2) {
         nodes[2].cluster->takeover.node = 0;
-        RUNNING_UNTIL(4, strcmp(command(2, "ZCARD {mcp}:1:nodes"), "2") == 0);
+        MASK_UNTIL(4, strcmp(command(2, "ZCARD {mcp}:1:nodes"), "2") == 0);
     }
 
     UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
