@@ -64,7 +64,7 @@ static int is_location(apr_pool_t *p, const ap_directive_t *d,
 
 /*
  * If a directive is SetHandler with a handler of this module, returns KIND() of
- * the section type (mcp_setup_section_e) that the handler stands for.
+ * the section type (mcp_setup_section_e) that belongs to the handler.
  * Otherwise returns 0.
  */
 static unsigned kind_of(apr_pool_t *p, const ap_directive_t *d)

@@ -41,9 +41,9 @@ mod_mcp_client_t *mod_mcp_client(request_rec *r)
     return r ? client : NULL;
 }
 
-/* The exchange of an earlier request of the connection.  exchange_cleanup()
- * frees it when the pool of that request is destroyed; until then the response
- * is still in the filters. */
+/* The exchange of an earlier request on a connection.  exchange_cleanup() frees
+ * the exchange when the request's pool is destroyed; until then the response is
+ * still in the filters. */
 typedef struct {
     mcp_exchange_t *exchange;
     conn_rec *c;
@@ -116,8 +116,8 @@ static apr_status_t exchange_cleanup(void *data)
 
 /*
  * Detaches the client from its previous request, if the pool of that request
- * still exists because the response is still in the filters.  A clean-up of
- * this pool then frees the exchange.
+ * still exists because the response is still in the filters.  A clean-up
+ * function of the pool then frees the exchange.
  */
 static void leave_request(mod_mcp_client_t *client)
 {

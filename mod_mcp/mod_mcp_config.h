@@ -59,7 +59,7 @@ struct mod_mcp_dir_t {
     mod_mcp_dir_t *children;            /* list of the results of merging other
                                            sections into this one */
     mod_mcp_dir_t *next;
-    mcp_endpoint_t *endpoint;           /* endpoint of these sections; NULL
+    mcp_endpoint_t *endpoint;           /* endpoint of the merged sections; NULL
                                            until first used */
 };
 

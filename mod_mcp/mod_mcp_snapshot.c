@@ -17,7 +17,7 @@
 /* --- pools that calls reuse one after the other --- */
 
 /* POOLS: maximum number of unused pools that this file keeps for reuse;
- * POOL_KEEPS: maximum unused memory in each of them, bytes */
+ * POOL_KEEPS: maximum unused memory in each pool, bytes */
 #define POOLS       64
 #define POOL_KEEPS  (96 * 1024)
 

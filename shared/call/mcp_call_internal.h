@@ -467,7 +467,7 @@ int  mcp_input_url_is_settled(const mcp_request_t *req,
 int  mcp_input_respond(mcp_request_t *req, const mcp_backend_msg_t *msg);
 
 /* Ends a request whose client lacks capabilities that the questions need.
- * "lacks" is the bit mask of these capabilities. Returns the values of
+ * "lacks" has the bits of the missing capabilities. Returns the values of
  * mcp_call_finish(). */
 int  mcp_input_refuse_lacks(mcp_request_t *req, unsigned lacks);
 

@@ -12,7 +12,8 @@
 
 
 /* Returns which requests share the session that this request uses at the MCP
- * server: those of one client's session, of one principal, or of one call. */
+ * server: all requests of the client's session, of the principal, or of the
+ * call. */
 static mcp_upstream_of_e
 mcp_upstream_session_sharing(const mcp_request_t *req)
 {
@@ -254,7 +255,7 @@ mcp_upstream_session_take_dropped(mcp_upstream_session_t *session)
 
 
 /* Adds the session of a request to the zone. If the zone had too many sessions
- * and has dropped one of them, the request will end the dropped session at the
+ * and has dropped another one, the request will end the dropped session at the
  * server. Returns the values of mcp_store_upstream_session(). */
 static int
 mcp_upstream_session_add(mcp_request_t *req)

@@ -46,7 +46,7 @@ mcp_cluster_refuse(mcp_cluster_t *cluster, const char *why)
 
 /* Returns Redis's clock "theirs" minus the local clock, ms. Redis read its
  * clock after the command was sent and before the reply arrived, so its clock
- * is compared with the middle of these two times. */
+ * is compared with the time halfway between the two. */
 static int64_t
 mcp_cluster_offset(mcp_cluster_t *cluster, uint64_t theirs, uint64_t now)
 {

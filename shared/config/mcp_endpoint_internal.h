@@ -104,8 +104,9 @@ typedef enum {
 /* Special values of the quotas of a tenant. Any other value is the maximum
  * itself, in bytes for quota_bytes, otherwise a number of streams, listeners or
  * values. */
-#define MCP_QUOTA_SHARE  0             /* a tenant may use about half of what
-                                          the other tenants leave free */
+#define MCP_QUOTA_SHARE  0             /* a tenant may use about half of the
+                                          capacity that other tenants leave
+                                          free */
 #define MCP_QUOTA_OFF    UINT64_MAX    /* no limit */
 
 

@@ -68,7 +68,7 @@ int mcp_allow_is_true(mcp_str_t value);
 int mcp_scope_has(mcp_str_t list, mcp_str_t scope);
 int mcp_scope_has_all(mcp_str_t list, mcp_str_t scopes);
 
-/* Appends those of "scopes" that are not in *list yet. */
+/* Appends each scope of the list "scopes" that *list lacks. */
 void mcp_scope_add(mcp_buf_t *list, mcp_str_t scopes);
 
 

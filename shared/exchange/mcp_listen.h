@@ -11,8 +11,8 @@
 #include "exchange/mcp_exchange_internal.h"
 
 
-/* Responds with a stream of those notifications that the request's filter
- * selects and the endpoint offers. The stream ends with the connection. Returns
+/* Responds with a stream of the notifications that the request's filter selects
+ * and the endpoint offers. The stream ends with the connection. Returns
  * the values of mcp_exchange_body(). */
 mcp_next_e mcp_listen(mcp_exchange_t *x);
 

@@ -94,7 +94,7 @@ mcp_fault_e mcp_task_request(mcp_exchange_t *x, const mcp_rpc_t *msg,
 int mcp_task_has_questions(mcp_str_t questions, uint32_t given);
 
 /* Appends a JSON object of the first MCP_STORE_QUESTIONS questions, without the
- * answered ones. The arguments are those of mcp_task_has_questions(). */
+ * answered ones. For the arguments see mcp_task_has_questions(). */
 void mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out);
 
 

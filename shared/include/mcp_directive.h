@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The names of directives in nginx and in Apache, except those of options
- * (mcp_number_option.h), and the former names of directives and variables. */
+/* The names of directives in nginx and in Apache, and the former names of
+ * directives and variables. mcp_number_option.h has the names of options. */
 
 #ifndef MCP_DIRECTIVE_H_INCLUDED
 #define MCP_DIRECTIVE_H_INCLUDED

@@ -482,8 +482,8 @@ mcp_store_refused(mcp_store_t *store, uint64_t now, uint64_t interval)
 
     at = atomic_load(&head->refused_at);
 
-    /* if several processes reach this condition at the same time, only one of
-     * them changes refused_at, and only that process returns the number */
+    /* if several processes reach this condition at the same time, only one
+     * changes refused_at, and only that process returns the number */
 
     if ((at != 0 && now < at + interval)
         || !atomic_compare_exchange_strong(&head->refused_at, &at, now))

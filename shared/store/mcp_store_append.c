@@ -135,8 +135,8 @@ static int
 mcp_store_stream_admit(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     int answers)
 {
-    /* removes the oldest sent events until the rest of them fits into the
-     * limits, which apply to sent events and to unsent events separately. The
+    /* removes the oldest sent events until the other ones fit into the limits,
+     * which apply to sent events and to unsent events separately. The
      * rest is kept, because the client may not have received it and may request
      * it again */
     while (mcp_store_sent(st) > 0

@@ -62,8 +62,8 @@ typedef struct {
 typedef enum {
     MCP_NODE_REPLICATED = 0,        /* events that Redis has acknowledged */
     MCP_NODE_REFILLED,          /* number of times that a stream was written to
-                                   Redis again, because Redis had lost a part of
-                                   it */
+                                   Redis again, because Redis had lost it or
+                                   some events */
     MCP_NODE_LINKS_LOST,
     MCP_NODE_UNREACHABLE,       /* requests rejected because Redis was
                                    unreachable */

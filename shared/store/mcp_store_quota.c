@@ -170,8 +170,8 @@ mcp_store_evict(mcp_store_op_t *op, mcp_store_stream_t *st)
 
 /*
  * Checks whether a tenant or a group of tenants, which uses "own", may use n
- * more. "free" is the part of "all" that no tenant uses. All these numbers are
- * of the same kind: chunks, streams, listeners or values. The quota is a
+ * more. "free" is the part of "all" that no tenant uses. All four numbers
+ * count the same things: chunks, streams, listeners or values. The quota is a
  * number, MCP_QUOTA_SHARE or MCP_QUOTA_OFF. The limits are multiplied by
  * "times": 1 for a tenant, more for a group of tenants, see MCP_STORE_WIDER.
  *

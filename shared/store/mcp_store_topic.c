@@ -79,7 +79,7 @@ mcp_store_subscribe_locked(mcp_store_op_t *op, mcp_store_stream_t *st,
     }
 
     /* makes room for the subscription and the topic's group at once, because
-     * making room for one of them could evict the other */
+     * making room for the second one could evict the first */
     if (mcp_store_ensure(op, 2, 0) != MCP_OK) {
         return MCP_ERR_FULL;
     }

@@ -671,8 +671,8 @@ mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
 
 
 /* Searches the oldest MCP_STORE_SESSION_SEARCH sessions of a tenant's group for
- * sessions at one server. Returns the oldest of these, or NULL if there is
- * none. group may be NULL. */
+ * sessions at one server. Returns the oldest one, or NULL if there is none.
+ * group may be NULL. */
 static mcp_store_entry_t *
 mcp_store_session_oldest(mcp_store_head_t *head, const mcp_store_entry_t *group,
     mcp_store_upstream_row_t row)

@@ -17,9 +17,9 @@ struct mcp_operations_s {
     mcp_operation_t     *first;
     unsigned             found[MCP_OPERATION_KINDS];   /* for each kind: number
                                                           of operations that
-                                                          this run of the
-                                                          entry function has
-                                                          requested so far */
+                                                          the entry function
+                                                          has requested since
+                                                          its last start */
     size_t               headers;      /* number of headers of the response
                                           before the first run; restored before
                                           each further run */

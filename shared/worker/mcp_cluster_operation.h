@@ -293,7 +293,7 @@ typedef enum {
 
     /* Makes a mirror of the stream with the id stream.id for requests of this
      * node that join this stream. Only mcp_cluster_join_taken() starts this
-     * operation. The results are those of the hook "await_replication". */
+     * operation. For the results see the hook "await_replication". */
     MCP_OPERATION_JOIN,
 
     MCP_OPERATION_KINDS
