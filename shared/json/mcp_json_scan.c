@@ -8,6 +8,7 @@
  */
 
 
+#include "base/mcp_word.h"
 #include "json/mcp_json_internal.h"
 
 
@@ -65,21 +66,7 @@ mcp_json_first(const mcp_json_scan_t *scan, int field)
 }
 
 
-/* mcp_json_same_8() returns 1 if the eight bytes at a and at b are equal,
- * mcp_json_same_4() does so for four bytes. */
-
-static inline int
-mcp_json_same_8(const char *a, const char *b)
-{
-    uint64_t  x, y;
-
-    memcpy(&x, a, sizeof(x));
-    memcpy(&y, b, sizeof(y));
-
-    return x == y;
-}
-
-
+/* Returns 1 if the four bytes at a and at b are equal. */
 static inline int
 mcp_json_same_4(const char *a, const char *b)
 {
@@ -117,12 +104,12 @@ mcp_json_same(const char *a, const char *b, size_t len)
     }
 
     for (i = 0; i + 8 < len; i += 8) {
-        if (!mcp_json_same_8(a + i, b + i)) {
+        if (mcp_word(a + i) != mcp_word(b + i)) {
             return 0;
         }
     }
 
-    return mcp_json_same_8(a + len - 8, b + len - 8);
+    return mcp_word(a + len - 8) == mcp_word(b + len - 8);
 }
 
 

@@ -15,6 +15,7 @@
  */
 
 
+#include "base/mcp_word.h"
 #include "rpc/mcp_session.h"
 
 
@@ -138,7 +139,7 @@ mcp_session_seen(mcp_session_cache_t *cache, mcp_str_t text)
         }
     }
 
-    memcpy(&last, text.data + text.len - sizeof(last), sizeof(last));
+    last = mcp_word(text.data + text.len - sizeof(last));
 
     /* the product with an odd number spreads the bytes over the upper bits */
 
