@@ -138,10 +138,11 @@ static int allows_override(const ap_directive_t *d)
 }
 
 /*
- * Returns 1 if another section has a handler of this module and may inherit the
- * directives of <Location path>.  Another <Location> may inherit them if its
- * path is above or below "path", or if it is a pattern.  A section that is not
- * a <Location> may always inherit them.
+ * Returns 1 if another section may have a handler of this module and may
+ * inherit the directives of <Location path>.  Another <Location> may inherit
+ * them if its path is above or below "path", or if it is a pattern.  A section
+ * that is not a <Location> may always inherit them.  .htaccess files count as
+ * such a section if "kinds" is 0.
  *
  * "kinds" are the section types of the handlers in <Location path> itself, as
  * returned by kinds_of(). "location" is the path of the <Location> that

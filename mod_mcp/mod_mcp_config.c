@@ -360,10 +360,9 @@ static void set_upstream(mod_mcp_dir_t *dir, unsigned target)
     }
 }
 
-/* Records that "setup" uses a backend, in all sections whose MCPUpstream
- * applies to the backend, so that mcp_setup_warning() does not warn about their
- * directives.  All these sections have the same path; each virtual host may
- * have one of them. */
+/* Records for mcp_setup_warning() that "setup" uses a backend, in all sections
+ * whose MCPUpstream applies to the backend.  All these sections have the same
+ * path; each virtual host may have one of them. */
 static void mark_backend(const mcp_setup_t *setup, mcp_str_t backend)
 {
     const section_t *best = find_upstream(backend);

@@ -77,8 +77,8 @@ void mod_mcp_directive_dispose(mcp_str_t *text)
 }
 
 /*
- * Reads an open file into *text.  Returns an error message, or NULL.  The
- * caller passes *text to mod_mcp_directive_dispose().
+ * Reads an open file into *text.  Returns an error message; or NULL, and then
+ * the caller passes *text to mod_mcp_directive_dispose().
  */
 static const char *read_open_file(cmd_parms *cmd, apr_file_t *file,
                                   const char *name, apr_off_t max,
@@ -533,8 +533,8 @@ static const char *set_link_origin(cmd_parms *cmd, void *conf,
     char text[MCP_SETUP_ERROR_MAX];
     const char *error = set_expression(cmd, dir, arg, &dir->link_origin);
 
-    /* check only a constant value here, because the value of an expression is
-     * known only at a request */
+    /* check only a constant value here: the value of an expression is known,
+     * and checked by the core, only at a request */
 
     if (error || strpbrk(arg, "%$\\")) {
         return error;

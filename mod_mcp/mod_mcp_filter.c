@@ -88,8 +88,9 @@ apr_size_t mod_mcp_filter_piece(const conn_rec *c)
     return piece < PIECE_MIN ? PIECE_MIN : piece < PIECE ? piece : PIECE;
 }
 
-/* Counts all filters of other modules as blocking, because their behaviour is
- * unknown. */
+/* Counts all filters that prompt_names[] does not list as blocking, because
+ * their behaviour is unknown.  If FlushMaxThreshold is less than twice
+ * PIECE_MIN, all requests count as blocked. */
 int mod_mcp_filter_blocks(request_rec *r)
 {
     ap_filter_t *f;

@@ -34,7 +34,8 @@ typedef struct {
                                            this entry */
     apr_uint32_t next;                  /* index of the next free entry */
     unsigned resting:1;                 /* 1 between two calls of a connection:
-                                           events are only recorded in "left" */
+                                           a disconnection is only recorded in
+                                           "left", other events are ignored */
     unsigned left:1;                    /* 1 if the client disconnected while
                                            "resting" was 1 */
     unsigned more:1;                    /* 1 if polled for more than

@@ -477,8 +477,8 @@ ngx_http_mcp_config_endpoint(ngx_conf_t *cf, ngx_http_mcp_loc_conf_t *mlcf,
         return NGX_CONF_ERROR;
     }
 
-    /* store the server of the endpoint: ngx_http_mcp_config_finish() will look
-     * up the endpoint's backends among the named locations of this server */
+    /* store the server: ngx_http_mcp_config_finish() looks up the endpoint's
+     * backends there when the named locations of all servers are known */
 
     mlcf->cscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_core_module);
     mmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_mcp_module);

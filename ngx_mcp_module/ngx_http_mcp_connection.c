@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Connections without a socket, for backend requests.  nginx processes a
- * request only on a connection.  No client can close these connections, and no
- * bytes are read or written.
+ * Connections without a socket to a client: for backend requests, because nginx
+ * processes a request only on a connection, and for objects that need only the
+ * events of a connection.  No client can close these connections, and no bytes
+ * are read or written.
  */
 
 

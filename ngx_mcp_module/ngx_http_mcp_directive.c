@@ -526,8 +526,8 @@ ngx_http_mcp_directive_link_origin(ngx_conf_t *cf, ngx_command_t *cmd,
 
     rv = ngx_http_set_complex_value_slot(cf, cmd, conf);
 
-    /* check only a constant value here, because a value with variables is known
-     * only at a request */
+    /* check only a constant value here: a value with variables is known, and
+     * checked by the core, only at a request */
 
     if (rv != NGX_CONF_OK || mlcf->link_origin->lengths) {
         return rv;

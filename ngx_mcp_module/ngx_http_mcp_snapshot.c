@@ -29,8 +29,8 @@ typedef struct {
     ngx_http_variable_value_t   *value;        /* value in the client's
                                                   request; NULL if it is not
                                                   copied */
-    ngx_http_variable_value_t    known;        /* cached value;
-                                                  known.valid is 1 until the
+    ngx_http_variable_value_t    known;        /* cached value if "local" is
+                                                  1; known.valid is 1 until the
                                                   first request to another
                                                   local address */
     u_char                       text[NGX_SOCKADDR_STRLEN];

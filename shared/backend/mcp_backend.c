@@ -45,8 +45,8 @@ mcp_backend_create(const mcp_mem_t *mem, mcp_want_e want,
         b->uri = uri;
     }
 
-    /* the buffers have no limits of their own: the decoder compares the length
-     * of each message with b->max, and the caller reads all messages between
+    /* the buffers have no limits of their own: the decoder limits messages to
+     * b->max and a body to b->limit, and the caller reads all messages between
      * two writes */
 
     mcp_buf_init(&b->in, mem, SIZE_MAX / 2);

@@ -107,9 +107,9 @@ struct mcp_backend_s {
     unsigned              latin1:1;
     unsigned              truncated:1; /* 1: an error page was truncated */
     unsigned              ended:1;
-    unsigned              flushed:1;   /* 1: the SSE decoder was made to return
-                                          the last event of the stream, although
-                                          the blank line after it is missing */
+    unsigned              flushed:1;   /* 1: mcp_sse_decoder_end() was called
+                                          for the last event of the stream, in
+                                          case its blank line is missing */
     unsigned              begun:1;     /* 1: the first line of a stream of
                                           lines was read */
 

@@ -36,10 +36,10 @@
 
 /*
  * Without JIT (the system may forbid it), PCRE2 allocates memory for its
- * backtracking frames: 20 KiB at first, and another 40 KiB when these are full.
- * mcp_match_slow() provides memory for both on its stack. 40 KiB are enough for
- * 128 repetitions of a group. JIT code has a stack of 32 KiB, enough for 1,000
- * repetitions.
+ * backtracking frames: 20 KiB at first and, when these are full, once a block
+ * of 40 KiB that replaces them. mcp_match_slow() provides memory for both on
+ * its stack. 40 KiB are enough for 128 repetitions of a group. JIT code has a
+ * stack of 32 KiB, enough for 1,000 repetitions.
  */
 #define MCP_MATCH_HEAP_KB      40
 #define MCP_MATCH_SLOW_ROOM    (MCP_MATCH_ROOM + 62 * 1024)

@@ -21,8 +21,9 @@
 
 /* Time for which a backend request may continue after its last message, for
  * example the response, ms. Then this server aborts the backend request. Also
- * the maximum duration of a backend request that starts after the end of its
- * call, to cancel the call at an MCP server or to end a session there. */
+ * the maximum duration of a backend request that starts when the client's
+ * request is over, to cancel the call at an MCP server or to end a session
+ * there. */
 #define MCP_CALL_GRACE  5000
 
 /* Time after which the call tries again to append a held message or a response
@@ -435,8 +436,8 @@ int mcp_call_is_bound(const mcp_call_t *call);
 
 /* Called when the client's connection has ended while the client waits for
  * plain JSON. Ends the call if the client cannot resume it, or if call->join is
- * set and no backend was called yet. Otherwise makes the call durable. The
- * exchange keeps its reference to the call. */
+ * set and mcp_call_is_started() returns 0. Otherwise makes the call durable.
+ * The exchange keeps its reference to the call. */
 void mcp_call_leave(mcp_call_t *call);
 
 /*

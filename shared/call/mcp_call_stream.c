@@ -581,9 +581,9 @@ mcp_call_give_back(mcp_call_t *call)
 }
 
 
-/* Attaches the client's connection to the new stream as the consumer, because
- * other processes that find a stream without a consumer would consider the
- * client lost. */
+/* Creates the stream with the client's connection as its consumer from the
+ * start, because other processes that find a stream without a consumer would
+ * consider the client lost. */
 int
 mcp_call_reserve(mcp_call_t *call)
 {

@@ -111,9 +111,9 @@ mcp_inbox_publish(mcp_call_t *call, uint64_t tag, mcp_str_t text)
     }
 
     /* While the request waits for the client's answers, for the session at its
-     * MCP server, or for the list of tools, a published response is ignored,
-     * because only the next backend request may end the request. A published
-     * notification is processed. */
+     * MCP server, or for the list of tools, a published message that is not a
+     * notification is ignored, because only the next backend request may end
+     * the request. */
 
     if (msg.kind != MCP_BACKEND_NOTIFICATION
         && (req->state == MCP_REQUEST_INPUT

@@ -49,7 +49,7 @@ mcp_fault_e mcp_input_state_replace(mcp_exchange_t *x, mcp_str_t state);
 int mcp_input_deliver(mcp_exchange_t *x, const mcp_stream_info_t *info,
     mcp_str_t text, uint32_t generation);
 
-/* Passes the responses in "text" to the call that owns the stream. The call may
+/* Passes the responses in "text" to the call that has the stream. The call may
  * run at any node, and must have the session of x. Returns the values of
  * mcp_input_deliver(). After returning MCP_AGAIN, this function runs again when
  * the cluster has replied, see mcp_cluster_operation.h. */

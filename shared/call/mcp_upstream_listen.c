@@ -647,9 +647,9 @@ mcp_upstream_listen_pause(mcp_upstream_listen_t *listen, uint64_t wait,
 }
 
 
-/* Called when an open stream has ended. Schedules the next GET. If there were
- * MCP_UPSTREAM_LISTEN_TRIES successive streams without a message, ends the
- * attempts instead. */
+/* Called when an open stream has ended. Schedules the next GET. If neither this
+ * stream nor the MCP_UPSTREAM_LISTEN_TRIES streams before it had a message or
+ * lasted for MCP_UPSTREAM_LISTEN_LASTS, ends the attempts instead. */
 static void
 mcp_upstream_listen_closed(mcp_upstream_listen_t *listen, const char *detail)
 {

@@ -49,9 +49,9 @@
 #define MCP_UPSTREAM_LISTEN_MIN     100u
 #define MCP_UPSTREAM_LISTEN_LONG    30000u
 
-/* After TRIES successive streams on which no message has arrived, no further
- * stream is opened. A stream that has lasted for LASTS, ms, restarts the
- * count. */
+/* After TRIES + 1 successive streams on which no message has arrived, no
+ * further stream is opened. A stream that has lasted for LASTS, ms, restarts
+ * the count. */
 #define MCP_UPSTREAM_LISTEN_TRIES   8
 #define MCP_UPSTREAM_LISTEN_LASTS   5000
 

@@ -92,9 +92,9 @@ int mcp_upstream_question_cancelled(mcp_request_t *req,
 int mcp_upstream_question_answer(mcp_call_t *call, uint64_t number,
     const mcp_json_value_t *message);
 
-/* Does the same as mcp_upstream_question_answer(), for a request that is a
- * task. "text" is an object with the client's responses, whose keys are the
- * indexes of the questions of the event. */
+/* Does the same as mcp_upstream_question_answer(), for the request of a call
+ * that is a task. "text" is an object with the client's responses, whose keys
+ * are the indexes of the questions of the event. */
 int mcp_upstream_task_answer(mcp_request_t *req, uint64_t number,
     mcp_str_t text);
 

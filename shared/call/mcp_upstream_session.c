@@ -510,10 +510,10 @@ mcp_upstream_session_discovered(mcp_request_t *req, mcp_backend_msg_t *msg)
 }
 
 
-/* Called for the response to initialize. With "mcp_upstream auto", stores the
- * detected form of the server: "session" if the response has a session id,
- * otherwise "stateless". Returns 1 if "stateless" was detected. Otherwise
- * returns 0. */
+/* Called for the response to initialize. With "mcp_upstream auto", and if the
+ * server has chosen a known revision with sessions, stores the detected form of
+ * the server: "session" if the response has a session id, otherwise
+ * "stateless". Returns 1 if "stateless" was detected. Otherwise returns 0. */
 static int
 mcp_upstream_session_is_stateless(mcp_request_t *req)
 {

@@ -139,9 +139,9 @@ struct mcp_upstream_session_s {
                                                   structure in
                                                   worker->listeners; NULL: not
                                                   in the list */
-    unsigned             listened:1;   /* 1: mcp_upstream_listen_begin() has
-                                          handled the request, which does not
-                                          wait for the GET stream again */
+    unsigned             listened:1;   /* 1: the request was added to
+                                          worker->listeners, and does not wait
+                                          for the GET stream again */
     unsigned             listen_waits:1;       /* 1: the request waits for the
                                                   GET stream */
     unsigned             postponed:1;  /* 1: mcp_call_timeout has passed while a

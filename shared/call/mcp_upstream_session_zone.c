@@ -254,9 +254,9 @@ mcp_upstream_session_take_dropped(mcp_upstream_session_t *session)
 }
 
 
-/* Adds the session of a request to the zone. If the zone had too many sessions
- * and has dropped another one, the request will end the dropped session at the
- * server. Returns the values of mcp_store_upstream_session(). */
+/* Adds the session of a request to the zone. If the zone has dropped another
+ * session at this server to make room, the request will end the dropped session
+ * at the server. Returns the values of mcp_store_upstream_session(). */
 static int
 mcp_upstream_session_add(mcp_request_t *req)
 {

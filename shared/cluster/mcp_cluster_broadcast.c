@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Sends and receives broadcasts: messages to all nodes, which contain values
- * for the store of each node, or notifications (mcp_cluster_notification.c).
- * Every process sends broadcasts on its own link. The leader of a node receives
- * them on a second connection, on which one command waits for new broadcasts.
- * The position up to which the node has received broadcasts is in the zone.
+ * Sends and receives broadcasts: messages to all nodes, which contain a value
+ * for the store of each node, a change of a subscription
+ * (mcp_cluster_topic.c), or a notification (mcp_cluster_notification.c). Every
+ * process sends broadcasts on its own link. The leader of a node receives them
+ * on a second connection, on which one command waits for new broadcasts. The
+ * position up to which the node has received broadcasts is in the zone.
  *
  * A position can be later than Redis's clock, because that clock was set back,
  * or because Redis is now another server, which has an earlier clock and lacks

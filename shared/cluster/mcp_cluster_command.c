@@ -674,9 +674,10 @@ mcp_cluster_run(mcp_cluster_t *cluster, mcp_script_e script,
 }
 
 
-/* Sends a heartbeat at once, unless the reply to an earlier self-check is
- * pending. The node remains a member until the reply arrives. Usually the node
- * was not declared dead, and only one stream belongs to another node. */
+/* Sends a heartbeat at once, if this process is a member, and the reply to an
+ * earlier self-check is not pending. The process remains a member until the
+ * reply arrives. Usually the node was not declared dead, and only one stream
+ * belongs to another node. */
 void
 mcp_cluster_self_check(mcp_cluster_t *cluster)
 {

@@ -58,9 +58,9 @@ mcp_cluster_join_how(const mcp_store_replication_state_t *repl_state)
 
 /* Returns 1 if the value of mcp_cluster_join_how() has changed since it was
  * last sent to Redis, and has to be sent now. When the stream is no longer
- * held, the change is sent at the earliest MCP_REPLICATION_SEND_TIME ms after
- * the last command, because the next event usually follows earlier, and its
- * command contains the change. */
+ * held, returns 1 at the earliest MCP_REPLICATION_SEND_TIME ms after the last
+ * command, because the next event usually follows earlier, and its command
+ * contains the change. */
 int
 mcp_cluster_join_is_due(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)

@@ -84,8 +84,9 @@ mcp_link_queue(mcp_link_t *link, mcp_action_e type)
 }
 
 
-/* Sets link->target, the address to which the link connects next: the next
- * seed, or after a redirection the address that Redis named. */
+/* Sets link->target, the address to which the link connects next, to the next
+ * seed. After a redirection, keeps the address that mcp_link_redirect() has
+ * set. */
 static void
 mcp_link_aim(mcp_link_t *link)
 {

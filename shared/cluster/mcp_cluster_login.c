@@ -74,9 +74,9 @@ mcp_login_begins(mcp_str_t text, const char *words)
 
 
 /* Returns 1 if the error "text" means that Redis denies access: a wrong or
- * missing password, or a command for which the user has no right. Inside a
- * script, Redis 6.2 reports such a command anywhere in its error, and Redis 7.0
- * after "ERR The ". */
+ * missing password, or a command for which the user has no right. If a script
+ * has used such a command, the compared words can be anywhere in the error of
+ * Redis 6.2, and follow "ERR The " in the error of Redis 7.0. */
 int
 mcp_login_denies(mcp_str_t text)
 {

@@ -19,13 +19,14 @@ typedef enum {
     MCP_NODE_QUEUE_EVENTS = 'e',     /* for the nodes of the reader and of
                                         joined requests: new events. Fields of
                                         each event: "q" number, "m" message, "r"
-                                        the request that the event answers. Then
-                                        "l" last event, "x" state, "c" confirmed
-                                        event, "h" number of the last client
-                                        input that the owner has processed. If
-                                        equal calls may join the stream: "y"
-                                        ARGV[21] of redis/append.lua, "t" last
-                                        sent event, "v" task fields. */
+                                        value of mcp_codec_encode_answers().
+                                        Then "l" last event, "x" state, "c"
+                                        confirmed event, "h" number of the last
+                                        client input that the owner has
+                                        processed. If equal calls may join the
+                                        stream: "y" ARGV[21] of
+                                        redis/append.lua, "t" last sent event,
+                                        "v" task fields. */
     MCP_NODE_QUEUE_DISPLACED = 'd',  /* for the node of the reader: a later
                                         reader has displaced it; "w" number of
                                         the later reader */
@@ -46,9 +47,10 @@ typedef enum {
     MCP_NODE_QUEUE_LEFT = 'g',       /* for the owner: the reader at another
                                         node has left; the fields of
                                         MCP_NODE_QUEUE_SENT */
-    MCP_NODE_QUEUE_JOINED = 'b',     /* for the owner: requests at another node
-                                        have joined the call; "a" last event
-                                        that was sent to them */
+    MCP_NODE_QUEUE_JOINED = 'b',     /* for the owner: another node reports its
+                                        requests that have joined the call, or
+                                        that none is left; "a" last event that
+                                        was sent to them */
     MCP_NODE_QUEUE_INPUT = 'p',      /* for the owner: a client has answered
                                         questions of the call; "m" answers, "n"
                                         number of this client input */

@@ -142,7 +142,7 @@ mcp_token_update_send(mcp_token_update_t *update)
     } else if (cluster->state == MCP_CLUSTER_MEMBER) {
 
         /* replicate the stream first, so that other nodes find the stream as
-         * soon as Redis returns its number for this token */
+         * soon as Redis returns the value that identifies the stream */
 
         mcp_replication_flush(cluster, update->spec.token.stream);
         update->sending = mcp_token_run(cluster, &update->spec,

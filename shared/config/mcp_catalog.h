@@ -118,9 +118,9 @@ mcp_str_t mcp_catalog_scope(const mcp_catalog_t *catalog, mcp_list_e kind,
 
 /*
  * Finds the next template that matches a URI, from index *i on. Returns 1 and
- * sets *text (the template as it is in the file), *scope (the scopes that
- * callers who read the URI need) and *i (the index to continue from). Returns 0
- * if no template is left.
+ * sets *text (the template in normal form, see mcp_uri.h), *scope (the scopes
+ * that callers who read the URI need) and *i (the index to continue from).
+ * Returns 0 if no template is left.
  */
 int mcp_catalog_template(const mcp_catalog_t *catalog, mcp_str_t uri,
     uint32_t *i, mcp_str_t *text, mcp_str_t *scope);
@@ -173,7 +173,8 @@ const mcp_catalog_header_t *mcp_catalog_headers(const mcp_catalog_t *catalog,
  * the arena, and *n to the number of headers, which may be 0.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_CONFIG  an annotation "x-mcp-header" violates a rule
+ *   MCP_ERR_CONFIG  an annotation "x-mcp-header" violates a rule, or the schema
+ *                   is nested too deeply
  *   MCP_ERR_MEMORY
  */
 int mcp_catalog_headers_of(mcp_arena_t *arena, const mcp_json_value_t *schema,

@@ -86,7 +86,7 @@ typedef struct {
     unsigned               filter;     /* members that some clients do not
                                           accept */
     mcp_policy_rule_t      rule;       /* values of the item's members
-                                          "x-mcp-..." */
+                                          "x-mcp-...", except "x-mcp-scope" */
     mcp_str_t              scope;
     mcp_json_value_t       members[MCP_CATALOG_MEMBERS];   /* values of the
                                                               members that the

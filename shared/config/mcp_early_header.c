@@ -19,7 +19,9 @@
 /* A header whose value becomes a variable. */
 typedef struct {
     mcp_str_t  header;         /* name of the header in lower case; for a
-                                  parameter its name after "Mcp-Param-" */
+                                  parameter its name after "Mcp-Param-", as in
+                                  the name of the variable: "_" stands for "-"
+                                  or "_" */
     unsigned   param:1;
     unsigned   encoded:1;      /* 1: the value may have the form
                                   "=?base64?...?=" */

@@ -219,8 +219,9 @@ struct mcp_endpoint_s {
                                                   gets an interim response with
                                                   a resume token; 0: never */
     uint64_t              resume_lifetime;     /* time during which a client can
-                                                  use a resume token that a
-                                                  backend has created */
+                                                  use a resume token, which a
+                                                  backend or this server has
+                                                  created */
     uint64_t              linger;
     uint64_t              join_wait;           /* how long a call without a
                                                   client waits for a request to

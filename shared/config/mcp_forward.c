@@ -53,9 +53,9 @@ static const mcp_forward_names_t  mcp_forward_skipped[MCP_FORWARD_LENGTH] = {
 
 
 /*
- * Returns 1 if a program that derives the names of variables from header names,
- * as CGI does, may convert the header "name" to the variable "env". For
- * example, "Mcp-Request-Id" becomes "MCP_REQUEST_ID".
+ * Returns 1 if the name of a header corresponds to the name of the backend
+ * parameter "env", with "-" for "_" and in any case. For example,
+ * "Mcp-Request-Id" corresponds to "MCP_REQUEST_ID".
  */
 static int
 mcp_forward_is_parameter(mcp_str_t name, mcp_str_t env)

@@ -150,8 +150,8 @@ mcp_allow_is_true(mcp_str_t value)
 
 /*
  * Returns 1 if the rule can never decide about a name, because an earlier rule
- * for the same kinds of items has the pattern "*" or the same pattern as this
- * rule.
+ * applies to all kinds of items of this rule, and either matches every name or
+ * has the same pattern as this rule.
  */
 static int
 mcp_setup_allow_hidden(const mcp_setup_t *setup, const mcp_allow_t *rule)

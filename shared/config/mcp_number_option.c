@@ -162,7 +162,7 @@ mcp_option_number(mcp_str_t *text, uint64_t *n)
  * length of this unit. Units must follow each other in descending order, each
  * at most once: *next is the index of the first unit that is accepted, and is
  * set to that of the next shorter unit. A number without a unit is in seconds,
- * and must be the last number. Returns MCP_OK or MCP_ERR_SYNTAX.
+ * and no unit may follow it. Returns MCP_OK or MCP_ERR_SYNTAX.
  */
 static int
 mcp_option_take_unit(mcp_str_t *text, size_t *next, uint64_t *ms)
@@ -500,8 +500,8 @@ mcp_option_value(const mcp_options_t *options, mcp_option_e option)
 void
 mcp_options_apply(const mcp_options_t *options, mcp_endpoint_t *endpoint)
 {
-    /* mcp_option_value() returns a uint64_t, and the members have smaller
-     * types: each value fits, because it is within the bounds of its option */
+    /* mcp_option_value() returns a uint64_t, and some members have a smaller
+     * type: each value fits, because it is within the bounds of its option */
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"

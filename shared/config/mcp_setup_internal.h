@@ -129,7 +129,7 @@ struct mcp_setup_s {
     mcp_str_t              catalog_file;
     const unsigned char   *catalog_key; /* see mcp_setup_set_catalog_key();
                                            NULL: not set */
-    mcp_str_t              label;      /* the server and path from which
+    mcp_str_t              label;      /* the server, path and number from which
                                           catalog_key was computed, as text */
     mcp_setup_list_t       routes;
     mcp_setup_list_t       origins;

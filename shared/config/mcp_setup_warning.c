@@ -116,7 +116,7 @@ mcp_setup_route_names(const mcp_catalog_t *catalog,
 /*
  * Returns the pattern of the first route that mcp_setup_route_names() finds
  * useless: the section itself sets the route, and its pattern is an exact
- * string. Returns an empty string if there is no such route.
+ * string. Returns mcp_null_str if there is no such route.
  */
 static mcp_str_t
 mcp_setup_route_nothing(const mcp_setup_t *setup)

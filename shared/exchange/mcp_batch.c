@@ -14,7 +14,8 @@
 #include "worker/mcp_resume_hooks.h"
 
 
-/* The parsed messages of a batch. x->msg points to the member "message". */
+/* The parsed messages of a batch. x->msg points to the member "message", which
+ * has to be the first one. */
 typedef struct {
     mcp_rpc_t          message;        /* placeholder for x->msg: only its
                                           method is set, to "batch", for logs */

@@ -22,8 +22,9 @@
  *
  * A description older than mcp_upstream_check is not recent. If the request for
  * a new one has failed or is pending for another client, the old description is
- * used for another mcp_upstream_stale. After that time, or if there is no
- * description, the client gets 503 in this case.
+ * used for another mcp_upstream_stale, and after that time the client gets 503.
+ * If no description is stored, the client gets 503 only if a request for one
+ * has failed.
  *
  * Returns the values of mcp_exchange_body(), as respond() does:
  *   MCP_NEXT_WAIT   a description is requested; respond() is called later

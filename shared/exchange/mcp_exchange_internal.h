@@ -50,9 +50,9 @@ typedef struct {
                                           empty */
     mcp_str_t            data;         /* error.data, raw JSON; or empty */
     const mcp_method_t  *method;
-    mcp_str_t            name;         /* name of the tool, prompt or template,
-                                          or normalized URI of the resource; for
-                                          routes and variables */
+    mcp_str_t            name;         /* name of the tool or prompt, normalized
+                                          URI of the resource, or text of the
+                                          template; for routes and variables */
     mcp_str_t            raw_uri;      /* the URI as the client wrote it */
     unsigned             target;       /* index of the backend in the endpoint's
                                           targets, or MCP_NO_TARGET */

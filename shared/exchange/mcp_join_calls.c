@@ -234,7 +234,7 @@ mcp_join_request(mcp_exchange_t *x, const mcp_routing_t *v, mcp_join_t *join)
 
 
 /* Data of a request that may join an equal call. x->join points to the member
- * "join". */
+ * "join", which has to be the first one. */
 typedef struct {
     mcp_join_t       join;
     mcp_routing_t    routing;

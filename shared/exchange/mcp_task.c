@@ -339,10 +339,11 @@ mcp_task_update(mcp_exchange_t *x, const mcp_task_t *task,
 
 
 /* Returns 1 if the cluster has, or may have, a newer state of a task of this
- * node than this node itself: the task has not ended here, and the cluster has
- * a later event. If both have the same last event, returns 1 if the task has
- * ended in the cluster, which takes effect here a moment later, or if the task
- * has questions at this node, because other nodes may have received answers. */
+ * node than this node itself. Returns 0 if the task has ended here. Otherwise
+ * returns 1 if the cluster has a later event. If both have the same last event,
+ * returns 1 if the task has ended in the cluster, which takes effect here a
+ * moment later, or if the task has open questions at this node, because other
+ * nodes may have received answers. */
 static int
 mcp_task_is_newer(const mcp_found_t *found, const mcp_stream_info_t *info)
 {

@@ -147,9 +147,9 @@ mcp_http_note_param(mcp_http_challenge_t *c, mcp_str_t name, size_t end)
 
 /*
  * Reads the part of a challenge between its scheme and the next comma: its
- * first parameter, its token68, or nothing. c is NULL if the scheme is not
- * Bearer. Returns MCP_OK, or MCP_ERR_SYNTAX, also if a Bearer challenge has a
- * token68.
+ * first parameter, its token68, or nothing. c is NULL unless the challenge is
+ * the first Bearer challenge. Returns MCP_OK, or MCP_ERR_SYNTAX, also if the
+ * first Bearer challenge has a token68.
  */
 static int
 mcp_http_take_first(mcp_http_reader_t *r, mcp_http_challenge_t *c)

@@ -31,8 +31,9 @@ typedef enum {
     MCP_BACKEND_REQUEST_LISTEN         /* a GET stream of an MCP server. It
                                           stays open while calls use it. The
                                           glue may end it at once, for example
-                                          if all threads are in use, because
-                                          these calls continue without it. */
+                                          if GET streams already use half of the
+                                          threads, because these calls continue
+                                          without it. */
 } mcp_backend_request_kind_e;
 
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The names of directives in nginx and in Apache, and the former names of
- * directives and variables. mcp_number_option.h has the names of options. */
+/* The nginx and Apache names of directives that both servers have, and the
+ * former names of directives and variables. The names of options are in
+ * mcp_number_option.h and mcp_cluster_conf.h. */
 
 #ifndef MCP_DIRECTIVE_H_INCLUDED
 #define MCP_DIRECTIVE_H_INCLUDED

@@ -27,8 +27,8 @@ typedef struct {
     mcp_str_t              token;      /* token in the URL of the request;
                                           .data NULL: none */
     uint32_t               generation; /* generation of the URL that the client
-                                          gets; the store has twice this
-                                          number */
+                                          gets; the store has twice a
+                                          generation, plus 1 after an answer */
     mcp_str_t              text;       /* body of the POST */
     unsigned               closes:1;   /* 1: the connection is closed when the
                                           client has got all questions, because

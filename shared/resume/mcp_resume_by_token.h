@@ -70,8 +70,8 @@ void mcp_resume_token_interim_again(mcp_exchange_t *x,
     const mcp_resume_token_t *state);
 
 /* Finds the token of a request, which may be in _meta, in the params
- * themselves, or at both places. Stores the token in "places", once for each
- * place, and returns the number of places. */
+ * themselves, or at both places. Stores the values of all places in "places",
+ * and returns their number. Does not check that they are strings or equal. */
 size_t mcp_resume_token_find(const mcp_rpc_t *msg, mcp_json_value_t places[2]);
 
 /* Returns the nextResumeToken of a result whose member _meta is meta. The type

@@ -60,7 +60,7 @@ typedef enum {
 
 /*
  * The kind of result that a method requires. It determines how a backend's
- * output that is plain text, not JSON, becomes a result.
+ * output that is not JSON, such as plain text or an image, becomes a result.
  */
 typedef enum {
     MCP_WANT_TOOL = 0,         /* {"content":[...]} */

@@ -201,7 +201,7 @@ mcp_rpc_ambiguous(mcp_rpc_t *msg, mcp_arena_t *arena,
 
 
 /*
- * Makes params, and members of params, absent if they are null: some clients
+ * Makes params, and fields inside params, absent if they are null: some clients
  * write null instead of omitting a member. nulls has a bit for each field that
  * is null.
  */

@@ -96,10 +96,11 @@ struct mcp_store_s {
 
     /* Called with the lock held when this process appends an event to a stream
      * whose consumer "handle" is in this process as well, or when this append
-     * waits for room in the stream. Not called for a stream that requests can
-     * join. Returns 1 if it has recorded the handle. The process then wakes the
-     * consumer without mcp_store_drain(). If it returns 0, or is NULL, and for
-     * all other wake-ups, mcp_store_drain() reports the consumer. */
+     * finds no room in the stream or in the region. Not called for a stream
+     * that requests can join. Returns 1 if it has recorded the handle. The
+     * process then wakes the consumer without mcp_store_drain(). If it returns
+     * 0, or is NULL, and for all other wake-ups, mcp_store_drain() reports the
+     * consumer. */
     int                     (*note)(void *noter, uint64_t handle);
     void                     *noter;
 };
@@ -767,23 +768,26 @@ uint64_t mcp_store_take_cancelled(mcp_store_t *store,
  * zone's layout. */
 typedef enum {
     /* Marks an ended session. The key is the session's id, and the value is
-     * 1. Set by the exchange that serves DELETE. Expires with the session's
+     * 1. Set by the exchange that serves DELETE, or at another node by the
+     * process that receives the broadcast about it. Expires with the session's
      * token. */
     MCP_VALUE_SESSION_ENDED = 'd',
 
     /* The minimum log level of a session. The key is the session's id. Set by
-     * the exchange that serves logging/setLevel. */
+     * the exchange that serves logging/setLevel, or at another node by the
+     * process that receives the broadcast about it. */
     MCP_VALUE_LOG_LEVEL = 'l',
 
     /* Marks a cancelled request whose call has no stream yet. The key is the
      * digest of the request's session and id, and the value is from
      * mcp_store_count_cancel(). Set by the exchange that receives the
-     * cancellation, and read by the process that runs the call. */
+     * cancellation, or at another node by the process that receives the
+     * broadcast about it. Read by the process that runs the call. */
     MCP_VALUE_CANCELLED = 'c',
 
-    /* Marks a used resume token of mcp_resume_by_token.c. The key is the
-     * token's digest, and the value identifies the call. Set when the token is
-     * used, and again when the call gets a stream. */
+    /* Marks a used resume token of mcp_resume_by_token_backend.c. The key is
+     * the token's digest, and the value identifies the call. Set when the token
+     * is used, and again when the call gets a stream. */
     MCP_VALUE_TOKEN_USED = 'n',
 
     /* Marks a session that has too many calls at all nodes together. The key is
@@ -831,13 +835,15 @@ int mcp_store_value_set(mcp_store_t *store, mcp_value_e purpose,
 
 /*
  * Sets a *pushed* value: one that may later be removed to make room for another
- * pushed value. If there is no room for a new value, removes the oldest pushed
- * value of the same tenant. If the tenant has none, removes the oldest pushed
- * value of a tenant that has many values. The quota never rejects the first
- * value of a tenant.
+ * pushed value. If the tenant's quota or the maximum number of values is
+ * reached, a new value replaces the oldest pushed value of the same tenant. If
+ * the tenant has none, its quota does not reject the value, and at the maximum
+ * number the value replaces the oldest pushed value of a tenant that has many
+ * values. If the region has no room, removes pushed values of such tenants,
+ * those with text first. A value without a tenant (NULL) removes no other.
  *
  * Returns MCP_OK, or
- *   MCP_ERR_FULL  the region has no room
+ *   MCP_ERR_FULL  there is no room, and no value was found that may be removed
  */
 int mcp_store_value_push(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint32_t value,

@@ -1666,7 +1666,8 @@ void mcp_store_join_name(mcp_store_op_t *op, mcp_store_stream_t *st,
 void mcp_store_join_leave(mcp_store_op_t *op, mcp_store_stream_t *st);
 
 /* During a repair: links a JOIN entry with its stream again, or frees the entry
- * if its stream does not exist. */
+ * if its stream does not exist or has another JOIN entry, or if another JOIN
+ * entry has the same key. */
 void mcp_store_repair_join(mcp_store_op_t *op, mcp_store_entry_t *e);
 
 /* Returns the READER entry of this process's joined reader "handle" of the
@@ -1763,7 +1764,8 @@ void mcp_store_replication_pass(mcp_store_op_t *op,
     mcp_store_replication_t *repl, uint32_t slot);
 
 /* The process of "slot" has ended. If it was the replicator of the replication
- * data in the chunk "index", replaces it by another process or by none. */
+ * data in the chunk "index", replaces it by another process or by none, or
+ * frees the data if the stream was freed. */
 void mcp_store_replication_retire(mcp_store_op_t *op, uint32_t index,
     uint32_t slot);
 

@@ -477,9 +477,9 @@ mcp_store_mirror_reuse(mcp_store_op_t *op, mcp_store_stream_t *st,
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is no mirror, or it was freed
  *   MCP_ERR_EXISTS     the stream itself is at this node
- *   MCP_ERR_DENIED     a later consumer has used the mirror; or the next reader
- *                      cannot use the mirror, which is not freed because joined
- *                      requests read it
+ *   MCP_ERR_DENIED     there was a later consumer, at this or another node; or
+ *                      the next consumer cannot use the mirror, which is not
+ *                      freed because joined requests read it
  */
 static int
 mcp_store_mirror_lookup(mcp_store_op_t *op, const mcp_store_making_t *making,

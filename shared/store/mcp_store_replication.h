@@ -406,9 +406,9 @@ int mcp_store_mirror_append(mcp_store_t *store,
  * order: a state older than the known one has no effect. Of two states after
  * the same event, the one received later counts, unless the other one is final.
  *
- * A final state counts even if it is older than the known state: another node
- * has then ended the stream, and later events are lost. A mirror that has one
- * of the lost events is freed.
+ * A final state counts even if it is older than a known state that is not
+ * final: another node has then ended the stream, and later events are lost. A
+ * mirror that has one of the lost events is freed.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND  there is no mirror, or it was freed

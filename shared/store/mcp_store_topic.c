@@ -145,8 +145,9 @@ mcp_store_unsubscribe(mcp_store_t *store, const mcp_stream_ref_t *ref,
 /*
  * Returns the next older subscription to a topic, or NULL if there is none.
  * "position" consists of the ref and the ordinal of the previous subscription,
- * or is 0 for the newest one. If the previous subscription was freed, searches
- * the list for the first older one. Does not find subscriptions that were added
+ * or is 0 for the newest one, or is from mcp_store_publish_start(), without a
+ * ref. If the previous subscription was freed, or there is no ref, searches the
+ * list for the first older one. Does not find subscriptions that were added
  * meanwhile, because they are at the beginning of the list. Finds the topic's
  * group anew in each call, because making room for a message may free the last
  * subscription, and the group with it.

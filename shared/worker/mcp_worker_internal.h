@@ -432,7 +432,8 @@ struct mcp_exchange_s {
     mcp_next_e                (*entry)(mcp_exchange_t *x);     /* called when
                                                  the glue has passed an empty
                                                  body; NULL: the body is a
-                                                 message */
+                                                 message, or "operations" has
+                                                 the entry function */
 
     /* called when the MCP servers that the exchange waits for have responded or
      * failed, see mcp_describe_upstream.h and mcp_exchange_session.c */
