@@ -910,7 +910,8 @@ void mod_mcp_cluster_start(server_rec *s)
                      rc == MCP_ERR_LIMIT ? "the endpoints have too many "
                                            "different keys: set one MCPKey "
                                            "for all"
-                                         : "no memory");
+                                         : "no memory, or OpenSSL "
+                                           "failed");
         mcp_cluster_destroy(cluster);
         cluster = NULL;
     }

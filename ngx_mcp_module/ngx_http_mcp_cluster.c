@@ -817,7 +817,8 @@ ngx_http_mcp_cluster_start(ngx_http_mcp_zone_t *zone,
                   &zone->name,
                   rc == MCP_ERR_LIMIT ? ": its endpoints have too many "
                                         "different keys: set one \"mcp_key\" "
-                                        "for all" : ": no memory");
+                                        "for all"
+                                      : ": no memory, or OpenSSL failed");
 
     mcp_cluster_destroy(cluster);
     zone->cluster->cluster = NULL;

@@ -813,7 +813,7 @@ of "x" failed in its backend: the response body, encoded as JSON, is larger than
 --- more_headers eval: MCP::post()
 --- response_body eval: $::Output
 --- error_log
-of "x" failed in its backend: the "resultType" is "input_required", but "inputRequests" and "requestState" are absent
+of "x" failed in its backend: the "resultType" is "input_required", but "inputRequests" has no request, and "requestState" is absent
 
 
 

@@ -647,7 +647,8 @@ mcp_backend_input(const mcp_json_value_t *r, mcp_backend_msg_t *msg)
     if (empty && state.type == MCP_JSON_NONE) {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
                           "the \"resultType\" is \"input_required\", but "
-                          "\"inputRequests\" and \"requestState\" are absent");
+                          "\"inputRequests\" has no request, and "
+                          "\"requestState\" is absent");
         return;
     }
 

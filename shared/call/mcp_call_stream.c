@@ -368,8 +368,9 @@ mcp_call_refuse(mcp_call_t *call, int rc)
 
     case MCP_ERR_LIMIT:
         mcp_call_log(call, MCP_LOG_WARN, "gets no stream",
-                     "the streams of the caller are too many or too large: "
-                     "raise mcp_quota_streams or mcp_quota_bytes");
+                     "its session or its caller has too many streams, or the "
+                     "streams are too large: raise mcp_max_session_streams, "
+                     "mcp_quota_streams or mcp_quota_bytes");
         mcp_store_count(call->worker->store, MCP_COUNT_REJECTED_LIMIT, 1);
         mcp_call_abandon(call, begun ? MCP_FAULT_CALL_LIMIT
                                      : MCP_FAULT_TOO_MANY_STREAMS);

@@ -357,10 +357,12 @@ mcp_input_task_begin(mcp_request_t *req, const mcp_backend_msg_t *msg)
     if (fault != MCP_FAULT_NONE) {
         req->n_questions = 0;
         mcp_call_log(req->call, MCP_LOG_ERROR, "failed in its backend",
-                     "\"inputRequests\" has too many requests, or one that is "
-                     "malformed or has a method other than "
-                     "elicitation/create, sampling/createMessage and "
-                     "roots/list");
+                     fault == MCP_FAULT_INTERNAL
+                         ? "no memory"
+                         : "\"inputRequests\" has too many requests, or one "
+                           "that is malformed or has a method other than "
+                           "elicitation/create, sampling/createMessage and "
+                           "roots/list");
 
         return mcp_call_finish_fault(req, fault,
                                      mcp_str("request for input"));

@@ -339,8 +339,8 @@ mcp_input_pause(mcp_request_t *req)
     if (now >= req->pause_until) {
         mcp_call_log(req->call, MCP_LOG_ERROR, "timed out",
                      "the backend responded with \"input_required\", but "
-                     "without \"inputRequests\", until mcp_input_timeout "
-                     "expired");
+                     "without a request in \"inputRequests\", until "
+                     "mcp_input_timeout expired");
         mcp_call_fail(req, MCP_FAULT_BACKEND_TIMEOUT);
         return MCP_OK;
     }

@@ -309,7 +309,7 @@ mcp_upstream_question_receive(mcp_request_t *req, const mcp_backend_msg_t *msg,
 
     } else if (mcp_upstream_question_count(req) == MCP_UPSTREAM_QUESTIONS) {
         code = MCP_UPSTREAM_QUESTION_FAILED;
-        text = mcp_str("Too many requests to this client wait for a response");
+        text = mcp_str("Too many requests of this call wait for a response");
 
     } else if (req->call->rounds && !req->call->task
                && req->server_questions == NULL

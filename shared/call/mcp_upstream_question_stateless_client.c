@@ -55,7 +55,7 @@ mcp_upstream_round_admit(const mcp_call_t *call)
         mcp_worker_log(call->worker, MCP_LOG_INFO,
                        "call %s: a request of the MCP server to the client "
                        "(elicitation, sampling or roots) was rejected, "
-                       "because %u calls of the client already wait for input "
+                       "because %u calls of the caller already wait for input "
                        "in this process: raise mcp_max_session_streams, which "
                        "permits a sixteenth of its value",
                        call->id_text, n);

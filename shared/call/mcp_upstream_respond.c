@@ -230,7 +230,7 @@ mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
         snprintf(why, sizeof(why), "the server responded with HTTP %d",
                  post->status);
         mcp_call_log(call, MCP_LOG_WARN,
-                     "could not send the client's response to the MCP server",
+                     "could not deliver a response to its MCP server",
                      post->status || fault == MCP_FAULT_NONE ? why : detail);
     }
 

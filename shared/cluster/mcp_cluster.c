@@ -575,7 +575,7 @@ mcp_cluster_tick(void *data)
         mcp_link_fail(&cluster->link, "the address now leads to another Redis "
                                       "server: connecting again; for "
                                       "mcp_cluster_node_timeout, new calls "
-                                      "with an idempotencyKey get 503");
+                                      "of tools with \"x-mcp-join\" get 503");
         return;
     }
 

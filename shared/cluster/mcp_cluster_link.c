@@ -647,10 +647,10 @@ mcp_link_closed(mcp_link_t *link, const char *why)
         && link->handlers->query == NULL)
     {
         mcp_link_name(link, name);
-        mcp_cluster_error(link->cluster, "%s: %s before it sent a reply: if "
-                                         "the port requires TLS, write "
-                                         "rediss:// instead of redis://", name,
-                          why);
+        mcp_cluster_error(link->cluster, "%s: %s before Redis sent a "
+                                         "reply: if the port requires TLS, "
+                                         "write rediss:// instead of redis://",
+                          name, why);
 
     } else {
         mcp_link_report(link, why);

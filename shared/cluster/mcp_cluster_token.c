@@ -194,9 +194,10 @@ mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec)
 
     if (update == NULL) {
         mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
-                       "cluster: a resume token cannot be stored in Redis, so "
-                       "other nodes cannot use it: no memory, or too many "
-                       "tokens wait for Redis");
+                       "cluster: Redis cannot record the call that has used a "
+                       "resume token, so the client cannot resume it at other "
+                       "nodes by the token: no memory, or too many records "
+                       "wait for Redis");
         return;
     }
 

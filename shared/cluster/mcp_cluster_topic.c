@@ -69,8 +69,9 @@ mcp_topic_promote(mcp_replication_t *repl, const mcp_reply_t *reply)
     if (rc != MCP_OK) {
         mcp_worker_log(repl->cluster->worker, MCP_LOG_ERROR,
                        "cluster: some subscriptions of a dead node are lost, "
-                       "because the zone has no room for them: enlarge the "
-                       "zone");
+                       "because the zone is full (enlarge it), the caller "
+                       "exceeds mcp_quota_bytes, or the stream has ended or "
+                       "has too many subscriptions");
     }
 
     mcp_mirror_set_state(repl, MCP_MIRROR_TOPICS);

@@ -230,9 +230,9 @@ mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
 
     if (w->astray > 0 || w->depth == 0) {
         return mcp_catalog_error(r, value->raw.data,
-                                 "a property with \"x-mcp-header\" may be "
-                                 "nested in \"properties\" only, not in other "
-                                 "keywords of the schema");
+                                 "\"x-mcp-header\" is allowed only in a "
+                                 "property that is nested in \"properties\" "
+                                 "only, not in other keywords of the schema");
     }
 
     if (value->type != MCP_JSON_STRING) {

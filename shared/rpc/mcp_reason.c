@@ -53,10 +53,11 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
         "Enlarge the zone, or lower mcp_max_wait, mcp_linger or "
         "mcp_stream_buffer"),
     [MCP_REASON_QUOTA] = mcp_reason_row("quota",
-        "The caller has too many streams, bytes in streams, or stored values",
+        "The caller has too many streams, bytes in streams or stored values, "
+        "or, in Apache, threads",
         "Identify the caller. If the load is legitimate, raise the limit: "
         "mcp_quota_streams, mcp_quota_listeners, mcp_quota_bytes, "
-        "mcp_quota_values or mcp_max_session_streams"),
+        "mcp_quota_values, mcp_max_session_streams or MCPThreads"),
     [MCP_REASON_UNKNOWN] = mcp_reason_row("unknown",
         "The client requested an item that does not exist or that the caller "
         "may not use",

@@ -70,21 +70,20 @@ static const mcp_status_row_t  mcp_status_rows[] = {
                      "Event stream connections open now"),
     mcp_status_counter(MCP_COUNT_EVENTS, "events", "Events written to streams"),
     mcp_status_counter(MCP_COUNT_EVENTS_DROPPED, "events_dropped",
-                       "Events dropped because listeners did not fetch them "
-                       "in time"),
+                       "Events for listeners dropped before they were sent"),
     mcp_status_counter(MCP_COUNT_RESUMES, "resumes", "Streams resumed"),
     mcp_status_counter(MCP_COUNT_TAKEOVERS, "takeovers",
                        "Streams taken over from an older connection"),
     mcp_status_counter(MCP_COUNT_STREAMS_EXPIRED, "streams_expired",
                        "Streams that expired"),
     mcp_status_counter(MCP_COUNT_STREAMS_EVICTED, "streams_evicted",
-                       "Delivered streams deleted early to make room"),
+                       "Streams deleted early to make room"),
 
     mcp_status_rejection(MCP_COUNT_REFUSED_FULL, "refused_full", "zone_full",
                          "Requests refused because the zone was full"),
     mcp_status_rejection(MCP_COUNT_REJECTED_LIMIT, "refused_limit", "limit",
-                         "Requests refused because of a limit on streams or "
-                         "stored values"),
+                         "Requests refused because of a limit on streams, "
+                         "stored values or threads"),
     mcp_status_counter(MCP_COUNT_ERRORS, "errors",
                        "HTTP errors and JSON-RPC errors sent to clients"),
     mcp_status_counter(MCP_COUNT_PUBLISHED, "published",

@@ -159,8 +159,8 @@ mcp_reject_log_reason(const mcp_exchange_t *x, mcp_fault_e fault,
 
     case MCP_FAULT_FORBIDDEN:
         *why = x->publish
-            ? "the request has no valid token for this publish endpoint, or "
-              "does not come from this machine"
+            ? "the request has no token that permits its message, has an "
+              "Origin header, or does not come from this machine"
                           : "the principal contains control characters";
         return mcp_null_str;
 

@@ -177,11 +177,13 @@ TEST(result_that_asks_for_input_needs_valid_requests_or_a_state)
         { "neither", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\"}"),
           "FAULT OUTPUT the \"resultType\" is \"input_required\", but "
-          "\"inputRequests\" and \"requestState\" are absent\n" },
+          "\"inputRequests\" has no request, and \"requestState\" is "
+          "absent\n" },
         { "empty requests", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\",\"inputRequests\":{}}"),
           "FAULT OUTPUT the \"resultType\" is \"input_required\", but "
-          "\"inputRequests\" and \"requestState\" are absent\n" },
+          "\"inputRequests\" has no request, and \"requestState\" is "
+          "absent\n" },
         { "an array as requests", TOOL, 200, JSON,
           BODY("{\"resultType\":\"input_required\",\"inputRequests\":[],"
                "\"requestState\":\"s\"}"),

@@ -150,7 +150,7 @@ TEST(backend_returns_invalid_questions_or_result_types__client_gets_an_error)
         const char  *log;
     } cases[] = {
         { ROUND(ONE("{\"method\":\"ping\"}")), "or has a method other than " },
-        { ROUND(""), "\"inputRequests\" and \"requestState\" are absent" },
+        { ROUND(""), "\"requestState\" is absent" },
         { ROUND(",\"requestState\":1"), "\"requestState\" is not a string" },
         { ROUND(",\"inputRequests\":[]"), "is not an object whose values are "
           "requests" },
