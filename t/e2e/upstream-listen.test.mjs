@@ -112,8 +112,12 @@ describe('questions on the GET stream', () => {
             method: 'elicitation/create', params: FORM });
         assert.deepEqual(valueOf(response), { jsonrpc: '2.0', id: 7,
             result: { action: 'accept', content: { a: 1 } } });
-        assert.deepEqual(upstream.steps.slice(-4), ['initialize',
-            'notifications/initialized', 'GET', 'tools/call']);
+
+        // the session for the description may end later
+
+        assert.deepEqual(
+            upstream.steps.filter((step) => step !== 'DELETE').slice(-4),
+            ['initialize', 'notifications/initialized', 'GET', 'tools/call']);
 
         const [get] = upstream.requests.filter(({ body }) =>
             body.method === 'GET');
