@@ -289,7 +289,7 @@ int mod_mcp_cluster_check(apr_pool_t *pconf, server_rec *s)
         return HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    if (mcp_cluster_setup_finish(cluster->setup, &cluster->conf, error)
+    if (mcp_cluster_setup_finish(cluster->setup, &cluster->conf, 1, error)
         != MCP_OK) {
         ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
                      "mod_mcp: the cluster in %s:%d: %s", cluster->file,

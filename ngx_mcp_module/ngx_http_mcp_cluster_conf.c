@@ -478,7 +478,7 @@ ngx_http_mcp_cluster_finish_zone(ngx_conf_t *cf,
         mcp_cluster_setup_merge(cluster->setup, mmcf->cluster);
     }
 
-    rc = mcp_cluster_setup_finish(cluster->setup, &cluster->conf, error);
+    rc = mcp_cluster_setup_finish(cluster->setup, &cluster->conf, 0, error);
 
     if (rc == MCP_ERR_CONFIG) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,

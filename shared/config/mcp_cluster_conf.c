@@ -823,7 +823,7 @@ mcp_cluster_ports(mcp_cluster_conf_t *conf)
 
 int
 mcp_cluster_setup_finish(mcp_cluster_setup_t *setup,
-    const mcp_cluster_conf_t **conf, char *error)
+    const mcp_cluster_conf_t **conf, int apache, char *error)
 {
     mcp_cluster_conf_t  *c = &setup->conf;
 
@@ -849,9 +849,11 @@ mcp_cluster_setup_finish(mcp_cluster_setup_t *setup,
     }
 
     if ((c->tls_certificate.len == 0) != (c->tls_certificate_key.len == 0)) {
-        return mcp_setup_fail(error,
-                              "only one of mcp_cluster_certificate and "
-                              "mcp_cluster_certificate_key is set: set both");
+        return mcp_setup_fail(
+            error, "only one of %s and %s is set: set both",
+            mcp_cluster_options[MCP_CLUSTER_CERTIFICATE].names[apache != 0],
+            mcp_cluster_options[MCP_CLUSTER_CERTIFICATE_KEY]
+                .names[apache != 0]);
     }
 
     if (c->prefix.len == 0) {

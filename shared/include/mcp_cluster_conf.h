@@ -182,14 +182,15 @@ const char *mcp_cluster_setup_warning(const mcp_cluster_setup_t *setup,
 
 /*
  * Checks the configuration as a whole and sets *conf, which is valid as long as
- * the setup and its parent.
+ * the setup and its parent. If apache is 1, errors have the Apache names of
+ * directives, otherwise those of nginx.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_CONFIG  error has the reason
  *   MCP_ERR_MEMORY
  */
 int mcp_cluster_setup_finish(mcp_cluster_setup_t *setup,
-    const mcp_cluster_conf_t **conf, char *error);
+    const mcp_cluster_conf_t **conf, int apache, char *error);
 
 /*
  * Writes the next warning about an option without effect to text

@@ -56,7 +56,7 @@ finished(mcp_cluster_setup_t *s)
 {
     const mcp_cluster_conf_t  *conf;
 
-    taken(mcp_cluster_setup_finish(s, &conf, error));
+    taken(mcp_cluster_setup_finish(s, &conf, 0, error));
 
     return conf;
 }

@@ -162,19 +162,23 @@ TEST(incomplete_cluster_settings_are_rejected)
     const mcp_cluster_conf_t  *conf;
 
     s = cluster_new();
-    refused(mcp_cluster_setup_finish(s, &conf, error),
+    refused(mcp_cluster_setup_finish(s, &conf, 0, error),
             "a Redis URL is missing: write redis://[user@]host[:port][/db], "
             "rediss:// likewise, or unix:/path");
     taken(say(s, "redis://joe@a"));
-    refused(mcp_cluster_setup_finish(s, &conf, error),
+    refused(mcp_cluster_setup_finish(s, &conf, 0, error),
             "user \"joe\" has no password: set password_file=");
     refused(mcp_cluster_setup_password(s, mcp_str("/p"), mcp_str("\n"), error),
             "the file \"/p\" contains no password");
     taken(mcp_cluster_setup_password(s, mcp_str("/p"), mcp_str(" x y\n\n"),
                                      error));
     taken(option(s, MCP_CLUSTER_CERTIFICATE, "/cert"));
-    refused(mcp_cluster_setup_finish(s, &conf, error),
-            "only one of mcp_cluster_certificate and mcp_cluster_certificate_key is set: set both");
+    refused(mcp_cluster_setup_finish(s, &conf, 0, error),
+            "only one of mcp_cluster_certificate and "
+            "mcp_cluster_certificate_key is set: set both");
+    refused(mcp_cluster_setup_finish(s, &conf, 1, error),
+            "only one of MCPClusterCertificate and MCPClusterCertificateKey "
+            "is set: set both");
     taken(option(s, MCP_CLUSTER_CERTIFICATE_KEY, "/key"));
     assert_str_is(finished(s)->password, " x y");
 }
@@ -462,7 +466,7 @@ TEST(sentinel_user_without_password_or_password_without_sentinel_is_rejected)
     taken(say(s, "redis://a"));
     taken(say(s, "sentinel=main"));
     taken(say(s, "sentinel_user=watch"));
-    refused(mcp_cluster_setup_finish(s, &conf, error),
+    refused(mcp_cluster_setup_finish(s, &conf, 0, error),
             "sentinel_user=watch has no password: set "
             "sentinel_password_file=");
 
@@ -471,7 +475,7 @@ TEST(sentinel_user_without_password_or_password_without_sentinel_is_rejected)
     taken(mcp_cluster_setup_parameter(s, mcp_str("sentinel_password_file=p"),
                                       &file, error));
     taken(mcp_cluster_setup_password(s, file, mcp_str("secret"), error));
-    refused(mcp_cluster_setup_finish(s, &conf, error),
+    refused(mcp_cluster_setup_finish(s, &conf, 0, error),
             "sentinel_password_file= has no effect: set sentinel=");
 }
 
