@@ -20,6 +20,20 @@
 #include <string.h>
 
 
+/* Around the declarations of each header of this folder: the functions have C
+ * linkage in C++, too. */
+#ifdef __cplusplus
+#define MCP_DECLARATIONS_BEGIN  extern "C" {
+#define MCP_DECLARATIONS_END    }
+#else
+#define MCP_DECLARATIONS_BEGIN
+#define MCP_DECLARATIONS_END
+#endif
+
+
+MCP_DECLARATIONS_BEGIN
+
+
 /* A slice of text. It is not terminated by a NUL, and does not own its
  * memory. */
 typedef struct {
@@ -178,6 +192,9 @@ char *mcp_uint_print(char *p, uint64_t n);
  * length, at most 8. */
 void mcp_be_put(unsigned char *p, uint64_t n, size_t bytes);
 uint64_t mcp_be_get(const unsigned char *p, size_t bytes);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_H_INCLUDED */

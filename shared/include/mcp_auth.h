@@ -15,6 +15,9 @@
 #include "mcp_buf.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 /* URL path of the metadata document of a whole server. The documents of single
  * resources have URLs below this path. */
 #define MCP_AUTH_WELL_KNOWN  "/.well-known/oauth-protected-resource"
@@ -64,6 +67,9 @@ int mcp_auth_check(const mcp_auth_t *const *auths, size_t n,
 int mcp_auth_challenge(const mcp_auth_t *auth, int status,
     mcp_str_t authorization, const mcp_str_t *values, size_t n, size_t *which,
     mcp_buf_t *buf);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_AUTH_H_INCLUDED */

@@ -17,6 +17,9 @@
 #include "mcp_worker.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 /* The purpose of a backend request. */
 typedef enum {
     MCP_BACKEND_REQUEST_CALL = 0,      /* a request of the call, or a step of
@@ -160,6 +163,9 @@ size_t mcp_backend_request_data(mcp_backend_request_t *breq, const char *data,
  * pulled. detail is static text for the log, and may be NULL. Frees breq. */
 void mcp_backend_request_end(mcp_backend_request_t *breq,
     mcp_failure_e failure, const char *detail);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_BACKEND_REQUEST_H_INCLUDED */

@@ -15,6 +15,9 @@
 #include "mcp.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 typedef struct {
     const mcp_mem_t  *mem;
     char             *data;
@@ -76,6 +79,9 @@ void mcp_buf_escape(mcp_buf_t *buf, mcp_str_t s);
 
 /* Appends a string literal. */
 #define mcp_buf_lit(buf, text)  mcp_buf_add(buf, text, sizeof(text) - 1)
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_BUF_H_INCLUDED */

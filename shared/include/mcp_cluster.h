@@ -18,6 +18,9 @@
 #include "mcp_worker.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 typedef struct mcp_cluster_s  mcp_cluster_t;
 typedef struct mcp_keys_s     mcp_keys_t;
 
@@ -90,6 +93,9 @@ void mcp_link_closed(mcp_link_t *link, const char *why);
  */
 mcp_str_t mcp_link_output(mcp_link_t *link);
 void mcp_link_written(mcp_link_t *link, size_t len);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_CLUSTER_H_INCLUDED */

@@ -12,6 +12,9 @@
 #include "mcp_setup_directive.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 #define MCP_CLUSTER_SEEDS         16
 #define MCP_CLUSTER_PASSWORD_MAX  1024         /* maximum size of a password
                                                   file */
@@ -205,6 +208,9 @@ int mcp_cluster_setup_idle(const mcp_cluster_setup_t *setup, int tls,
  * at a loopback address, and no password is set: everybody who can connect to
  * that server can read and forge messages. */
 int mcp_cluster_conf_is_open(const mcp_cluster_conf_t *conf);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_CLUSTER_CONF_H_INCLUDED */

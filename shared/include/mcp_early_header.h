@@ -17,6 +17,9 @@
 #include "mcp_http.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 #define mcp_early_header_method  mcp_str("mcp_header_method")
 #define mcp_early_header_name    mcp_str("mcp_header_name")
 #define mcp_early_header_param   mcp_str("mcp_param_")  /* prefix of a
@@ -70,6 +73,9 @@ int mcp_early_header(const mcp_early_header_t *early, mcp_str_t variable,
  */
 int mcp_early_header_next(const mcp_early_header_t *early, size_t *at,
     mcp_str_t *variable, mcp_str_t *value);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_EARLY_HEADER_H_INCLUDED */

@@ -11,6 +11,9 @@
 #include "mcp.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 typedef struct mcp_auth_s      mcp_auth_t;
 typedef struct mcp_endpoint_s  mcp_endpoint_t;
 
@@ -29,6 +32,9 @@ int mcp_endpoint_has_error_headers(const mcp_endpoint_t *endpoint);
  * one for the scopes of the caller, which may be NULL. */
 size_t mcp_endpoint_rules(const mcp_endpoint_t *endpoint);
 const void *mcp_endpoint_expression(const mcp_endpoint_t *endpoint, size_t i);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_ENDPOINT_H_INCLUDED */

@@ -18,6 +18,9 @@
 #include "mcp_worker.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 /* The head of the request. All strings are borrowed until the exchange is
  * freed. */
 typedef struct {
@@ -203,6 +206,9 @@ void mcp_exchange_last(mcp_exchange_t *x);
 
 /* Returns the variables of the request, for logs and for the configuration. */
 const mcp_variables_t *mcp_exchange_variables(mcp_exchange_t *x);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_EXCHANGE_H_INCLUDED */

@@ -12,6 +12,9 @@
 #include "mcp_http.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 /*
  * Returns 1 if the client's header of this name, in any case, must not be
  * forwarded. These headers are not forwarded:
@@ -45,6 +48,9 @@ int mcp_forward_skips_variable(const mcp_endpoint_t *endpoint, mcp_str_t name);
  * forwarded headers. */
 extern const mcp_header_t  mcp_forward_headers[];
 extern const size_t        mcp_forward_n_headers;
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_FORWARD_H_INCLUDED */

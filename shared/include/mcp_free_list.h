@@ -12,6 +12,9 @@
 #include "mcp.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 /* Sizes are rounded up to a multiple of MCP_FREE_LIST_STEP. Memory of more
  * than MCP_FREE_LIST_SIZES - 1 steps is not cached. */
 #define MCP_FREE_LIST_STEP   64
@@ -38,6 +41,9 @@ mcp_mem_t mcp_free_list_init(mcp_free_list_t *list, const mcp_mem_t *below);
 
 /* Frees the cached memory. */
 void mcp_free_list_clear(mcp_free_list_t *list);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_FREE_LIST_H_INCLUDED */

@@ -11,6 +11,9 @@
 #include "mcp.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 typedef struct {
     mcp_str_t  name;
     mcp_str_t  value;
@@ -28,6 +31,9 @@ int mcp_http_host_allowed(mcp_str_t host, const mcp_str_t *names, size_t n);
 /* Returns 1 if an address of 4 or 16 bytes in network byte order is a loopback
  * address. */
 int mcp_http_address_is_loopback(const void *address, size_t len);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_HTTP_H_INCLUDED */

@@ -12,6 +12,9 @@
 #include "mcp.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 /*
  * X(id, member of mcp_endpoint_t, nginx name, Apache name, kind, 1 if it may
  * be "off" (0), minimum, maximum, default)
@@ -144,6 +147,9 @@ mcp_option_is_upstream(unsigned option)
  */
 int mcp_option_time(mcp_str_t text, uint64_t *ms);
 int mcp_option_size(mcp_str_t text, uint64_t *size);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_NUMBER_OPTION_H_INCLUDED */

@@ -13,6 +13,9 @@
 #include "mcp_number_option.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 #define MCP_SETUP_ERROR_MAX         512        /* maximum length of an error,
                                                   bytes */
 #define MCP_SETUP_KEY_FILE_MAX      4096
@@ -278,6 +281,9 @@ const mcp_keys_t *mcp_setup_keys(const mcp_setup_t *setup);
 
 /* Returns the publish token, or an empty string if there is none. */
 mcp_str_t mcp_setup_publish_secret(const mcp_setup_t *setup);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_SETUP_DIRECTIVE_H_INCLUDED */

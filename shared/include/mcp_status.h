@@ -12,6 +12,9 @@
 #include "mcp_http.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 typedef struct mcp_store_s  mcp_store_t;
 
 
@@ -59,6 +62,9 @@ int mcp_status_render(mcp_store_t *store, const mcp_status_query_t *query,
 /* Returns the format for an Accept header, which is empty if absent: HTML for
  * browsers, the text format for Prometheus, otherwise JSON. */
 mcp_str_t mcp_status_format(mcp_str_t accept);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_STATUS_H_INCLUDED */

@@ -11,6 +11,9 @@
 #include "mcp.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 typedef struct mcp_timer_s  mcp_timer_t;
 
 struct mcp_timer_s {
@@ -43,6 +46,9 @@ uint64_t mcp_timers_next(const mcp_timers_t *timers);
 
 /* Disarms each timer that is due at now and calls its handler. */
 void mcp_timers_run(mcp_timers_t *timers, uint64_t now);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_TIMER_H_INCLUDED */

@@ -12,6 +12,9 @@
 #include "mcp.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 typedef enum {
     MCP_VARIABLE_METHOD = 0,
     MCP_VARIABLE_NAME,
@@ -92,6 +95,9 @@ mcp_variable_put(mcp_variables_t *variables, mcp_variable_e variable,
 
 /* Returns 1 if s has a control character: 0 to 0x1f, or 0x7f. */
 int mcp_variable_has_control(mcp_str_t s);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_VARIABLE_H_INCLUDED */

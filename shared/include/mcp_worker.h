@@ -19,6 +19,9 @@
 #include "mcp_endpoint.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 typedef struct mcp_worker_s    mcp_worker_t;
 typedef struct mcp_exchange_s  mcp_exchange_t;
 typedef struct mcp_call_s      mcp_call_t;
@@ -150,6 +153,9 @@ void mcp_worker_adopt(mcp_worker_t *worker);
  */
 void mcp_worker_patrol(mcp_worker_t *worker, unsigned n, unsigned max,
     int (*is_dead)(uint64_t pid));
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_WORKER_H_INCLUDED */

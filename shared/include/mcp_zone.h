@@ -12,6 +12,9 @@
 #include "mcp.h"
 
 
+MCP_DECLARATIONS_BEGIN
+
+
 #define MCP_STORE_MIN_SIZE   (256 * 1024)
 #define MCP_STORE_SIZE_MAX   (32ULL * 1024 * 1024 * 1024)  /* maximum size of a
                                                               region, bytes,
@@ -92,6 +95,9 @@ int mcp_zone_attach(mcp_store_t *store, void *region,
 /* Frees the slot of this process, which ends normally. Another process ends the
  * calls that this process still owns: see mcp_worker_adopt(). */
 void mcp_store_detach(mcp_store_t *store);
+
+
+MCP_DECLARATIONS_END
 
 
 #endif /* MCP_ZONE_H_INCLUDED */
