@@ -5,7 +5,8 @@
  *
  *     make build/made/store/mcp_status_page.c
  *     cc -std=c11 -D_GNU_SOURCE -O2 -Ishared -Ishared/include \
- *         bench/store_bench.c shared/{base,json,http,rpc,config,store}/*.c \
+ *         bench/store_bench.c \
+ *         $(find shared/{base,json,http,rpc,config,store} -name "*.c") \
  *         build/made/store/mcp_status_page.c \
  *         -lyajl -lpcre2-8 -lcrypto -lpthread \
  *         -o build/store_bench && build/store_bench
