@@ -650,6 +650,30 @@ describe('questions of a task', () => {
         assert.equal((await client.settled(taskId)).status, 'completed');
     });
 
+    test('client of a task does not answer within mcp_input_timeout: elicitation gets the action cancel, other questions get an error',
+         async () => {
+        const hasty = await Fixture.use({
+            without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
+            location: { mcp_stream_after: '0', mcp_backend: 'sessions',
+                        mcp_input_timeout: '1s' },
+            backends: { sessions: { http: upstream.port,
+                                    upstream: 'session' } },
+        });
+        const client = new Tasks(hasty, { capabilities: ALL });
+        const taskId = await begin(client, async (call) => [
+            await asked(call, 'elicitation/create', FORM, 1),
+            await asked(call, 'roots/list', undefined, 2)]);
+
+        await shown(client, taskId);
+
+        const { status, result } = await client.settled(taskId);
+        const [form, roots] = JSON.parse(textOf(result));
+
+        assert.equal(status, 'completed');
+        assert.deepEqual(form.result, { action: 'cancel' });
+        assert.equal(roots.error.code, -32000);
+    });
+
     test('client cancels a task with an open question: the MCP server gets notifications/cancelled',
          async () => {
         const client = tasks();
