@@ -145,7 +145,7 @@ suite('cancelled calls', async () => {
 
     // mod_proxy_uwsgi reports a closed connection as an error of its own
 
-    test('cancelled calls to a balancer of uwsgi backends: later calls still go to all of them',
+    test('cancelled calls to a balancer of uwsgi backends: each backend still gets its share of later calls',
          async () => {
         const silent = await Promise.all([0, 1, 2].map(silentMember));
         const other = await Fixture.start({
@@ -186,7 +186,7 @@ suite('cancelled calls', async () => {
 
     // mod_proxy notices the closed connection only when it sends the call.
 
-    test('backend has closed its kept connection: a cancelled call is aborted on the new connection',
+    test('backend has closed the kept connection, the next call is cancelled: httpd closes the connection of this call',
          {
         skip: MPM === 'prefork' && 'each process keeps its own',
     }, async () => {
@@ -262,7 +262,7 @@ suite('cancelled calls', async () => {
         return { other, ...call };
     }
 
-    test('cancelled call to a silent FastCGI backend: ends at the backend\'s next output',
+    test('cancelled call to a silent FastCGI backend: the call ends at the backend\'s next output',
          async () => {
         const { other, over, x } = await cancelledAtFastcgi(600);
 
@@ -273,7 +273,7 @@ suite('cancelled calls', async () => {
         await other.stop();
     });
 
-    test('cancelled call to a silent FastCGI backend: the call ends after the timeout= of its mod_proxy worker',
+    test('cancelled call to a FastCGI backend that stays silent: the call ends after the timeout= of the backend\'s mod_proxy worker',
          async () => {
         const { other, over } = await cancelledAtFastcgi(1);
 
@@ -313,7 +313,7 @@ suite('log lines of httpd about a backend', async () => {
 });
 
 
-suite('interim responses of an HTTP backend', async () => {
+suite('HTTP backend that sends 103 and 102 before 200', async () => {
     const early = net.createServer((socket) => {
         socket.on('error', () => {});
         socket.once('data', () => socket.end('HTTP/1.1 103 Early Hints\r\n'
@@ -340,7 +340,7 @@ suite('interim responses of an HTTP backend', async () => {
     const session = await server.session();
 
     for (const name of ['early', 'insisting']) {
-        test(`backend "${name}" sends interim responses: the call gets the final response`,
+        test(`HTTP backend sends 103 and 102 before 200, proxy-interim-response ${name === 'insisting' ? 'RFC' : 'not set'}: the call gets the response with 200`,
              async () => {
             assert.equal(textOf(await session.tool(name)), 'whole');
         });
@@ -406,7 +406,7 @@ suite('a TLS backend', async () => {
         assert.equal(connections, 1);
     });
 
-    test('cancelled call to a TLS backend: its connection is closed',
+    test('cancelled call to a TLS backend: httpd closes the connection to the backend',
          async () => {
         await (await stoppable(session, [events])).cancel();
         assert.deepEqual(errors(await server.log()), []);
@@ -513,7 +513,7 @@ suite('calls of a client over TLS', async () => {
 
 // Other streams of the same child continue meanwhile.
 
-suite('streams that a program holds up', async () => {
+suite('streams that an external program holds up', async () => {
     const gates = ['filter', 'log'].map((name) => `${dir}/${name}-gate`);
 
     if (SERVER === 'apache') {
@@ -558,7 +558,7 @@ cat > /dev/null
                      'notifications/tools/list_changed');
     }
 
-    test('filter program holds up one stream: other streams continue',
+    test('program of an output filter holds up one stream: other streams continue',
          async () => {
         const listener = await session.get();
 
@@ -580,7 +580,7 @@ cat > /dev/null
         listener.close();
     });
 
-    test('log program holds up one stream: other streams continue',
+    test('program of an access log holds up streams: other streams continue',
          { skip }, async () => {
         const listener = await session.get();
 

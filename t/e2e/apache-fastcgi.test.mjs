@@ -317,7 +317,7 @@ suite('a FastCGI backend', async () => {
         });
     }
 
-    test('call after valid and malformed FastCGI replies: succeeds',
+    test('FastCGI backend has sent valid and malformed replies: the next call succeeds',
          async () => {
         assert.equal((await outcome('reply_0')).end, 'done');
     });
@@ -361,7 +361,7 @@ suite('a FastCGI backend', async () => {
         assert.notEqual(calls.at(-1).socket, socket);
     });
 
-    test('FastCGI backend without enablereuse sends bytes after its reply: they do not reach the next call',
+    test('FastCGI backend without enablereuse sends bytes after its reply: the next call does not get these bytes',
          async () => {
         calls.script.single = whole(Buffer.concat([
             ...replies['a head and a body'].pieces,
@@ -373,7 +373,7 @@ suite('a FastCGI backend', async () => {
     });
 
     for (const name of ['no output', 'an END_REQUEST alone', 'FCGI_OVERLOADED']) {
-        test(`FastCGI reply with ${name}: the log has "without a response"`,
+        test(`FastCGI reply with ${name}: the log says that the backend ended the request without a response`,
              async () => {
             const tool = Object.keys(names).find((key) => names[key] === name);
 
@@ -384,7 +384,7 @@ suite('a FastCGI backend', async () => {
 });
 
 
-suite('sockets of one worker', async () => {
+suite('FastCGI backends that share a mod_proxy worker', async () => {
     const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-sockets-'));
 
     await fs.chmod(dir, 0o755);

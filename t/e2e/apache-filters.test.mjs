@@ -77,7 +77,7 @@ test('output filter that buffers its input, long stream: every byte arrives',
 });
 
 
-test('output filter that buffers its input, listener: the client gets the response head',
+test('output filter that buffers its input, listener without events: the client gets the response head',
      async () => {
     const answer = await session.get();
 

@@ -54,7 +54,7 @@ suite('filters on every response', async () => {
     });
     const gzip = { 'Accept-Encoding': 'gzip' };
 
-    test('output filters on every response: the metadata document arrives, compressed on request; its preflight gets 204',
+    test('output filters on every response, metadata document: GET gets the document, compressed on request; OPTIONS gets 204',
         async () => {
             const where = '/.well-known/oauth-protected-resource/mcp';
             const plain = await get(server, where);
@@ -89,7 +89,7 @@ suite('filters on every response', async () => {
         assert.equal(answer.status, 204);
     });
 
-    test('output filters on every response, client accepts gzip: JSON arrives compressed, a stream complete',
+    test('output filters on every response, client accepts gzip: JSON arrives compressed, a stream arrives complete',
          async () => {
         const session = await server.session();
         const list = await session.request('tools/list', {},
@@ -269,7 +269,7 @@ suite('ProxyPass and RewriteRule in front of an endpoint', async () => {
          `ProxyPass /mcp !\n${pass.replace('Pass /', 'Pass /mcp-backend/')}`],
         ['front controller in <Directory>', 'endpoint /mcp', front],
     ]) {
-        test(`${what} takes the requests of the ${taken.split(' ')[0]}: a warning names the ${taken.split(' ')[0]}`,
+        test(`${what} takes the requests for the ${taken.split(' ')[0]}: a warning says that the ${taken.split(' ')[0]} cannot be reached`,
              async () => {
             const server = await Fixture.start({ http: load('rewrite'),
                                                  server: lines });

@@ -75,7 +75,7 @@ async function lines(name, pattern, n = 1) {
 }
 
 
-suite('closed backends', async () => {
+suite('client requests for backend paths', async () => {
     await file('closed/page.shtml', '<!--#include '
                + 'virtual="/mcp-backend/tools" -->');
 
@@ -110,7 +110,7 @@ suite('closed backends', async () => {
         '/mcp-backend/refused', '/MCP-backend/tools', '/rewritten', '/deep',
         '/missing'])
     {
-        test(`client requests the path ${where} of a backend: 404, or 405 because of the method`,
+        test(`client requests the path ${where} of a backend: POST gets 404, other methods get 404 or 405`,
              async () => {
             for (const method of ['POST', 'GET', 'HEAD', 'PUT']) {
                 const answer = await request(server.port, {
@@ -129,7 +129,7 @@ suite('closed backends', async () => {
         });
     }
 
-    test('backend included in a page: the page does not contain its response',
+    test('page includes a backend by mod_include: the page does not contain the backend\'s response',
          async () => {
         const answer = await request(server.port, { method: 'GET',
             path: '/closed/page.shtml' });
@@ -344,7 +344,7 @@ suite('users', async () => {
 });
 
 
-suite('sections', async () => {
+suite('configuration sections', async () => {
     const one = await file('one.json', JSON.stringify({ tools: [
         { name: 'one', inputSchema: { type: 'object' } }] }));
 
@@ -429,7 +429,7 @@ suite('sections', async () => {
         assert.match(await server.log(), /\/second\/other is below the path of an MCP/);
     });
 
-    test('.htaccess: SetHandler mcp is accepted, with MCPStreamAfter requests get 500',
+    test('.htaccess with SetHandler mcp: the endpoint answers; with MCPStreamAfter: requests get 500',
          async () => {
         assert.equal(await nameOf(await hello(server, '/docs/allowed/x')),
                      'htaccess');
@@ -437,7 +437,7 @@ suite('sections', async () => {
         assert.equal((await hello(server, '/docs/x')).status, 404);
     });
 
-    test('notes of mod_mcp in LogFormat: the access log has method, name, outcome, and 1 for a resumed stream',
+    test('notes of mod_mcp in LogFormat: the access log has method, name and outcome of each request, and "1" for a resumed stream',
          async () => {
         const log = `${server.prefix}/mcp.log`;
         const gate = 'logged';
