@@ -81,7 +81,7 @@ describe('a session of several nodes', { concurrency: true }, () => {
         await until(async () => await logs(session) === 0);
     });
 
-    test('cancellation sent to another node: the call is aborted', async () => {
+    test('call cancelled at another node: the backend is aborted', async () => {
         const session = await here.session();
         const remote = at(there, session);
         const answer = await session.call('count', { n: 5, gate: 'cancelled',

@@ -67,7 +67,7 @@ describe('a node', { skip, concurrency: true }, () => {
         ['ahead of', 1, 'ahead of'], ['behind', -1, 'behind'],
     ]) {
         test(`node whose clock is a day ${how} the clock of Redis: it does not `
-             + 'join, it answers with 503', async (t) => {
+             + 'join the cluster, requests get 503', async (t) => {
             const { fixture: here, words } = await cuttable(t);
             const session = await here.session();
             const there = await skewed(t, words, sign * DAY);
@@ -96,7 +96,7 @@ describe('a node', { skip, concurrency: true }, () => {
     }
 
     test('node with a clock two days ahead, Redis unreachable at the start: a '
-         + 'session of another node gets 503', async (t) => {
+         + 'request in a session of another node gets 503', async (t) => {
         const { cut, fixture: here, words } = await cuttable(t);
         const session = await here.session();
 
@@ -107,7 +107,7 @@ describe('a node', { skip, concurrency: true }, () => {
         await refuses(() => at(there, session).request('tools/list', {}));
     });
 
-    test('node with a clock four minutes ahead: it joins the cluster', async (t) => {
+    test('node with a clock four minutes ahead: the node joins the cluster', async (t) => {
         const { fixture: here, words } = await cuttable(t);
         const session = await here.session();
         const there = await skewed(t, words, 240);

@@ -33,7 +33,7 @@ async function clusterOf(fixture) {
 
 
 describe('a call whose stream is read at two nodes', { concurrency: true }, () => {
-    test('node cut off from Redis beyond mcp_cluster_node_timeout: its call ends with -32603',
+    test('node of a call cut off from Redis for longer than mcp_cluster_node_timeout: the call ends with -32603',
          async (t) => {
         const { cut, here, there } = await pair(t, {
             http: { mcp_cluster_node_timeout: '2s' } });
@@ -63,7 +63,7 @@ describe('a call whose stream is read at two nodes', { concurrency: true }, () =
         await until(async () => (await clusterOf(here)).streams_fenced > 0);
     });
 
-    test('Redis rejects a changed password: events wait until it is accepted',
+    test('node\'s password becomes invalid in Redis: events wait until Redis accepts the password again',
          async (t) => {
         const redis = await Redis.start();
 
@@ -267,7 +267,7 @@ describe('a call whose stream is read at two nodes', { concurrency: true }, () =
         await here.stop({ kills: true });
     });
 
-    test('Redis is full: events wait until it has memory', async (t) => {
+    test('Redis is full: events wait until Redis has free memory', async (t) => {
         const { redis, here, there } = await pair(t);
         const session = await here.session();
         const counting = await Counting.start(session, 12, 3);
@@ -385,7 +385,7 @@ describe('a call whose stream is read at two nodes', { concurrency: true }, () =
         assert.equal(await redis.endless(), '');
     });
 
-    test('stream\'s key in Redis has a foreign type: this stream is abandoned, others continue',
+    test('key of a stream in Redis is overwritten with another type: this stream ends without a response, later calls succeed',
          async (t) => {
         const { redis, here, there } = await pair(t, {
             http: { mcp_cluster_outage_timeout: '5s' } });

@@ -153,7 +153,7 @@ describe('calls at two nodes', { concurrency: true }, () => {
             assert.equal(executed(tag), 1);
         });
 
-        test(`call at node ${first} is joined at the other node: its first client can resume it there`,
+        test(`call at node ${first}, joined at the other node: the first client can resume the call at the other node`,
              async () => {
             const tag = key();
             const here = await nodes[first].session();
@@ -294,7 +294,7 @@ test('Redis does not answer: a call with an idempotency key gets 503, is not exe
 });
 
 
-test('Redis is emptied during a call: an equal call at another node gets 503, later the response',
+test('Redis is emptied during a call: an equal call at another node gets 503 at first, the response later',
      async (t) => {
     const { redis: own, cut, fixture } = await cuttable(t, OPTIONS);
     const there = await start(OTHER, undefined, own.url);

@@ -459,7 +459,7 @@ describe('a process', { concurrency: true }, () => {
 // node lacks these layouts and serves standalone until both share layout 1, and
 // again while the data in Redis has a layout that it does not read.
 
-test('node and cluster member support no common data layout in Redis: the node serves standalone until they do',
+test('node and cluster member support no common data layout in Redis: the node serves standalone until both support one',
      async (t) => {
     const redis = await Redis.start();
 

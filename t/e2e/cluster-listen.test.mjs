@@ -199,7 +199,7 @@ describe('session streams', { concurrency: true }, () => {
         listening.answer.close();
     });
 
-    test('subscription at one node, then the session stream is opened at another node: it has the notification',
+    test('subscription at one node, then the session stream is opened at another node: the stream has the notification',
          async () => {
         const listening = await Listening.start(nodes);
 

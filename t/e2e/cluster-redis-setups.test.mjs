@@ -174,7 +174,7 @@ describe('a Redis Cluster', { concurrency: true }, () => {
     // is undone, the nodes write the missing keys again, before older copies
     // replace them.
 
-    test('Redis Cluster moves a part of the slot\'s keys, then moves them back: no script runs in part',
+    test('Redis Cluster moves a part of the slot\'s keys, then moves them back: no script fails halfway',
          async (t) => {
         const { all, both } = await start(t, { failover: false });
         const { stranger } = all;

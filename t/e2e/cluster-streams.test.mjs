@@ -355,7 +355,7 @@ describe('a call, faults of Redis', { concurrency: true }, () => {
         await counting.finish();
     });
 
-    test('Redis is unreachable beyond mcp_cluster_outage_timeout: a call gets 503',
+    test('Redis is unreachable for longer than mcp_cluster_outage_timeout: a call gets 503',
          async (t) => {
         const { cut, fixture } = await cuttable(t, {
             http: { mcp_cluster_outage_timeout: '2s' } });

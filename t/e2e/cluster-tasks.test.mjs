@@ -116,7 +116,7 @@ describe('a task', { concurrency: true }, () => {
         });
     }
 
-    test('progress of a task: each node has it as the statusMessage',
+    test('progress of a task: its message is the statusMessage at each node',
          async () => {
         const k = key();
         const tasks = client();

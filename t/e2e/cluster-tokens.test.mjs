@@ -75,7 +75,7 @@ async function page(i, args, token) {
 }
 
 
-test('resume token for a result\'s next page, sent several times to each node: executed once, each request gets the page',
+test('resume token for a result\'s next page, sent several times to each node: the backend is called once, each request gets the page',
      async () => {
     const args = { key: 'again' };
     let { next } = await page(0, args);
@@ -95,7 +95,7 @@ test('resume token for a result\'s next page, sent several times to each node: e
 });
 
 
-test('resume token for a result\'s next page, sent to two nodes at once: executed once, both requests get the page',
+test('resume token for a result\'s next page, sent to two nodes at once: the backend is called once, both requests get the page',
      async () => {
     for (const i of [0, 1]) {
         const args = { key: `once-${i}`, gated: true };
@@ -118,7 +118,7 @@ test('resume token for a result\'s next page, sent to two nodes at once: execute
 });
 
 
-test('resume token for a result\'s next page, whose execution failed: still valid at each node',
+test('resume token for a result\'s next page, the backend fails: the token is still valid at each node',
      async () => {
     const args = { key: 'fails' };
     const { next } = await page(0, args);
