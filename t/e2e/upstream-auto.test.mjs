@@ -27,7 +27,7 @@ describe('mcp_upstream auto, servers of the official SDK', () => {
                         session: '2025-11-25' };
 
     for (const [name, { upstream, start }] of Object.entries(sdkServers)) {
-        test(`mcp_upstream auto, ${name}: its form (modern, stateless or session) is detected`,
+        test(`mcp_upstream auto, ${name}: the server's form (modern, stateless or session) is detected`,
              async () => {
             const server = await auto(await start());
             const older = await server.session();

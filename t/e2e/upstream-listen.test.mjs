@@ -251,7 +251,7 @@ describe('questions on the GET stream', () => {
         await stream.closed;
     });
 
-    test('call ends while its client has a question of the GET stream: the question is cancelled, and sent on the other call\'s stream',
+    test('two calls share a GET stream, one call ends with an open question: the question is cancelled, then sent on the stream of the other call',
          async () => {
         const it = await server.session({ capabilities: CAN });
         const first = await startedCall(it);
@@ -445,8 +445,8 @@ describe('session that several clients of a principal share', () => {
         await shares(its);
     });
 
-    test('two clients of 2026-07-28 with one principal: the MCP server gets no GET; client of '
-         + '2025-11-25: one GET', async () => {
+    test('two clients of 2026-07-28 share a session: the MCP server gets no GET in this session; '
+         + 'client of 2025-11-25: one GET in its own session', async () => {
         const own = await Fixture.use(options(upstream.port, { location }));
         const its = [new Modern(own, client), new Modern(own, client)];
 
@@ -569,7 +569,7 @@ describe('server without a usable GET stream', () => {
         });
     }
 
-    test('MCP server responds to GET with 405: no other session sends a GET',
+    test('MCP server responds to GET with 405: the next sessions send no GET',
          async () => {
         const own = await Fixture.use(options(upstream.port, { workers: 2 }));
 
@@ -586,7 +586,7 @@ describe('server without a usable GET stream', () => {
         assert.equal(steps('tools/call'), 4);
     });
 
-    test('MCP server does not respond to GET: the call is sent after 2 s',
+    test('MCP server does not respond to GET for 2 s: the call is sent, the late GET stream is still used',
          async () => {
         const it = await server.session({ capabilities: CAN });
         const got = Promise.withResolvers();

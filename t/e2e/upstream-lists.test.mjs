@@ -71,7 +71,7 @@ async function names(client, params, method = 'tools/list') {
 
 describe('list that the server declares as public', () => {
     for (const [method] of KINDS) {
-        test(`public list, ${method}: one request for all clients with sessions, one for all without`,
+        test(`public list, ${method}: the MCP server gets one request for all clients with sessions, and one for all clients without`,
              async () => {
             const { server, upstream } = await started('modern', 'public');
             const older = await server.session();
@@ -145,7 +145,7 @@ describe('list that the server declares as public', () => {
         assert.deepEqual(await names(older), ['t1']);
     });
 
-    test('list of several pages: each page is cached, an error response for a page removes all pages',
+    test('list of several pages: each page is cached, an error response for one page removes all pages from the cache',
          async () => {
         const { server, upstream } = await started('modern', 'public');
         const older = await server.session();
@@ -197,7 +197,7 @@ describe('list that the server declares as public', () => {
         assert.deepEqual(await names(modern), ['t2']);
     });
 
-    test('public list becomes private: the cached pages are not used any more',
+    test('public list becomes private: clients get no cached page any more',
          async () => {
         const { server, upstream } = await started('modern', 'public');
         const older = await server.session();

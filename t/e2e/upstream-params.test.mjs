@@ -194,7 +194,7 @@ describe('client of 2025-11-25, tools of the server were listed', () => {
 
 
 describe('client of 2025-11-25, the tools of the server are not known', () => {
-    test('MCP server refuses a call without Mcp-Param headers: it gets tools/list, then the call with the headers',
+    test('MCP server refuses a call without Mcp-Param headers: the server gets tools/list, then the call with the headers',
          async () => {
         pages = [[tool('query', query)]];
 
@@ -242,7 +242,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
                          { 'mcp-param-region': 'eu' });
     });
 
-    test('MCP server refuses a call because of a header that tools/list does not declare: it is sent once more, then -32603',
+    test('MCP server refuses a call because of a header that tools/list does not declare: the call is sent once more, then the client gets -32603',
          async () => {
         pages = [[tool('query', {})]];
 
@@ -256,7 +256,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
                          ['tools/call', 'tools/list', 'tools/call']);
     });
 
-    test('mcp_upstream auto, MCP server refuses a call without Mcp-Param headers: it is sent again with the headers',
+    test('mcp_upstream auto, MCP server refuses a call without Mcp-Param headers: the call is sent again with the headers',
          async () => {
         pages = [[tool('query', query)]];
 
@@ -329,7 +329,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
 });
 
 
-test('client of 2026-07-28: its Mcp-Param headers reach the MCP server, its refusal of a wrong header reaches the client',
+test('client of 2026-07-28: the MCP server gets the Mcp-Param headers, the client gets the server\'s refusal of a call without them',
      async () => {
     const client = new Modern(server);
     const from = upstream.requests.length;

@@ -117,7 +117,7 @@ const furtherCases = ({ sessions, questions }) => (official, client) => {
 
 function cancelCases(server, { sessions, reports }) {
     for (const [name, { connect }] of officialClients) {
-        test(`${name}, cancelled call: it ends at the MCP server, the next call succeeds`,
+        test(`${name}, cancelled call: the call ends at the MCP server, the next call succeeds`,
              async () => {
             const from = (await journal()).length;
             const client = await connect({ url: server.url });

@@ -199,7 +199,7 @@ describe('questions to a client of 2025-11-25', () => {
     for (const [cuts, name, seen] of [
         [1, 'connection closes during the POST of an answer: the MCP server gets the answer again',
          { roots: [] }],
-        [9, 'connection closes during each POST of an answer: sent twice, the call continues',
+        [9, 'connection closes during each POST of an answer: the answer is sent twice, the call continues',
          'no answer'],
     ]) {
         test(name, async () => {
@@ -373,8 +373,8 @@ describe('questions to a client of 2026-07-28', () => {
     });
 
     for (const after of ['0', '1m']) {
-        test(`mcp_stream_after ${after}, more calls with questions than a caller may `
-             + 'have: the MCP server gets an error', async () => {
+        test(`mcp_stream_after ${after}, one caller has too many calls with open questions: `
+             + 'the MCP server gets an error for the next question', async () => {
             const small = await Fixture.use({
                 without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
                 location: { mcp_stream_after: after, mcp_backend: 'sessions',
@@ -460,7 +460,7 @@ describe('questions to a client of 2026-07-28', () => {
                      -32602);
     });
 
-    test('question is the response to a request: the next request on the same connection succeeds',
+    test('input_required result as the response: the next request on the same connection succeeds',
          async () => {
         asks((one) => asked(one, 'roots/list'));
 
@@ -729,7 +729,7 @@ describe('question at one node of a cluster, client of 2026-07-28', async () => 
     });
 
     for (const [first, second] of [[0, 1], [1, 0]]) {
-        test(`question at node ${first} of a cluster, answer at the other node: the MCP server gets it`,
+        test(`question at node ${first} of a cluster, answer at the other node: the MCP server gets the answer`,
              async () => {
             asks(async (one) => [await asked(one, 'roots/list', undefined, 1),
                                  await asked(one, 'roots/list', undefined, 2)]);
@@ -764,7 +764,7 @@ describe('question at one node of a cluster, client of 2026-07-28', async () => 
 
 describe('requests that the client does not get', () => {
     const cases = [
-        ['with ping', ALL, 'ping', ({ result }) => assert.deepEqual(result, {})],
+        ['with the method ping', ALL, 'ping', ({ result }) => assert.deepEqual(result, {})],
         ['whose capability the client did not declare', { roots: {} },
          'elicitation/create', ({ error }) => assert.equal(error.code, -32601)],
         ['with an unknown method', ALL, 'tools/list',

@@ -219,7 +219,7 @@ describe('sessions of clients of 2025-11-25', () => {
         }
     });
 
-    test('mcp_upstream_max_sessions 2, three clients: the least recently used session is ended, its client gets a new one',
+    test('mcp_upstream_max_sessions 2, three clients: the least recently used session is ended, the next call of its client opens a new session',
          async () => {
         const limited = await Fixture.start({
             workers: 1, without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
@@ -299,15 +299,15 @@ describe('sessions of clients of 2026-07-28', () => {
 
 const losses = [
     ['HTTP 404 without a body', { status: 404, type: 'text/plain', text: '' }],
-    ['error of the TypeScript SDK', { status: 404, error: { code: -32001,
+    ['the error of the TypeScript SDK', { status: 404, error: { code: -32001,
         message: 'Session not found' } }],
-    ['error of the example servers of the SDK', { status: 400, error: { code: -32000,
+    ['the error of the example servers of the SDK', { status: 400, error: { code: -32000,
         message: 'Bad Request: No valid session ID provided' } }],
-    ['error of a restarted server', { status: 400, error: { code: -32000,
+    ['the error of a restarted server', { status: 400, error: { code: -32000,
         message: 'Bad Request: Server not initialized' } }],
-    ['error of the PHP SDK', { status: 400, error: { code: -32600,
+    ['the error of the PHP SDK', { status: 400, error: { code: -32600,
         message: 'A valid session id is REQUIRED' } }],
-    ['error of WordPress', { status: 401, error: { code: -32005,
+    ['the error of WordPress', { status: 401, error: { code: -32005,
         message: 'Invalid or expired session' } }],
 ];
 

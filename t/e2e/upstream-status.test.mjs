@@ -134,7 +134,7 @@ const early = SERVER === 'nginx';
 
 
 describe('server with sessions', () => {
-    test('MCP server that has had no request yet: up is null in the status, the metric mcp_upstream_up is absent',
+    test('MCP server that has had no request yet: "up" is null in the status, the metric mcp_upstream_up is absent',
          async (t) => {
         if (!early) {
             t.skip('nginx only');
@@ -149,7 +149,7 @@ describe('server with sessions', () => {
         assert.equal(await metric('sessions', 'sessions'), 0);
     });
 
-    test('calls at an MCP server with sessions: logs have the states init, hit, again, the status counts 3 initializations',
+    test('calls at an MCP server with sessions: the logs have the states "init", "hit", "again", the status counts 3 initializations',
          async () => {
         const it = await open('sessions');
         const call = async () => assert.equal(textOf(await it.tool('add')),
@@ -200,7 +200,7 @@ describe('server with sessions', () => {
         assert.deepEqual(await row('sessions'), before);
     });
 
-    test('MCP server refuses initialize: counted as failed, the server is up',
+    test('MCP server refuses initialize: the status counts a failed initialization, shows the server as up',
          async () => {
         const it = await open('sessions');
         const { describe: usual } = sessions;
@@ -226,7 +226,7 @@ describe('server with sessions', () => {
         assert.ok(Math.abs(after.last_error.at - Date.now()) < 60000);
     });
 
-    test('MCP server is down: clients get the old description, the status shows it as down',
+    test('MCP server is down: clients get the old description, the status shows the server as down',
          async () => {
         const { describe: usual, reply } = sessions;
         const it = await open('sessions');
@@ -259,7 +259,7 @@ describe('server with sessions', () => {
 
 
 describe('server of 2026-07-28', () => {
-    test('cached list of an MCP server: the access log has the state cached',
+    test('cached list of an MCP server: the access log has the state "cached"',
          async () => {
         const it = await open('modern');
         const { reply } = modern;
@@ -333,7 +333,7 @@ describe('server of 2026-07-28', () => {
 
 
 describe('server that refuses connections', () => {
-    test('MCP server refuses connections: initialize gets 503, the status shows it as down',
+    test('MCP server refuses connections: initialize gets 503, the status shows the server as down',
          async () => {
         const answer = await request(server.port, {
             path: '/dead', body: JSON.stringify({ jsonrpc: '2.0', id: 1,

@@ -439,7 +439,7 @@ describe('description of the upstream', () => {
         }
     });
 
-    test('server/discover as a notification: 202; in a session: an error; the upstream gets no request',
+    test('server/discover as a notification or in a session: 202 or -32601, the upstream gets no request',
          async () => {
         const session = await server.session();
         const asked = modern.described.length;
@@ -474,7 +474,7 @@ describe('description of the upstream', () => {
         }
     });
 
-    test('initialize, upstream has never responded: 503; upstream fails later: clients get its last description',
+    test('upstream has never responded: initialize gets 503; upstream has responded before it fails: clients get its last description',
          async () => {
         const upstream = await recording();
         const fresh = await Fixture.start({
@@ -522,43 +522,43 @@ const failures = [
      /Upstream failed/, 'backend_status'],
     ['HTTP 500 without a body', { status: 500, type: 'text/plain', text: '' },
      /Upstream failed/, 'backend_status'],
-    ['revision that the upstream does not serve', { status: 400, error: {
+    ['the error -32022 for an unsupported revision', { status: 400, error: {
         code: -32022, message: 'Unsupported protocol version',
         data: { supported: [] } } },
      /Upstream does not support the protocol version/, 'upstream_version'],
-    ['revision that an older SDK does not serve', { status: 400, error: {
+    ['the error of an older SDK for an unsupported revision', { status: 400, error: {
         code: -32000, message: 'Bad Request: Unsupported protocol version' } },
      /Upstream does not support the protocol version/, 'upstream_version'],
-    ['header of the module that differs from the body', { status: 400, error: {
+    ['the error -32020 for a header of the module', { status: 400, error: {
         code: -32020, message: 'Header mismatch' } },
      /Upstream failed/, 'backend_status'],
     ['HTTP 202', { status: 202, type: 'text/plain', text: '' },
      /invalid response/, 'backend_output'],
-    ['page with status 200', { type: 'text/html', text: '<h1>Hello</h1>' },
+    ['a page with status 200', { type: 'text/html', text: '<h1>Hello</h1>' },
      /invalid response/, 'backend_output'],
-    ['result without an envelope', { type: 'application/json',
+    ['a result without a JSON-RPC envelope', { type: 'application/json',
                                      text: '{"content":[]}' },
      /invalid response/, 'backend_output'],
-    ['task as the result', { resultType: 'task', taskId: 'a' },
+    ['a task as the result', { resultType: 'task', taskId: 'a' },
      /invalid response/, 'backend_output'],
-    ['a request of the server, elicitation/create', [{ jsonrpc: '2.0', id: 1,
+    ['a request, elicitation/create', [{ jsonrpc: '2.0', id: 1,
         method: 'elicitation/create', params: { message: 'a?' } }],
      /invalid response/, 'backend_output'],
-    ['redirect', { status: 302, type: 'text/html', text: '' },
+    ['a redirect', { status: 302, type: 'text/html', text: '' },
      /Backend failed/, 'backend_failed'],
-    ['compressed response', ({ res }) => {
+    ['a compressed response', ({ res }) => {
         res.writeHead(200, { 'Content-Type': 'application/json',
                              'Content-Encoding': 'gzip' });
         res.end(gzipSync('{"jsonrpc":"2.0","id":1,"result":{}}'));
     }, /invalid response/, 'backend_output'],
-    ['endless response', ({ res }) => {
+    ['an endless response', ({ res }) => {
         res.writeHead(200, { 'Content-Type': 'application/json' });
         (function more() {
             while (!res.destroyed && res.write(' '.repeat(65536)));
             res.once('drain', more);
         })();
     }, /too large/, 'backend_too_large'],
-    ['endless event', ({ res }) => {
+    ['an endless event', ({ res }) => {
         res.writeHead(200, { 'Content-Type': 'text/event-stream' });
         res.write('data: ');
         (function more() {
@@ -566,13 +566,13 @@ const failures = [
             res.once('drain', more);
         })();
     }, /too large/, 'backend_too_large'],
-    ['response that is cut', ({ res }) => {
+    ['a response that is cut', ({ res }) => {
         res.writeHead(200, { 'Content-Type': 'application/json',
                              'Content-Length': 100 });
         res.write('{"jsonrpc":"2.0",');
         setImmediate(() => res.socket.destroy());
     }, /Backend failed/, 'backend_failed'],
-    ['stream that ends without a response', [],
+    ['a stream that ends without a response', [],
      /invalid response/, 'backend_output'],
 ];
 
