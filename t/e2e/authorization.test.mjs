@@ -452,7 +452,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
             await assertSecret(fixture);
         });
 
-        test('session with a token: the backend gets its principal',
+        test('session of a client with a token: the backend gets the principal of the token',
              async () => {
             const session = await fixture.session({ headers: {
                 Authorization: `Bearer ${await token(fixture.url)}` } });
@@ -543,7 +543,7 @@ for (const [name, guard] of Object.entries(GUARDS)) {
 
 
 for (const [name, guard] of Object.entries(GUARDS)) {
-    describe(`more scopes for some tools, ${name}`, async () => {
+    describe(`tools that need a further scope, ${name}`, async () => {
         const fixture = await use(guard, { step: true });
 
         const call = async (tool, scope) => ask(fixture, {
@@ -746,7 +746,7 @@ test('page in Chromium: finds the issuer, logs in, lists tools, calls one, resum
 });
 
 
-test('authorization server is unreachable: the MCP endpoint starts, reloads, answers requests',
+test('authorization server is unreachable: the web server starts and reloads, the endpoint answers requests',
      async () => {
     const fixture = await Fixture.use({ location: {
         mcp_auth_resource: 'https://mcp.example.com/mcp',

@@ -157,7 +157,7 @@ const SESSIONS = [
 ];
 
 for (const [version, can] of SESSIONS) {
-    test(`${version}, backend has questions: they are sent on the stream, a POST answers each`,
+    test(`${version}, backend has questions: the client gets them on the stream, a POST answers each question`,
         async () => {
             const session = await sessionOf(server, version, can);
 
@@ -204,7 +204,7 @@ for (const [version, can] of SESSIONS) {
 }
 
 
-test('2025-11-25, mcp_link on, backend has questions: they end the stream, its URL accepts the answers',
+test('2025-11-25, mcp_link on, backend has questions: the questions end the stream, the stream\'s URL accepts the answers',
      async () => {
     const session = await sessionOf(linked, '2025-11-25', ALL);
 
@@ -343,7 +343,7 @@ test('2026-07-28, backend of a task has questions: the client gets them by tasks
 });
 
 
-test('2026-07-28, requestState: accepted with its own request, -32602 if altered or with another request',
+test('2026-07-28, requestState: accepted unchanged and with equal arguments, -32602 if altered or sent with another request',
      async () => {
     const modern = new Asked(server, { capabilities: ALL });
     const params = { name: 'book', arguments: { a: 1, b: ['x', { c: 2 }] } };
@@ -423,7 +423,7 @@ test('2026-07-28, question whose capability the client did not declare: 400, -32
 });
 
 
-test('backend responds with input_required without questions: it is called again in a session, after longer and longer pauses',
+test('backend responds with input_required without questions: passed on in 2026-07-28; in a session the backend is called again, after longer and longer pauses',
      async () => {
     // a client of 2026-07-28 chooses its own pauses
 

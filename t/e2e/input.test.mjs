@@ -102,7 +102,7 @@ test('declined question: the backend gets the action decline', async () => {
 });
 
 
-test('client disconnects between question and answer: it gets the question again when it resumes',
+test('client disconnects after a question, then resumes: the client gets the question again',
      async () => {
     const answer = await session.call('ask', { rounds: 2 });
     const first = await answer.message();

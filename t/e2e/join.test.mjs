@@ -244,7 +244,7 @@ for (const [era, open] of Object.entries(eras)) {
             assert.equal(executed(tag), 1);
         });
 
-        test('eight equal requests with one idempotency key at the same instant: one is executed',
+        test('eight equal requests with one idempotency key at the same instant: the call is executed once, each request gets the response',
              async () => {
             const client = await open('ann');
 

@@ -91,7 +91,7 @@ describe('ends of calls', async () => {
     // The response and the cancellation of a request may cross, and a client
     // may use ids again.
 
-    test('request cancelled after its response: a new request with its id runs to its end',
+    test('request cancelled after its response, new request with the same id: the new request gets its result',
          async () => {
         for (let i = 0; i < 12; i++) {
             const tag = `cancelled late ${i}`;

@@ -11,10 +11,10 @@ export const known = [
         why: 'the status page shows the numbers of one node only',
         cases: [
             ...of('requests', [
-                'client has read a stream to its end: pending messages are reported until it confirms the last event',
+                'client has read a stream to its end: pending messages are reported until the client confirms the last event',
             ]),
             ...of('streams', [
-                'client has read a stream to its end: pending messages are reported until it confirms the last event',
+                'client has read a stream to its end: pending messages are reported until the client confirms the last event',
                 'connection lost before the first byte: the call continues',
             ]),
         ],
@@ -50,7 +50,7 @@ export const known = [
             + 'the same id',
         sometimes: true,
         cases: [
-            'request cancelled after its response: a new request with its id runs to its end',
+            'request cancelled after its response, new request with the same id: the new request gets its result',
         ],
     },
     {

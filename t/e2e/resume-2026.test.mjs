@@ -199,7 +199,7 @@ describe('a client that declares resumableRequests', () => {
         await completes(alice, call);
     });
 
-    test('event id from a session, GET without a session, or the other way round: 404',
+    test('event id from a session in a GET without a session, event id from a call without a session in a GET of a session: 404',
          async () => {
         const session = await declared.session();
         const old = await session.call('count', { n: 1 });

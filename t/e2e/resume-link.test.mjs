@@ -76,7 +76,7 @@ test('mcp_link on: each stream has a URL of the endpoint\'s origin, other respon
 });
 
 
-test('request target in absolute form: the stream\'s URL has its host, not that of the Host header',
+test('request target in absolute form, other host in the Host header: the stream\'s URL has the host of the target',
      async () => {
     const own = `http://localhost:${server.port}`;
     const post = (path, body, headers = {}) => session.send({ path,
@@ -136,7 +136,7 @@ test('request target with bytes that a URL cannot contain: percent-encoded in th
 });
 
 
-test('invalid mcp_link_origin: rejected; invalid by a variable\'s value: no Link header, a line in the log',
+test('mcp_link_origin is invalid: rejected at the start; a variable makes mcp_link_origin invalid: no Link header, a line in the log',
      async () => {
     for (const origin of ['https://a.example/', '"a b"', 'ftp://a.example']) {
         await assert.rejects(
@@ -217,7 +217,7 @@ test('questions one after the other: the stream after each answer has a new URL,
 });
 
 
-test('question ends a stream: this stream has retry 100 ms, the next stream has the retry of mcp_retry',
+test('question ends a stream: the last retry of this stream is 100 ms, the next stream has only the retry of mcp_retry',
      async () => {
     const answer = await session.call('ask', { rounds: 1 });
     const retry = ({ blocks }) => blocks.filter((b) => b.retry)

@@ -140,7 +140,7 @@ test('connection lost while the backend is silent: the client can resume',
 
 // Everything that was written is pending until the client confirms an event id.
 
-test('client has read a stream to its end: pending messages are reported until it confirms the last event', async (resumption) => {
+test('client has read a stream to its end: pending messages are reported until the client confirms the last event', async (resumption) => {
     const caller = await begin(resumption, count(2), main);
     const pending = async (last) => {
         const { result } = await (await caller.poll({ last })).json();
@@ -363,7 +363,7 @@ test('connection lost while the response is sent: the resumed client gets the re
 
 // These methods declare how long a client may stay away.
 
-test('connection lost while the response is sent: the response is kept for the time that the client declared',
+test('connection lost while the response is sent, client declared how long it may stay away: the response is kept for this time',
     async (resumption) => {
         const caller = await begin(resumption, count(2), hasty);
 
@@ -505,7 +505,7 @@ test('resume by another principal: 404 or -32602',
     }));
 
 
-test('resume of a cancelled call: no more messages, but 204, 404 or -32602', async (resumption) => {
+test('cancelled call: a resume gets 204, 404 or -32602', async (resumption) => {
     const caller = await begin(resumption, count(2));
 
     await caller.open(1);

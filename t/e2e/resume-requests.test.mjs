@@ -32,7 +32,7 @@ const resume = (of, { id, said }, last) => of.request(
 
 // Each request gets its own messages and its own response, once.
 
-test('batch of resumable requests: the token of each request resumes its own messages', async () => {
+test('batch of resumable requests: the resume token of each request gets only the messages of this request', async () => {
     const old = await patient.session({ capabilities, version: '2025-03-26' });
     const gate = `batch ${process.pid}`;
     const ids = ['b1', 'b2'];

@@ -72,7 +72,7 @@ test('client that did not declare streams: no stream/create, stream/* methods ge
 });
 
 
-test('stream/resume as a notification: answered with the stream, 400 if invalid',
+test('stream/resume sent as a notification: the response is the stream, or 400 if the params are invalid',
      async () => {
     const call = await held(lasting, 2, 1);
 
@@ -95,7 +95,7 @@ test('stream/resume as a notification: answered with the stream, 400 if invalid'
 });
 
 
-test('stream/poll/all: lists all streams of the session, no others', async () => {
+test('stream/poll/all: lists all streams of the session, none of another session', async () => {
     const one = await patient.session({ capabilities });
     const calls = [await held(one, 1), await held(one, 1)];
     const { statuses } = await one.response('stream/poll/all')
@@ -198,7 +198,7 @@ test('stream without a client: kept while stream/poll requests arrive, expires w
 });
 
 
-test('call resumed by three methods in turn after a reload: each message arrives once',
+test('reload during a call, then the call is resumed by three methods in turn: each message arrives once',
      async () => {
     const every = await patient.session({ capabilities: {
         streams: {}, resumableRequests: {}, resumeTokens: {} } });

@@ -93,7 +93,7 @@ async function slow(n) {
 
 // Last-Event-ID resumes no stream of a request that has its interim response.
 
-test('interim response to a call: its resume token gets the response, event ids of the call get 204',
+test('interim response to a call: its resume token gets the call\'s response, a GET with an event id of the call gets 204',
      async () => {
     const gate = `tokens ${gates++}`;
     const args = { n: 2, gate };
@@ -117,8 +117,8 @@ test('interim response to a call: its resume token gets the response, event ids 
 
 
 for (const top of [false, true]) {
-    test(`result in pages${top ? ', tokens outside of _meta' : ''}: a token is valid `
-         + 'until the next one is used',
+    test(`result in pages${top ? ', tokens outside of _meta' : ''}: a resume token is `
+         + 'valid until the token of the next page is used',
          async () => {
         const args = { n: 4, top };
         let answer = await session.call('pages', args);
@@ -194,7 +194,7 @@ test('page whose response was lost is requested again, with params spelled diffe
 
 // The server may handle the request of the dead connection first, or last.
 
-test('two requests with one page\'s resume token, one on a dead connection: the page arrives',
+test('resume token for a page sent on a dead and on a live connection: the client gets the page',
      async () => {
     const args = { n: 4 };
 
@@ -240,7 +240,7 @@ test('40 equal requests for page 1 at once: each resume token gets page 2',
 });
 
 
-test('client leaves before it gets a page: the page is executed once, and sent when it is requested again',
+test('client leaves before it gets a page, then requests the page again: the page arrives, the backend is called once',
      async () => {
     const one = await still.session({ capabilities });
     const porter = await still.session();
@@ -274,7 +274,7 @@ test('client leaves before it gets a page: the page is executed once, and sent w
 // An event id of the failed attempt leads to that attempt's error, even after
 // the token was used again.
 
-test('page\'s resume token used again after a failure: the call runs on another stream',
+test('backend fails for a page, the page\'s resume token is used again: the backend is called again, on a new stream',
      async () => {
     const one = await still.session({ capabilities });
     const porter = await still.session();
@@ -343,7 +343,7 @@ test('resume token of a backend, client that did not declare resumeTokens: the c
 });
 
 
-test('slow call: an interim response, whose token gets the remaining messages',
+test('slow call: an interim response, whose resume token gets the remaining messages and the result',
      async () => {
     const { args, token } = await slow(3);
     const answer = await again(session, 'count', args, token);
@@ -457,7 +457,7 @@ test('slow call resumed by the token of each interim response: each message arri
 });
 
 
-test('call resumed by token without a progress token: no progress is sent, the response is not delayed',
+test('call resumed by token in a request without a progress token: no progress is sent, the interim response is not delayed',
      async () => {
     const { args, token } = await slow(5);
 

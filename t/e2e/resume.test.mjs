@@ -318,7 +318,7 @@ test('call whose client left: runs to its end', async () => {
 // A pipelined request may come before the first one is answered; the server
 // notices the end of a connection behind it all the same.
 
-test('second request on the connection of an active call: answered, but not if the client has closed its end',
+test('second call on the connection of an active call: both are answered, neither if the client has closed the connection for writing',
      async () => {
     const [caller, porter] = [await slow.session(), await slow.session()];
     const options = { port: slow.port, host: '127.0.0.1', allowHalfOpen: true };

@@ -227,7 +227,7 @@ test('quick call: answered without a task', async () => {
 });
 
 
-test('progress of a task: is its statusMessage; progress before the call becomes a task: arrives on the stream',
+test('progress before a call becomes a task: arrives on the stream; progress after that: is the statusMessage of the task',
      async () => {
     const k = key();
     const task = await tasks.create('later_steps', { key: k, n: 3 }, META);
@@ -402,7 +402,7 @@ test('task with a result of 5 MB: tasks/get and a subscriber get it whole',
 });
 
 
-test('client that did not declare tasks: tasks/* requests get -32021, its calls get a stream; wrong task id: -32602',
+test('client did not declare tasks: tasks/* requests get -32021, calls get a stream; wrong task id: -32602',
      async () => {
     const k = key();
     const { taskId } = await tasks.create('work', { key: k });
@@ -463,7 +463,7 @@ test('server/discover: announces tasks', async () => {
 });
 
 
-test('notifications of a task to its subscribers: equal to responses to tasks/get', async () => {
+test('notifications of a task to its subscribers: each has the same content as a response to tasks/get', async () => {
     const k = key();
     const { taskId } = await tasks.create('always_two', { key: k });
     const listeners = await Promise.all(upTo(6).map(() =>
@@ -497,7 +497,7 @@ test('notifications of a task to its subscribers: equal to responses to tasks/ge
 });
 
 
-test('client leaves after its call became a task: the task continues; before: the call is aborted',
+test('client leaves before its call becomes a task: the call is aborted; client leaves after that: the task continues',
      async () => {
     const k = key();
     const answer = await tasks.call('always_work', { key: k });
@@ -569,7 +569,7 @@ test('call repeated with its idempotency key: the client gets the same task', as
 });
 
 
-test('response with a task is lost, call repeated with its idempotency key: executed once',
+test('response with a task is lost, call repeated with its idempotency key: the call is executed once',
      async () => {
     const k = key();
     const options = { meta: { idempotencyKey: k } };

@@ -187,7 +187,7 @@ test('stream of a backend of any kind: messages arrive before the result',
     });
 
 
-test('numbers and strings as progress tokens: keep their type', async () => {
+test('number or string as a progress token: the notification has the same value and type', async () => {
     for (const token of [7, 'seven', 0, '']) {
         const { messages } = await session.follow(
             await session.call('count', { n: 1 }, { token }));
@@ -197,7 +197,7 @@ test('numbers and strings as progress tokens: keep their type', async () => {
 });
 
 
-test('numbers and strings as request ids: keep their type', async () => {
+test('number or string as a request id: the response has the same value and type', async () => {
     for (const id of ['a"\\b', 'ü', 1e15, -4, '']) {
         const answer = await session.call('echo', { text: 'x' }, { id });
 
@@ -225,7 +225,7 @@ test('log messages below the session\'s level: not sent', async () => {
 });
 
 
-test('text, image, audio, PDF as a backend\'s response: becomes content of its type',
+test('backend responds with text, an image, audio or PDF: the result has content of this type',
      async () => {
     const wrapped = async (args) => (await session.tool('raw', args))
         .content[0];
