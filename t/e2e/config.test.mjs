@@ -308,7 +308,7 @@ test('directives without effect: a warning for each', async (t) => {
             /has no .*, .* or .*, so clients find nothing there/],
         ['mcp_allow that hides all other items',
             /hides "write" from all callers, because no .* matches it/],
-        ['mcp_min_wait beyond mcp_max_wait',
+        ['mcp_min_wait greater than mcp_max_wait',
             /has an .* that exceeds .*, so clients that wait for/],
         idle('mcp_page_size', 'is not set'),
         idle('mcp_upstream', 'move the directive into the'),
@@ -361,7 +361,7 @@ test('directives without effect: a warning for each', async (t) => {
         ...NGINX ? [['endpoints with one path in two servers with one name',
             /has the same path "\/same" as an endpoint of another server.*server_name" "a"/],
         ['zone that no location uses', /zone "unused" in .* has no effect/],
-        ['quotas beyond worker_connections',
+        ['quotas greater than worker_connections',
             /let one caller hold 120000 connections, but the "worker_connections"/]]
             : [['endpoints with one path in two servers with one name',
                 /\/same has the same path as an endpoint of another server with the ServerName "same\.example"/],

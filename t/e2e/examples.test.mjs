@@ -123,7 +123,7 @@ describe('demo', async () => {
                      'A table for 3 at 18:00 under the name of Ada.');
     });
 
-    test('demo, mcp_link on, question: its stream ends with retry 100 ms, the next stream has the retry of mcp_retry',
+    test('demo, mcp_link on, a question ends a stream: the last retry of this stream is 100 ms, the next stream has only the retry of mcp_retry',
         async () => {
             const linked = await open({ mcp_link: 'on', mcp_retry: '3s' });
             const retries = ({ blocks }) => blocks.filter((b) => b.retry)
@@ -196,7 +196,7 @@ describe('demo', async () => {
 
 // `make run` or `make run-apache`: two in one source tree.
 
-describe('run', async () => {
+describe('make run', async () => {
     const kind = SERVER === 'nginx' ? 'run' : 'run-apache';
     const banner = 'Ctrl-C stops it.';
 
@@ -288,7 +288,7 @@ describe('run', async () => {
 });
 
 
-describe('client', { concurrency: 3 }, async () => {
+describe('example client', { concurrency: 3 }, async () => {
     const server = await Fixture.use({ location: {
         mcp_close_after: 'off', mcp_link: 'on', mcp_resume_after: '1s' } });
 
@@ -365,7 +365,7 @@ async function twoTools(name, backend) {
 }
 
 
-describe('php', { skip: !phpFpm && 'no php-fpm' }, async () => {
+describe('PHP examples', { skip: !phpFpm && 'no php-fpm' }, async () => {
     if (!phpFpm) {
         return;
     }
@@ -425,7 +425,7 @@ describe('php', { skip: !phpFpm && 'no php-fpm' }, async () => {
 
 const flask = spawnSync('python3', ['-c', 'import flask']).status === 0;
 
-describe('flask', { skip: !flask && 'no Flask' }, async () => {
+describe('Flask example', { skip: !flask && 'no Flask' }, async () => {
     if (!flask) {
         return;
     }

@@ -70,7 +70,7 @@ async function tiny() {
 }
 
 
-test('full disk: requests whose bodies need a temporary file get an error, other requests succeed',
+test('full disk: requests whose bodies need a temporary file get 500 in nginx, other requests succeed',
     async (t) => {
         const disk = await tiny();
 
@@ -141,8 +141,8 @@ test('full disk: requests whose bodies need a temporary file get an error, other
 describe('a process that is stopped with the lock of the zone', { skip: sanitized },
     () => {
         for (const [signal, ending] of [
-            ['SIGCONT', 'stopped process with the lock of the zone continues: each call is complete'],
-            ['SIGKILL', 'stopped process with the lock of the zone is killed: the others repair the zone'],
+            ['SIGCONT', 'stopped process with the lock of the zone continues: each call gets all messages'],
+            ['SIGKILL', 'stopped process with the lock of the zone is killed: the other processes repair the zone'],
         ]) {
             test(ending, () => stopped(signal));
         }

@@ -43,7 +43,7 @@ describe('files that are not regular', { concurrency: 2 }, () => {
 });
 
 
-describe('keys that others may know', { concurrency: 2 }, () => {
+describe('keys that other users may know', { concurrency: 2 }, () => {
     const random = '0123456789abcdefghijklmnopqrstuvwxyz';
 
     for (const [name, contents, mode, warning] of [

@@ -68,7 +68,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('arguments with x-mcp-header: the backend gets the values of the body',
+    test('arguments with x-mcp-header: the backend gets each value unchanged',
          async () => {
         const client = await on();
 

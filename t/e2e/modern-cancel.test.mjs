@@ -248,7 +248,7 @@ describe('closed connections', () => {
 
 
 describe('calls that continue', () => {
-    test('client closes its connection, another client has a call with the same request id: that call continues',
+    test('two clients have calls with the same request id, one client closes its connection: the other client\'s call continues',
          async () => {
         const one = new Modern(soon);
         const other = new Modern(soon);
@@ -270,7 +270,7 @@ describe('calls that continue', () => {
         assert.equal(textOf(response.result), 'counted to 1');
     });
 
-    test('session cancels the request id of a call without a session: this call continues',
+    test('session cancels the request id of a call without a session: the call continues',
          async () => {
         const modern = new Modern(soon);
         const session = await soon.session();

@@ -151,7 +151,7 @@ describe('_meta', () => {
         'no _meta': { jsonrpc: '2.0', id: 7, method: 'tools/list',
                       params: {} },
         ...Object.fromEntries([null, 5, 'x', [], true].map((_meta) => [
-            `_meta: ${JSON.stringify(_meta)}`,
+            `_meta ${JSON.stringify(_meta)}`,
             { jsonrpc: '2.0', id: 7, method: 'tools/list',
               params: { _meta } }])),
         ...Object.fromEntries([
@@ -164,7 +164,7 @@ describe('_meta', () => {
             [META.level, 'loud'], [META.level, 'INFO'], [META.level, 7],
             [META.level, ''],
         ].map(([key, value]) => [
-            `${key.replace(/^.*\//, '')}: ${JSON.stringify(value)}`,
+            `${key.replace(/^.*\//, '')} ${JSON.stringify(value)}`,
             modern.message('tools/list', {}, { id: 7,
                                                meta: { [key]: value } })])),
     };
@@ -250,7 +250,7 @@ describe('the version', () => {
             }
         });
 
-    test('unknown method with an unknown version: 400, -32022, the error of the version', async () => {
+    test('unknown method and unknown version in one request: 400, -32022 because of the version', async () => {
         await refuses(400, VERSION, 'no/such', {}, {
             meta: { [META.version]: '2030-01-01' },
             headers: { 'MCP-Protocol-Version': '2030-01-01',
@@ -352,7 +352,7 @@ describe('Mcp-Name', () => {
             headers: { 'Mcp-Name': '=?base64?!?=' } });
     });
 
-    test('params without a name, Mcp-Name is sent: -32602',
+    test('params without a valid name or URI: -32602, whatever Mcp-Name says',
          async () => {
         for (const [method] of named) {
             await refuses(200, PARAMS, method, {}, {

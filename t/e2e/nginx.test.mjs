@@ -104,7 +104,7 @@ test('eventfd() fails in workers: calls continue across a reload',
 
 const KEEP = { headers: { Connection: 'keep-alive' } };
 
-test('reload with keepalive connections: the old worker closes each one with its last response',
+test('reload with keepalive connections: the old worker closes each connection after the last response on it',
      async () => {
     const server = await Fixture.use({
         workers: 1,
@@ -171,8 +171,8 @@ async function ask(agent, port, session, message) {
     return { type: answer.headers['content-type'], text, socket: req.socket };
 }
 
-test('stream has ended: its connection accepts the next request, and '
-     + 'keepalive_timeout closes it', async () => {
+test('stream has ended: the next requests use the same connection, '
+     + 'keepalive_timeout closes the idle connection', async () => {
     const server = await Fixture.use({
         server: { nginx: 'keepalive_timeout 300ms;' } });
     const session = await server.session();

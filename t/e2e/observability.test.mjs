@@ -464,7 +464,7 @@ const MODERN_LABEL = { mcp_protocol_version: '2026-07-28' };
 for (const [how, error] of [['ok', {}], ['tool_error', { error_type: 'tool_error' }],
     ['rpc_error', { error_type: '_OTHER' }], ['fault', { error_type: '-32603' }]]) {
 
-    test(`call with result ${how}: its duration is counted with its error type`,
+    test(`call with result ${how}: its duration is counted with ${error.error_type ? `error_type ${error.error_type}` : 'no error_type'}`,
          async () => {
         const tool = `tool-${next++}`;
         const labels = { mcp_method_name: 'tools/call', gen_ai_tool_name: tool,
@@ -717,7 +717,7 @@ test('build between releases: the version has the short hash of the commit',
 });
 
 
-test('build from a tarball: the version has no commit hash, except the one that git archive has written',
+test('build outside of a git repository: the version has no commit hash; from a tarball of git archive: the hash of the archived commit',
      async () => {
     const { top, git, commit } = await tree('1.2.0-dev');
 

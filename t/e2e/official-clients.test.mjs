@@ -207,7 +207,7 @@ for (const row of rows) {
         }
 
         test(`cancelled call: the backend ${
-            cancel === 'later' ? 'may finish before it is aborted' : 'is aborted'}`,
+            cancel === 'later' ? 'can still finish' : 'is aborted'}`,
              async () => {
             const controller = new AbortController();
             const call = counting(peer, 3, { signal: controller.signal });

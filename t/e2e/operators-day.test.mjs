@@ -139,7 +139,7 @@ async function audit() {
 }
 
 
-test('15 reloads while clients call 12 tools: all 250 calls can be sent', async () => {
+test('250 calls of 12 tools, 15 reloads in between: each call gets a response', async () => {
     const per = Math.ceil(CALLS / RELOADS);
 
     for (let n = 0; n < RELOADS; n++) {

@@ -194,7 +194,7 @@ describe('resources/subscribe', () => {
     });
 });
 
-test('resources/subscribe at an endpoint without a catalog: not declared, passed on to the backend',
+test('resources/subscribe at an endpoint without a catalog: the capability is not declared, the request reaches the backend',
     async () => {
         const bare = await Session.open(server, {
             send: (options) => request(server.port,

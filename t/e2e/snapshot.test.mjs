@@ -65,7 +65,7 @@ test('mcp-snapshot, server whose lists have several pages: writes all items',
 });
 
 
-test('mcp-snapshot of a server without 2026-07-28: writes the same catalog',
+test('mcp-snapshot of a server without 2026-07-28: writes all items as well',
      async () => {
     const old = await Fixture.use({
         location: { ...location, mcp_revisions: '2025-06-18 2025-11-25' } });

@@ -246,8 +246,8 @@ test('status page in HTML: has security headers; in other formats: has none', { 
 });
 
 
-test(`status page with ${n} streams: figures and tables are right, `
-     + 'in light and dark mode, and the page fits a phone',
+test(`status page with ${n} streams: shows the expected figures and tables, `
+     + 'in light and dark mode, and fits a phone',
      { skip: threads }, async (t) => {
     const server = await use({ zone: '128m' });
     const began = Date.now();
