@@ -47,7 +47,7 @@ event_alone(uint64_t seq)
 }
 
 
-TEST(complete_state_is_sent_only_with_the_longest_event_so_far_or_the_response)
+TEST(event_is_longest_so_far_or_a_response__only_then_complete_state_is_sent)
 {
     begin_marked(1);
 
@@ -107,7 +107,7 @@ TEST(events_are_appended_without_pause__the_redis_keys_are_still_renewed)
 
 /* The stream has a reader at another node, and later at the owner's node: only
  * events are sent, and the reader gets them. */
-TEST(stream_has_a_remote_reader__redis_gets_only_its_events_not_its_state)
+TEST(client_reads_at_another_node__the_owner_sends_each_event_without_the_state)
 {
     uint64_t  seq;
 
@@ -188,7 +188,7 @@ TEST(redis_has_lost_events_or_keys__the_complete_state_is_sent)
 
 /* Redis is emptied: the longest event that the owner has sent since then
  * counts as the longest event in Redis. */
-TEST(redis_is_emptied__the_owner_determines_the_longest_event_in_redis_anew)
+TEST(redis_is_emptied__only_events_sent_since_then_count_for_the_longest_event)
 {
     mcp_stream_info_t  info;
 

@@ -141,7 +141,7 @@ TEST(append_finds_another_owner_in_redis__the_node_drops_its_stream)
 }
 
 
-TEST(head_and_constant_values_of_a_freed_stream_are_deleted_in_redis)
+TEST(stream_is_freed__its_redis_keys_for_head_and_constant_values_are_deleted)
 {
     mcp_stream_info_t  info;
 
@@ -183,7 +183,7 @@ TEST(node_that_was_declared_dead_gets_a_new_id_when_it_replicates_a_stream)
 /* A key of a new stream has a wrong type: the node records an error of the
  * script "append". When the key was deleted, the stream is replicated with all
  * its events. */
-TEST(redis_key_of_a_new_stream_has_a_wrong_type__replication_waits_for_deletion)
+TEST(head_key_of_a_wrong_type_is_deleted__the_new_stream_is_replicated)
 {
     begin_all(1);
     (void) about(0, "SET", 'h', 'a', "x EX 60");

@@ -109,7 +109,7 @@ start_broadcast(mcp_operation_t *op)
 
 /* A broadcast is sent without an operation: the result is MCP_OK before the
  * reply arrives, and an error reply is logged. */
-TEST(broadcast_without_an_operation_does_not_wait__an_error_reply_is_logged)
+TEST(broadcast_has_no_operation__it_returns_at_once_and_logs_an_error_reply)
 {
     join();
     assert_ok(start_broadcast(NULL));
@@ -138,7 +138,7 @@ waiter(void)
 }
 
 
-TEST(operation_of_a_broadcast_is_freed_by_any_reply_or_by_loss_of_the_link)
+TEST(any_reply_arrives_or_the_link_is_lost__the_broadcasts_operation_is_freed)
 {
     size_t  i;
 
@@ -166,7 +166,7 @@ TEST(operation_of_a_broadcast_is_freed_by_any_reply_or_by_loss_of_the_link)
 }
 
 
-TEST(broadcast_without_redis_fails_unless_sync_is_off_or_the_node_is_standalone)
+TEST(sync_is_off_or_the_node_is_standalone__only_then_broadcasts_need_no_redis)
 {
     mcp_operation_t  op;
 
@@ -424,7 +424,7 @@ TEST(only_the_leader_of_a_node_opens_the_inbound_connection)
 
 /* The inbound connection is lost several times, each time after a reply to
  * XREAD: the delay before the next connection stays at its minimum. */
-TEST(inbound_connection_is_lost__the_delay_grows_only_if_there_was_no_reply)
+TEST(inbound_connection_is_lost__reconnect_delay_grows_if_no_reply_had_arrived)
 {
     unsigned  i;
 

@@ -86,7 +86,7 @@ TEST(answer_from_another_session_or_to_a_finished_call_is_ignored)
 
 /* From the time when Redis has an answer until the owner has processed it, the
  * stream and its mirrors have the flag "posted". */
-TEST(owner_and_mirror_have_flag_posted_set_until_the_answer_is_processed)
+TEST(owner_has_not_processed_an_answer__stream_and_mirror_have_flag_posted)
 {
     int       i;
     uint64_t  seq;
@@ -132,7 +132,7 @@ TEST(owner_and_mirror_have_flag_posted_set_until_the_answer_is_processed)
 
 /* The owner's node is informed of an answer before the answer arrives:
  * "posted" is 1 until the owner has processed the answer. */
-TEST(answer_is_announced_before_it_arrives__flag_posted_is_1_until_it_is_read)
+TEST(answer_is_announced_but_not_yet_processed__the_stream_has_flag_posted)
 {
     begin_all(2);
     make(0, 'a');

@@ -74,7 +74,7 @@ answer(void)
 
 /* The node queue is lost, so new entries have lower ids than the position: the
  * node receives them. */
-TEST(node_queue_is_lost__entries_with_lower_ids_are_received)
+TEST(node_queue_is_lost__entries_with_ids_lower_than_the_position_are_received)
 {
     uint64_t  beyond = real_now() + AHEAD;
 
@@ -88,7 +88,7 @@ TEST(node_queue_is_lost__entries_with_lower_ids_are_received)
 
 /* The queue is lost and has a new entry before the node joins again: that
  * entry and later ones are received. */
-TEST(node_queue_is_created_anew_before_the_node_rejoins__it_gets_new_entries)
+TEST(node_queue_was_lost_and_recreated__the_rejoining_node_gets_new_entries)
 {
     uint64_t  beyond = real_now() + AHEAD;
 

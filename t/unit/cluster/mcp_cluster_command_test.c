@@ -231,7 +231,7 @@ TEST(long_commands_are_not_written_yet__short_commands_are_still_accepted)
 
 /* One command may fill the whole limit of unwritten bytes. Its buffer is freed
  * when the command has been written. */
-TEST(one_command_may_fill_the_byte_limit__its_buffer_is_freed_once_written)
+TEST(command_fills_the_whole_byte_limit__its_buffer_is_freed_once_written)
 {
     size_t     len;
     char      *big;

@@ -169,7 +169,7 @@ TEST(equal_request_joins_a_call_at_another_node_and_gets_its_events)
 
 /* A stream of an equal call becomes available at the node before the claim is
  * sent to Redis: the request joins that stream. */
-TEST(mirror_of_an_equal_call_exists_before_a_claim__the_request_joins_that_call)
+TEST(mirror_of_an_equal_call_appears_before_redis_is_asked__request_joins_it)
 {
     mcp_stream_ref_t    ref;
     mcp_stream_info_t   info;
@@ -298,7 +298,7 @@ TEST(redis_is_emptied__an_equal_request_waits_and_then_joins_the_earlier_call)
 /* The owner's node of a call dies while a request at node 1 has joined the
  * call: the stream at node 1 ends, is removed or is promoted, or node 2 takes
  * the stream over. */
-TEST(node_of_a_joined_call_dies__the_stream_ends_or_gets_a_new_owner)
+TEST(node_of_a_joined_call_dies__stream_ends_or_is_freed_or_gets_a_new_owner)
 {
     begin_first(3, 0);
     begins(0, 'a');

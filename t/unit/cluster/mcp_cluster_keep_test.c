@@ -68,7 +68,7 @@ keep(void)
 }
 
 
-TEST(keys_of_all_idle_streams_are_renewed_by_one_command_without_their_state)
+TEST(all_streams_are_idle__one_command_renews_their_keys_but_sends_no_state)
 {
     int  i;
 
@@ -97,7 +97,7 @@ TEST(keys_of_all_idle_streams_are_renewed_by_one_command_without_their_state)
 /* Redis has lost a stream, a client queries the owner about an event, or
  * another node owns a stream: redis/append.lua is run for this stream, and the
  * other streams are only renewed. */
-TEST(renewal_is_not_enough_for_one_stream__only_this_stream_gets_an_append)
+TEST(one_idle_stream_is_lost_or_queried_or_reassigned__it_alone_gets_an_append)
 {
     begin_idle();
     (void) about(0, "DEL", 'h', 'a', "");

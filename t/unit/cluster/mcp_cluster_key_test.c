@@ -17,7 +17,7 @@ begin(void)
 }
 
 
-TEST(redis_key_has_prefix_and_letter_and_id__even_the_longest_prefix_fits)
+TEST(redis_key_has_prefix_and_letter_and_id_and_fits_with_the_longest_prefix)
 {
     char       key[MCP_CLUSTER_KEY_MAX];
     mcp_str_t  name;
@@ -52,7 +52,7 @@ TEST(redis_key_has_prefix_and_letter_and_id__even_the_longest_prefix_fits)
 /* Every script gets the mark of its node, which does not exist, so that Redis
  * Cluster rejects the script while the slot moves. No script gets a key twice,
  * and the number of its keys is within the limit. */
-TEST(keys_of_each_lua_script_are_distinct_and_include_the_nodes_death_mark)
+TEST(each_lua_script_gets_distinct_keys_and_the_key_that_marks_its_node_dead)
 {
     int                has_mark;
     char               text[24][3];

@@ -94,7 +94,7 @@ TEST(delay_between_attempts_to_connect_grows_to_at_most_5_s)
 
 
 /* The error of an outage is logged once, and again after a minute. */
-TEST(outage_is_logged_once_and_again_after_a_minute)
+TEST(redis_stays_unreachable__the_error_is_logged_once_and_after_a_minute_again)
 {
     process_start(&p);
     process_lose(&p, "connection refused");
@@ -246,7 +246,7 @@ fill(void)
 /* The window is full, so no PING can be sent: the link fails if no reply
  * arrives. If a reply arrives and the server is then silent again, a PING is
  * sent. */
-TEST(command_window_is_full__a_silent_link_fails_without_a_ping)
+TEST(maximum_of_commands_is_pending__a_silent_link_fails_without_a_ping)
 {
     unsigned  i;
 

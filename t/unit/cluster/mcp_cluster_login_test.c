@@ -63,7 +63,7 @@ TEST(user_and_password_and_database_are_sent_in_the_login)
 
 
 /* A reply that ends the login: the log gets one line with the reason. */
-TEST(each_reply_that_ends_the_login_is_logged_with_its_reason)
+TEST(reply_of_redis_ends_the_login__the_log_gets_one_line_with_the_reason)
 {
     char      line[256];
     unsigned  i;

@@ -234,7 +234,7 @@ list(int i, char session, char principal)
 }
 
 
-TEST(list_for_a_session_has_only_streams_of_this_session_at_other_nodes)
+TEST(list_for_a_session_has_exactly_its_streams_at_other_nodes)
 {
     mcp_stream_info_t  info;
 
@@ -381,7 +381,7 @@ TEST(another_node_misses_heartbeats__a_lookup_of_an_unknown_stream_fails)
 
 /* The result of the check of all members is stored: further lookups of unknown
  * streams read only the member that is cut off, until it sends a heartbeat. */
-TEST(lookups_are_repeated__only_the_heartbeat_of_the_silent_node_is_read_again)
+TEST(one_node_is_silent__repeated_lookups_read_only_its_heartbeat_again)
 {
     int       i;
     uint64_t  node;
@@ -409,7 +409,7 @@ TEST(lookups_are_repeated__only_the_heartbeat_of_the_silent_node_is_read_again)
 
 /* No member is cut off: that is stored, but not for longer than until the first
  * member can be. */
-TEST(cached_result_that_no_node_is_silent_expires_when_a_node_may_be_silent)
+TEST(no_node_was_silent__lookups_check_again_as_soon_as_a_node_can_be_silent)
 {
     uint64_t  node;
 
@@ -428,7 +428,7 @@ TEST(cached_result_that_no_node_is_silent_expires_when_a_node_may_be_silent)
 
 /* A stream was created less than a node timeout ago, perhaps at a node that has
  * been cut off for a moment only: MCP_ERR_UNREACHABLE. */
-TEST(stream_unknown_to_redis_is_younger_than_a_node_timeout__its_lookup_fails)
+TEST(redis_lacks_a_stream_younger_than_the_node_timeout__its_lookup_fails)
 {
     begin_all(2);
     nodes[1].conf.node_timeout = 100000;

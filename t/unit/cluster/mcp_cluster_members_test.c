@@ -47,7 +47,7 @@ TEST(members_share_a_redis_layout__a_node_that_cannot_read_it_is_rejected)
 /* The nodes of a cluster are upgraded one after the other; then the cluster
  * changes to layout 2. A node that does not read layout 2 is rejected from
  * then on, while Redis may have data in that layout. */
-TEST(all_nodes_are_upgraded__the_redis_layout_changes_and_rejects_an_old_node)
+TEST(all_nodes_are_upgraded__redis_layout_changes_and_old_nodes_are_rejected)
 {
     int  i;
 
@@ -132,7 +132,7 @@ set_ahead(int i, int64_t ms)
 }
 
 
-TEST(node_whose_clock_is_200_s_off_may_join_and_one_that_is_400_s_off_may_not)
+TEST(clock_of_a_node_is_400_s_off__the_node_cannot_join_but_with_200_s_it_can)
 {
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");

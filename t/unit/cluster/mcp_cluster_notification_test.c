@@ -134,7 +134,7 @@ TEST(link_is_lost_before_redis_has_a_notification__nodes_still_get_it_once)
 
 /* The key with the sender's last number has a wrong type: the notification is
  * delivered at the sender's node only. */
-TEST(senders_key_has_a_wrong_type__only_its_own_node_gets_the_notification)
+TEST(redis_key_of_a_sender_has_a_wrong_type__only_senders_node_is_notified)
 {
     char  key[40], text[80];
 

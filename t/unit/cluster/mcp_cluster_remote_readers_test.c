@@ -71,7 +71,7 @@ TEST(reply_to_a_resume_at_the_owner_is_lost__the_owner_drops_the_remote_reader)
 
 /* A node has not reported its reader for too long: the owner drops the reader.
  * After the node's next report, the stream has this reader again. */
-TEST(remote_reader_is_not_reported__the_owner_drops_it_until_the_next_report)
+TEST(node_is_late_to_report_its_reader__owner_drops_the_reader_until_then)
 {
     uint64_t  seq;
 

@@ -236,7 +236,7 @@ TEST(stream_url_of_a_later_generation_was_used__an_earlier_url_is_rejected)
 
 /* A client resumes at one node with "drops", which removes the events up to
  * its last event: all nodes remove these events. */
-TEST(client_drops_received_events_when_it_resumes__all_nodes_remove_them)
+TEST(resume_confirms_the_received_events__all_nodes_remove_these_events)
 {
     mcp_operation_stream_t  stream;
 
@@ -352,7 +352,7 @@ TEST(client_resumes_after_an_event_that_never_existed__the_owner_is_queried)
 /* The owner appends the queried event while its command that renews the stream
  * is on the way to Redis: Redis does not take that command as an answer to the
  * query. */
-TEST(owner_command_sent_before_a_query_about_an_event_is_not_taken_as_its_reply)
+TEST(owners_command_sent_before_a_query_for_an_event_does_not_answer_the_query)
 {
     char               name[MCP_STREAM_TEXT_LEN];
     process_t         *p = &nodes[0];
@@ -424,7 +424,7 @@ TEST(redis_loses_a_key_of_a_stream__no_stream_can_be_resumed)
 /* Redis is emptied: until every node has had the time to replicate its streams
  * again, a request for an unknown stream gets MCP_ERR_UNREACHABLE, not the
  * result that the stream does not exist. */
-TEST(redis_is_emptied__unknown_streams_are_unreachable_for_a_while)
+TEST(redis_is_emptied__for_a_while_a_resume_of_an_unknown_stream_is_an_error)
 {
     begin_all(2);
     assert_ok(comes(1, 'b', 1, 's'));
@@ -452,7 +452,7 @@ TEST(redis_is_emptied__unknown_streams_are_unreachable_for_a_while)
 /* A member connects to a Redis whose run id differs from the recorded one:
  * requests get the same result as after Redis was emptied, although all keys
  * exist. A node that was never a member detects no loss. */
-TEST(redis_has_another_run_id__unknown_streams_are_unreachable)
+TEST(redis_has_another_run_id__a_resume_of_an_unknown_stream_is_an_error)
 {
     begin_all(1);
     begin(1, KEY1);

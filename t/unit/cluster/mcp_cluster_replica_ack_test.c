@@ -194,7 +194,7 @@ TEST(link_is_lost_during_a_wait_command__its_events_are_acknowledged_later)
 /* A stream is freed while it waits for a replica: its replication is freed
  * after the reply to WAIT, which has no effect on the next stream with that
  * id. */
-TEST(stream_is_freed_before_its_wait_reply__a_stream_of_the_same_id_ignores_it)
+TEST(wait_reply_for_a_freed_stream_has_no_effect_on_a_new_stream_of_that_id)
 {
     mcp_stream_info_t  info;
 

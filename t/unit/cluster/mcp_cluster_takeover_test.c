@@ -203,13 +203,13 @@ assigned_late(int by)
 }
 
 
-TEST(take_over_command_is_executed_late__its_node_takes_the_stream_over)
+TEST(take_over_command_runs_late__the_node_that_sent_it_gets_the_stream)
 {
     assigned_late(1);
 }
 
 
-TEST(take_over_command_is_late_and_another_node_ends_it__the_stream_is_taken)
+TEST(take_over_command_runs_late_and_another_node_finishes__sender_gets_stream)
 {
     assigned_late(2);
 }
@@ -319,7 +319,7 @@ noted(void *data, int rc)
 
 /* A client resumes after an event that another process of the successor is
  * still fetching: MCP_ERR_UNREACHABLE. */
-TEST(successor_has_not_fetched_an_event_yet__a_resume_after_it_is_rejected)
+TEST(successor_has_not_fetched_the_clients_last_event_yet__a_resume_fails)
 {
     mcp_operation_t        *op;
     uint64_t                seq;

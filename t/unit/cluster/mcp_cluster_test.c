@@ -171,7 +171,7 @@ TEST(address_leads_to_another_redis_now__the_process_connects_again)
 /* The slot of the keys is being moved in a Redis Cluster: the registration on
  * the next connection reports that Redis may lack keys, because the move may be
  * undone. */
-TEST(redis_cluster_moves_the_slot__the_next_registration_reports_lost_keys)
+TEST(redis_cluster_moves_the_hash_slot__next_registration_reports_lost_keys)
 {
     unsigned  i, n;
 
@@ -611,7 +611,7 @@ TEST(node_was_declared_dead__all_its_processes_get_a_new_id)
 
 /* A warning that the clocks differ is logged once, and again only if the
  * clocks have agreed in the meantime. */
-TEST(clocks_differ__the_warning_is_not_repeated_until_they_have_agreed)
+TEST(clocks_differ_again__a_warning_is_logged_if_the_clocks_agreed_in_between)
 {
     p.conf.timeout = 100000;
     process_start(&p);

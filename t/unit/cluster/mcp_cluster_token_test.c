@@ -156,7 +156,7 @@ TEST(resume_token_is_released_at_one_node__another_node_can_use_it)
 
 /* The node that uses a token was declared dead: another node can use the
  * token, unless the token's call has a stream. */
-TEST(resume_token_of_a_dead_node_can_be_used_unless_its_call_has_a_stream)
+TEST(node_that_uses_a_resume_token_dies__token_works_if_its_call_has_no_stream)
 {
     char  text[128];
 
@@ -183,7 +183,7 @@ TEST(resume_token_of_a_dead_node_can_be_used_unless_its_call_has_a_stream)
 
 /* The stream of a token's call is recorded in Redis only after Redis has the
  * stream itself. */
-TEST(stream_of_a_resume_token_is_recorded_only_after_redis_has_the_stream)
+TEST(stream_is_recorded_for_a_resume_token__redis_already_has_the_stream)
 {
     begin_all(1);
     assert_ok(take(0, 'a'));
@@ -231,7 +231,7 @@ TEST(redis_is_unreachable__redis_gets_the_stream_id_of_a_resume_token_later)
 }
 
 
-TEST(redis_fails__a_resume_token_cannot_be_used_unless_mcp_cluster_sync_is_off)
+TEST(redis_fails__a_resume_token_can_be_used_only_if_mcp_cluster_sync_is_off)
 {
     begin_all(1);
     (void) command(0, "SET {mcp}:1:v:aaaaaaaaaaaaaaaa x EX 60");

@@ -281,7 +281,7 @@ TEST(session_listens_at_any_node__it_gets_each_notification_once)
 
 /* A node that receives a notification has received all changes of topics that
  * were made before. */
-TEST(subscriptions_change_at_any_node__the_next_notification_respects_that)
+TEST(session_changes_topics_at_any_node__next_notification_uses_the_new_topics)
 {
     int       i;
     uint64_t  n;
@@ -446,7 +446,7 @@ taken_over(unsigned on)
 
 /* The topics of a stream change before the successor has read that the stream
  * was assigned to it: the stream at the successor has the changed topics. */
-TEST(topics_change_before_the_successor_has_their_stream__the_change_is_kept)
+TEST(topics_change_before_the_successor_takes_the_stream_over__change_is_kept)
 {
     unsigned  on;
 
@@ -496,7 +496,7 @@ TEST(topics_change_while_the_successor_fetches_them__the_change_is_kept)
 
 /* The link is lost while the successor requests missed broadcasts: it requests
  * them again on the next link. */
-TEST(link_is_lost_during_a_request_for_missed_broadcasts__it_is_repeated)
+TEST(link_is_lost_during_a_request_for_missed_broadcasts__request_is_repeated)
 {
     mcp_replication_t  *repl;
     mcp_stream_info_t   info;
@@ -575,7 +575,7 @@ TEST(owner_drops_events_that_a_slow_mirror_reader_lacks__the_mirror_is_removed)
 
 /* Redis is unreachable: requests to resume or to subscribe fail, unless
  * mcp_cluster_sync is off. */
-TEST(redis_is_unreachable__a_session_cannot_listen_unless_sync_is_off)
+TEST(redis_is_unreachable__a_session_can_listen_only_if_cluster_sync_is_off)
 {
     begin_listening(1);
     cut_off(0);

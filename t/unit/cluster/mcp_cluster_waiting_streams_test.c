@@ -226,7 +226,7 @@ TEST(node_serves_alone__no_stream_waits_for_room_on_the_link)
 
 /* The link counts the bytes of replicators' commands that were not written
  * yet. */
-TEST(link_counts_replicated_bytes_until_they_are_written)
+TEST(replicators_commands_are_not_written_yet__the_link_counts_their_bytes)
 {
     mcp_link_t  *link;
 

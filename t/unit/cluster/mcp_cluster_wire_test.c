@@ -267,7 +267,7 @@ TEST(memory_runs_out__the_parser_returns_no_further_reply)
 }
 
 
-TEST(redis_reply_of_an_unexpected_type_reads_as_nil_or_zero_or_no_match)
+TEST(redis_reply_has_another_type__reading_it_yields_nil_or_zero_or_no_match)
 {
     mcp_reply_t   number = { .type = MCP_REPLY_NUMBER, .number = 7 };
     mcp_reply_t   text = { .type = MCP_REPLY_TEXT, .text = mcp_str("12") };
