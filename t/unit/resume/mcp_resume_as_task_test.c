@@ -114,7 +114,7 @@ TEST(call_ends_before_its_task_id_is_sent__the_client_gets_a_completed_task)
 /* A client that declared resumable requests gets a stream, except for a tool
  * that is always a task for all clients ("required"). A client that declared
  * resume tokens gets them only for calls that do not become tasks. */
-TEST(client_declares_tasks_and_another_resumption_method__each_call_uses_one)
+TEST(tasks_and_another_resumption_method_are_declared__no_call_uses_both)
 {
     d.endpoint.resume_after = 500;
 

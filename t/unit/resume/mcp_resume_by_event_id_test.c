@@ -6,7 +6,7 @@
 
 
 /* Responses to GET with Last-Event-ID. */
-TEST(last_event_id_of_a_GET_request_decides_its_status_and_its_events)
+TEST(GET_request_has_last_event_id__status_and_events_depend_on_that_id)
 {
     static const char *const  malformed[] = {
         "x", "nonsense", "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAA.",

@@ -11,7 +11,7 @@ static char              old[4096];
 static mcp_stream_ref_t  shared;
 
 
-TEST(events_were_dropped__a_GET_request_to_the_url_gets_their_number)
+TEST(events_were_dropped__a_GET_request_to_the_url_is_told_how_many)
 {
     mcp_backend_request_t  *breq;
 
@@ -388,7 +388,7 @@ TEST(mcp_close_after_has_passed__a_stream_with_a_url_closes_and_can_be_resumed)
 
 /* In every revision, a stream with a URL ends after questions and after
  * mcp_close_after, and the client may resume by its URL or by an event id. */
-TEST(stream_with_a_url_ends_with_questions_or_mcp_close_after_in_all_revisions)
+TEST(stream_has_a_url__questions_and_mcp_close_after_close_it_in_any_revision)
 {
     static const char *const  revisions[] = { "2024-11-05", OLD, MIDDLE, NEW };
 
@@ -447,7 +447,7 @@ TEST(stream_with_a_url_ends_with_questions_or_mcp_close_after_in_all_revisions)
 
 /* A token, and the name of the URL's argument, may be percent-encoded. If the
  * URL has the argument several times, the last one counts. */
-TEST(stream_url_with_several_tokens__the_last_one_counts_and_may_be_encoded)
+TEST(stream_url_repeats_its_token_or_encodes_it__the_last_decoded_token_counts)
 {
     char                    text[2048], *p;
     const char *secret, *q;
@@ -749,7 +749,7 @@ TEST(answers_may_exceed_mcp_stream_buffer_and_mcp_max_batch)
 
 /* The client POSTs answers after mcp_input_timeout: the response is the stream
  * with the error of the tool. */
-TEST(answers_arrive_after_mcp_input_timeout__the_client_gets_the_error)
+TEST(answers_arrive_after_mcp_input_timeout__the_client_gets_the_tools_error)
 {
     begin(NEW);
     d.endpoint.input_timeout = 5000;

@@ -153,7 +153,7 @@ TEST(invalid_origin_from_a_variable_is_logged_once_a_minute)
 
 /* A target of 2048 bytes, most of which are percent-encoded, has a URL; a
  * target of 2049 bytes has none. */
-TEST(request_target_of_2048_bytes_gets_a_url_and_one_of_2049_bytes_none)
+TEST(request_target_exceeds_2048_bytes__the_response_has_no_link_header)
 {
     static char  target[2048 + 2];
 

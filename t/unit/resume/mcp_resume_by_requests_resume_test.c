@@ -558,7 +558,7 @@ TEST(each_request_of_a_batch_has_its_own_status)
 /* The request of a batch that has asked a question ends, by an answer, by
  * mcp_input_timeout or by a cancellation: the batch then has no open
  * question. */
-TEST(batch_request_with_an_open_question_ends__the_batch_has_no_open_question)
+TEST(request_of_a_batch_ends__the_status_no_longer_reports_its_open_question)
 {
     int  way;
 
@@ -627,7 +627,7 @@ TEST(one_request_of_a_batch_is_cancelled__the_other_response_is_kept)
 
 /* The process of the call dies: the call has failed and the client gets an
  * error, but the token of the call is still valid. */
-TEST(worker_of_a_call_dies__the_token_gets_the_error_of_the_call)
+TEST(worker_of_a_call_dies__resuming_the_call_by_token_returns_an_error)
 {
     begin(NEW);
     durable(1);

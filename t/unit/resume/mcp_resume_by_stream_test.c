@@ -493,7 +493,7 @@ TEST(no_poll_within_mcp_max_wait__the_call_is_aborted)
 
 /* A request whose _meta.streamId names another stream gets its own response or
  * stream; the named stream is not affected. */
-TEST(request_names_another_stream_in_meta__it_gets_its_own_response)
+TEST(request_has_the_stream_id_of_another_call_in_meta__the_id_is_ignored)
 {
     char                    first[64];
     mcp_backend_request_t  *breq;
@@ -565,7 +565,7 @@ TEST(mcp_max_wait_is_0__a_stream_cannot_be_polled_or_resumed)
 }
 
 
-TEST(batch_has_one_stream_id_and_a_stream_create_message_for_each_request)
+TEST(batch_gets_one_stream_create_per_request__all_with_the_same_stream_id)
 {
     begin(OLD);
     client_post(&d, 0, &a, session, "[" CALL "," CALL8 "]");

@@ -403,7 +403,7 @@ TEST(memory_runs_out_for_a_request_that_waits_for_a_call__the_call_succeeds)
 
 /* In a batch, a token in a result is encrypted, but a request with a token is
  * rejected. */
-TEST(token_in_the_result_of_a_batch_is_accepted_only_outside_a_batch)
+TEST(batch_returns_a_token__it_is_accepted_alone_but_rejected_in_a_batch)
 {
     begin(OLD);
     client_post(&d, 0, &a, session, "[" CALL "," PING "]");

@@ -11,7 +11,7 @@
 /* Some events that were sent on a lost connection have been dropped: when the
  * client resumes, a log message contains their number, and the remaining
  * events follow. */
-TEST(events_were_dropped__a_request_with_a_token_gets_their_number)
+TEST(events_were_dropped__a_request_with_a_token_is_told_how_many)
 {
     mcp_backend_request_t  *breq;
 
@@ -281,7 +281,7 @@ TEST(request_with_a_token_at_a_stopping_worker_gets_an_interim_response)
 }
 
 
-TEST(call_fails_or_is_cancelled_or_expires__the_token_gets_an_error)
+TEST(call_fails_or_is_cancelled_or_expires__a_resuming_request_gets_an_error)
 {
     mcp_backend_request_t  *breq;
 
@@ -336,7 +336,7 @@ TEST(question_after_an_interim_response_reaches_the_client_that_resumes)
 
 /* Only clients that have declared resume tokens, and neither resumable
  * requests nor streams, get interim responses. */
-TEST(only_clients_that_declared_only_resume_tokens_get_interim_responses)
+TEST(tokens_are_not_the_sole_method__interim_response_needs_mcp_resume_tokens)
 {
     begin(NEW);
     d.endpoint.stream_after = 20000;

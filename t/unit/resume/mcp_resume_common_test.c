@@ -84,7 +84,7 @@ TEST(stream_with_resume_information_starts_when_mcp_policy_after_has_passed)
 }
 
 
-TEST(times_are_written_in_seconds_and_numbers_in_big_endian_order)
+TEST(milliseconds_are_written_as_seconds_and_integers_as_big_endian_bytes)
 {
     static const struct {
         uint64_t     ms;
@@ -180,7 +180,7 @@ TEST(client_declared_no_resumption_method__it_gets_no_resume_information)
 
 /* x-mcp-stream-after of two tools: with the value 0 the call is a stream at
  * once, with 20 the client gets no stream for 19 seconds. */
-TEST(times_of_a_tool_in_the_catalog_apply_to_its_calls)
+TEST(catalog_has_resumption_times_of_a_tool__calls_of_the_tool_use_them)
 {
     use_catalog("{\"tools\":["
         "{\"name\":\"echo\",\"x-mcp-stream-after\":0,\"x-mcp-max-wait\":7,"
@@ -416,7 +416,7 @@ TEST(call_is_not_resumable__none_of_its_event_ids_resumes_it)
 
 
 /* A batch is not resumable if one of its requests is not. */
-TEST(batch_with_one_request_that_is_not_resumable_is_not_resumable)
+TEST(one_request_of_a_batch_is_not_resumable__the_batch_is_not_resumable)
 {
     use_catalog("{\"tools\":[{\"name\":\"other\"," TOOL "},"
                 "{\"name\":\"echo\",\"x-mcp-resumable\":false," TOOL "}]}");
