@@ -133,7 +133,7 @@ leave_room(const mcp_stream_ref_t *ref, uint32_t room)
 
 /* An owner whose append failed is woken when there is enough room for its
  * message, not before: otherwise it would be woken again and again. */
-TEST(owner_of_a_rejected_append_is_woken_when_its_message_has_room)
+TEST(append_found_no_room__owner_is_woken_when_the_whole_message_has_room)
 {
     size_t             len, k;
     uint32_t           takes;

@@ -391,7 +391,7 @@ TEST(active_request_is_listed_with_process_and_stream_state_and_remote_reader)
 
 /* Repeated reading of pages returns each active request once, and then
  * ends. */
-TEST(all_pages_of_active_requests_together_list_as_many_as_are_active)
+TEST(all_pages_are_read__they_list_as_many_active_requests_as_have_records)
 {
     size_t        n, all;
     uint32_t      i, max, position, handles[1024];

@@ -138,7 +138,7 @@ TEST(histogram_table_is_full__further_durations_use_a_shared_histogram)
 
 /* A message whose attributes are the labels of the histogram that counts the
  * messages for which no histogram was free: no second one is made. */
-TEST(attributes_equal_those_of_the_shared_histogram__no_second_one_is_created)
+TEST(request_has_the_attributes_of_the_shared_histogram__no_other_is_created)
 {
     uint32_t            i, found;
     mcp_duration_t      duration;

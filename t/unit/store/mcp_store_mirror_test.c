@@ -216,7 +216,7 @@ TEST(owners_checkpoint_takes_effect_once_the_mirror_has_all_earlier_events)
  * checkpoint. The consumer gets this earlier end; if it has read a lost event,
  * the mirror is freed instead.
  */
-TEST(last_events_of_a_dead_owner_are_lost__the_mirror_ends_earlier_or_is_freed)
+TEST(dead_owners_events_are_lost__mirror_ends_before_them_or_is_freed_if_read)
 {
     mcp_cursor_t             cursor;
     mcp_stream_ref_t         ref;
@@ -379,7 +379,7 @@ TEST(zone_is_full__a_mirror_rejects_an_event_until_there_is_room)
 
 /* A mirror without a consumer may be evicted; its feeding process is then
  * woken. */
-TEST(mirror_without_a_consumer_is_evicted_and_its_feeding_process_is_woken)
+TEST(mirror_has_no_consumer__a_full_zone_evicts_it_and_wakes_feeding_process)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref, other;
@@ -413,7 +413,7 @@ sweep(uint64_t now)
 
 /* A mirror without a consumer is freed after 30 seconds, or after "linger" if
  * it is over and all its events were sent. */
-TEST(mirror_without_consumer_is_freed_after_30_s_or_if_over_after_mcp_linger)
+TEST(mirror_has_no_consumer__it_is_freed_after_30_s_or_mcp_linger_if_it_is_over)
 {
     mcp_cursor_t      cursor;
     mcp_stream_ref_t  ref;
@@ -522,7 +522,7 @@ TEST(feeding_process_dies__the_process_of_the_consumer_feeds_the_mirror)
 
 /* The reader with the highest number displaces all others, whether it is at
  * this node or at another one. */
-TEST(mirror_reader_with_the_highest_number_displaces_the_other_readers)
+TEST(mirror_gets_a_reader_with_a_higher_number__earlier_readers_are_displaced)
 {
     int                      rc, taken;
     mcp_cursor_t             cursor, other;
@@ -568,7 +568,7 @@ TEST(mirror_reader_with_the_highest_number_displaces_the_other_readers)
 
 /* A new reader resumes after an event at which the mirror does not begin: the
  * mirror is replaced. */
-TEST(new_reader_resumes_after_a_different_event__the_mirror_is_replaced)
+TEST(mirror_begins_at_another_event_than_a_new_reader__mirror_is_replaced)
 {
     int               taken;
     mcp_cursor_t      cursor;
@@ -814,7 +814,7 @@ TEST_WITH(mirror_takes_the_place_of_an_equal_call_that_is_held,
 /* The client that began the call resumes at this node, and needs events from
  * before the mirror's first event: MCP_ERR_DENIED, because joined readers use
  * the mirror. */
-TEST_WITH(client_needs_events_from_before_a_joined_mirror__it_is_rejected,
+TEST_WITH(client_needs_events_from_before_a_joined_mirror__client_is_rejected,
           setup_joined, teardown)
 {
     mcp_cursor_t       cursor;

@@ -80,7 +80,7 @@ teardown(void **state)
 }
 
 
-TEST(node_id_is_equal_in_all_processes_and_only_one_of_two_can_replace_it)
+TEST(two_processes_replace_their_common_node_id__the_first_id_is_kept)
 {
     uint64_t  id;
 

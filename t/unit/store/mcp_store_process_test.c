@@ -111,7 +111,7 @@ TEST(process_dies__its_calls_can_be_adopted_and_its_gauges_are_removed)
 
 /* A process dies after it has released the lock and before it has sent its
  * wake-ups: the wake-ups are sent when the process is declared dead. */
-TEST(process_dies_before_sending_a_wake_up__it_is_sent_after_the_death)
+TEST(process_dies_before_a_wake_up_is_sent__its_reclaim_sends_the_wake_up)
 {
     mcp_stream_ref_t   ref;
 
@@ -184,7 +184,7 @@ note(void *noter, uint64_t handle)
 
 /* A process appends to a stream whose consumer it has itself: the hook note()
  * gets the consumer, and there is no wake-up. */
-TEST(process_owns_a_stream_and_its_consumer__a_hook_replaces_the_wake_up)
+TEST(owner_and_consumer_are_in_one_process__a_hook_is_called_without_a_wake_up)
 {
     mcp_cursor_t       cursor;
     mcp_stream_ref_t   ref;

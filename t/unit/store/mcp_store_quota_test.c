@@ -33,7 +33,7 @@ crowd(unsigned id, mcp_stream_kind_e kind)
 
 /* Ten tenants create as many streams as they can: the next tenant may still
  * create one. */
-TEST(ten_tenants_create_streams_up_to_their_quotas__an_eleventh_can_create_one)
+TEST(ten_tenants_have_streams_up_to_their_quotas__an_eleventh_tenant_gets_one)
 {
     unsigned           i, n, most, kind;
     mcp_store_stats_t  stats;
@@ -183,7 +183,7 @@ TEST(quotas_given_as_absolute_numbers_limit_bytes_and_streams_and_listeners)
 
 /* Ten tenants store as many values as they can: the eleventh may still store
  * one. */
-TEST(ten_tenants_store_values_up_to_their_quotas__an_eleventh_can_store_one)
+TEST(ten_tenants_have_values_up_to_their_quotas__an_eleventh_tenant_gets_one)
 {
     int            rc;
     unsigned       i, n, most;
@@ -358,7 +358,7 @@ networks(unsigned family, unsigned from, unsigned n)
 
 /* In an empty region, a /64 gets half of the calls, its /56 gets two thirds,
  * and its /48 gets four fifths. */
-TEST(ipv6_slash_64_gets_half_of_all_calls_and_a_slash_56_or_slash_48_gets_more)
+TEST(ipv6_prefix_64_gets_half_of_the_calls_and_56_two_thirds_and_48_four_fifths)
 {
     unsigned  all, one, some, most;
 
@@ -519,7 +519,7 @@ attended(unsigned id, unsigned principal, mcp_stream_ref_t *ref)
 /* If there are neither idle listeners nor lingering streams, calls without a
  * consumer are evicted, first those that are over and have no principal. Tasks
  * of a principal and streams with a consumer stay. */
-TEST(calls_without_a_consumer_are_evicted_and_finished_calls_first)
+TEST(zone_is_full__calls_without_a_consumer_are_evicted_and_finished_ones_first)
 {
     unsigned          i;
     mcp_stream_ref_t  all, read, mine, over, task, left_one, kept, idle;

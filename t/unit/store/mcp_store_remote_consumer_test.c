@@ -93,7 +93,7 @@ TEST(remote_consumer_reports_events_as_sent__these_events_make_room)
 
 /* A reader with a higher number displaces the previous reader, whether it is
  * at this node or at another one. */
-TEST(reader_with_a_higher_number_displaces_the_old_local_or_remote_reader)
+TEST(reader_with_a_higher_number_comes__old_local_or_remote_reader_is_displaced)
 {
     int               taken;
     mcp_buf_t         out;

@@ -144,7 +144,7 @@ TEST(cluster_sync_is_off__readers_see_events_before_redis_acknowledges_them)
 
 /* With "sync", a stream counts as not replicated until its creation is
  * acknowledged. */
-TEST(cluster_sync_is_on__a_stream_is_replicated_once_its_start_is_acknowledged)
+TEST(cluster_sync_is_on__stream_is_replicated_only_after_start_is_acknowledged)
 {
     mcp_store_checkpoint_t   at = { 0 };
     mcp_stream_ref_t         ref;

@@ -47,7 +47,7 @@ TEST(stream_is_over__appends_and_messages_are_rejected)
 
 /* The owner's process is not woken when it frees a stream, but it is when it
  * revokes the stream. */
-TEST(owner_is_woken_if_it_revokes_its_stream_but_not_if_it_frees_it)
+TEST(owner_revokes_its_stream__owner_is_woken_but_not_if_it_frees_the_stream)
 {
     mcp_stream_ref_t   ref;
     mcp_stream_spec_t  spec;
@@ -68,7 +68,7 @@ TEST(owner_is_woken_if_it_revokes_its_stream_but_not_if_it_frees_it)
 
 
 /* Alias and generation. */
-TEST(only_the_consumer_sets_a_streams_alias_and_one_process_sets_its_generation)
+TEST(alias_is_set_by_the_consumer_and_each_generation_by_the_first_process)
 {
     int                taken;
     mcp_cursor_t       cursor;
@@ -168,7 +168,7 @@ TEST(touching_a_stream_restarts_the_time_that_it_may_be_without_a_consumer)
 /* A stream that is over and whose events were sent is freed after "linger".
  * With MCP_PROMISE_TIME it is kept for max_wait, or until the client has
  * confirmed its last event. */
-TEST(finished_stream_is_kept_for_mcp_max_wait_if_its_client_was_promised_a_time)
+TEST(client_was_promised_a_time__its_finished_stream_is_kept_for_mcp_max_wait)
 {
     int                promised;
     char               buf[4096];
@@ -277,7 +277,7 @@ TEST(stream_that_was_read_or_touched_since_a_given_time_does_not_expire)
 }
 
 
-TEST(iteration_finds_each_stream_of_the_session_with_the_latest_first)
+TEST(streams_of_a_session_are_iterated__each_is_found_and_the_latest_is_first)
 {
     unsigned           i, n;
     uint64_t           position;
@@ -354,7 +354,7 @@ expect_walk(const mcp_stream_ref_t *ref, int sent, const char *numbers)
 /* A session's lingering streams are in a list of their own; the stream that
  * was the last to begin lingering is the first in the list, even after a
  * repair. */
-TEST(lingering_streams_of_a_session_are_in_their_own_list_with_the_latest_first)
+TEST(stream_begins_to_linger__it_becomes_first_in_its_sessions_lingering_list)
 {
     unsigned           i;
     uint64_t           seq;

@@ -76,7 +76,7 @@ TEST(task_keeps_its_last_event_and_removes_all_earlier_events)
 
 /* mcp_store_lookup() returns the state that Redis has acknowledged, or with
  * "ahead" the owner's state. */
-TEST(task_lookup_returns_the_acknowledged_state_or_if_requested_the_latest_one)
+TEST(task_state_is_not_acknowledged__lookup_returns_it_only_on_request)
 {
     mcp_buf_t           buf;
     mcp_store_lookup_t  lookup;

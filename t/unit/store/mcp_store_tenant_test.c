@@ -37,7 +37,7 @@ kept(unsigned id, unsigned n)
 
 /* A pushed value always has room: at the quota, the tenant's oldest pushed
  * value is removed. */
-TEST(tenant_at_its_quota_pushes_a_value__its_oldest_one_is_removed)
+TEST(tenant_at_its_quota_pushes_a_value__its_oldest_pushed_value_is_removed)
 {
     unsigned       n;
     unsigned char  key[MCP_DIGEST_LEN] = { 3 };
@@ -96,7 +96,7 @@ TEST(tenant_at_its_quota_pushes_a_value__its_oldest_one_is_removed)
 
 /* The region is full of values: a pushed value replaces an older pushed
  * one. */
-TEST(zone_is_full__a_pushed_value_replaces_an_older_pushed_one)
+TEST(zone_is_full__a_pushed_value_replaces_an_older_pushed_value)
 {
     unsigned  n;
 

@@ -265,7 +265,7 @@ has(mcp_store_t *store, unsigned n, mcp_str_t want, uint64_t now,
 }
 
 
-TEST(adding_a_text_under_a_key_that_has_one_is_rejected_and_changes_nothing)
+TEST(key_already_has_a_text__adding_another_is_rejected_and_changes_nothing)
 {
     unsigned      n;
     mcp_tenant_t  p = tenant(2);
@@ -347,7 +347,7 @@ TEST(text_is_read_with_a_later_expiry__it_expires_at_the_later_time)
 }
 
 
-TEST(text_without_an_expiry_is_read_with_an_expiry__it_still_never_expires)
+TEST(text_never_expires__reading_it_with_an_expiry_does_not_change_that)
 {
     assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("x"), 10,
                                  0, NULL));
@@ -483,7 +483,7 @@ TEST(texts_without_a_tenant_fill_only_their_part_of_the_zone)
 
 /* A quota that is a share: a tenant gets about half of the texts, the next one
  * about a quarter, and all get a first one. */
-TEST(tenants_store_as_many_texts_as_possible__each_next_tenant_can_store_one)
+TEST(many_tenants_store_texts_up_to_their_quotas__the_next_tenant_can_store_too)
 {
     unsigned  i, n, max;
     uint32_t  before;

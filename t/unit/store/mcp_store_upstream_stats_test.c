@@ -153,7 +153,7 @@ TEST(row_of_an_mcp_server_has_state_and_revision_and_version_and_last_failure)
 }
 
 
-TEST(mcp_server_is_registered_again_as_auto__its_detected_form_is_kept)
+TEST(mcp_server_is_registered_again_with_form_auto__detected_form_is_kept)
 {
     mcp_store_upstream_row_t  a;
 
@@ -229,7 +229,7 @@ TEST(mcp_server_of_an_older_configuration_is_not_shown)
 }
 
 
-TEST(row_of_a_removed_mcp_server_is_reused__its_old_number_has_no_effect)
+TEST(removed_mcp_servers_row_is_reused__its_old_row_number_has_no_effect)
 {
     char                      name[16];
     unsigned                  i;
@@ -340,7 +340,7 @@ add_third(mcp_store_upstream_row_t row, unsigned n, const mcp_tenant_t *of,
 }
 
 
-TEST(mcp_server_at_its_maximum_of_sessions__callers_least_recent_one_is_dropped)
+TEST(mcp_server_has_maximum_of_sessions__a_callers_least_recent_one_is_dropped)
 {
     char                      text[MCP_STORE_TEXT_MAX];
     size_t                    len;
@@ -373,7 +373,7 @@ TEST(mcp_server_at_its_maximum_of_sessions__callers_least_recent_one_is_dropped)
 }
 
 
-TEST(mcp_server_has_more_sessions_than_its_maximum__one_dropped_and_none_added)
+TEST(mcp_server_is_above_its_session_limit__add_is_rejected_and_drops_a_session)
 {
     unsigned                  n;
     mcp_tenant_t              p;
@@ -413,7 +413,7 @@ TEST(repair_corrects_wrong_counts_of_sessions_at_mcp_servers)
 }
 
 
-TEST(partly_written_row_of_an_mcp_server_is_hidden_and_taken_again)
+TEST(row_of_an_mcp_server_is_partly_written__it_is_hidden_and_can_be_reused)
 {
     mcp_store_upstream_row_t  a;
 
