@@ -106,7 +106,7 @@ TEST(order_of_members_does_not_change_the_digest_but_order_of_elements_does)
 /* An object has two members with the same name: in another order they have a
  * different digest, because some parsers use the first one and others the
  * second one. */
-TEST(order_of_members_with_one_name_changes_the_digest)
+TEST(members_have_the_same_name__their_order_changes_the_digest)
 {
     static const char *const  rows[][6] = {
         { "{\"a\":1,\"a\":2,\"b\":3}", "{\"b\":3,\"a\":1,\"a\":2}",
@@ -428,7 +428,7 @@ sort(names_t *names)
 }
 
 
-TEST(names_are_sorted_and_names_equal_without_case_keep_their_order)
+TEST(member_names_are_sorted__names_equal_without_case_keep_their_order)
 {
     size_t   i;
     names_t  names;

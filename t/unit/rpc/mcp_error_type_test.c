@@ -34,7 +34,7 @@ TEST(each_known_error_code_has_a_class_and_unknown_codes_share_one)
 
 
 /* Each error of this server has its code as its class. */
-TEST(each_fault_of_this_server_has_its_code_as_its_class)
+TEST(class_of_each_fault_of_this_server_is_the_error_code_of_the_fault)
 {
     char                     name[16];
     unsigned                 fault;

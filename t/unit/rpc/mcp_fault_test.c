@@ -81,7 +81,7 @@ static const struct {
 };
 
 
-TEST(each_fault_has_its_status_and_code_with_and_without_sessions)
+TEST(each_fault_has_the_specified_http_status_and_json_rpc_code_per_revision)
 {
     size_t              i;
     const mcp_fault_t  *f;
@@ -196,7 +196,7 @@ TEST(error_of_a_rejected_resumption_has_member_resume_in_its_data)
 }
 
 
-TEST(each_written_fault_is_read_as_an_error_response_with_its_id)
+TEST(fault_is_written_and_parsed__it_is_an_error_response_with_the_requests_id)
 {
     int          fault;
     mcp_buf_t    buf;

@@ -95,7 +95,7 @@ TEST(each_method_is_found_by_its_name)
 
 /* The revisions that have a method, the parameter that Mcp-Name mirrors, and
  * the methods whose results may be cached or ask questions (2026-07-28). */
-TEST(table_of_methods_has_the_revisions_and_subject_and_flags_of_each_method)
+TEST(each_method_has_the_specified_revisions_and_subject_and_flags)
 {
     static const struct {
         const char     *name;

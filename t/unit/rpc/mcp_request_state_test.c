@@ -151,7 +151,7 @@ TEST(sealed_state_is_opened__it_is_the_text_that_the_backend_sent)
 
 
 /* The client sends the JSON string back with escapes: the state opens. */
-TEST(client_escapes_the_sealed_state__it_still_opens)
+TEST(client_sends_a_sealed_state_with_json_escapes__the_state_still_opens)
 {
     char                 escape[8];
     size_t               i;
@@ -185,7 +185,7 @@ TEST(expired_state_does_not_open)
 
 /* A sealed state does not open if one of the listed properties of the request
  * has changed. */
-TEST(sealed_state_does_not_open_for_a_request_that_differs)
+TEST(request_differs_from_that_of_the_sealed_state__the_state_does_not_open)
 {
     size_t               i;
     mcp_request_state_t  changed[9];

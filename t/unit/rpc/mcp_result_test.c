@@ -80,7 +80,7 @@ static const struct {
 };
 
 
-TEST(result_of_a_backend_gets_the_members_that_it_lacks)
+TEST(backends_result_lacks_a_valid_required_member__the_server_adds_it)
 {
     char       text[1024];
     size_t     i;
@@ -142,7 +142,7 @@ TEST(result_of_this_server_gets_the_required_members)
 }
 
 
-TEST(required_members_are_the_result_type_and_the_server_info)
+TEST(required_members_of_any_result_are_result_type_and_server_info)
 {
     mcp_buf_t  out;
 

@@ -74,7 +74,7 @@ static const struct {
 };
 
 
-TEST(members_that_the_revision_does_not_allow_are_removed)
+TEST(revision_does_not_allow_a_member_of_a_result__the_member_is_removed)
 {
     int        rc;
     size_t     i;
@@ -120,7 +120,7 @@ TEST(memory_runs_out__filtering_a_result_fails)
 }
 
 
-TEST(revision_determines_which_members_are_filtered)
+TEST(session_and_stateless_revisions_have_filters_for_different_members)
 {
     mcp_revision_e  revision;
 

@@ -8,7 +8,7 @@
 #include "rpc/mcp_revision.h"
 
 
-TEST(each_revision_is_found_by_its_name_with_its_features)
+TEST(name_of_a_revision_is_given__the_revision_and_its_features_are_found)
 {
     static const struct {
         const char      *name;
@@ -52,7 +52,7 @@ TEST(each_revision_is_found_by_its_name_with_its_features)
 }
 
 
-TEST(latest_revision_of_a_set_is_found_with_or_without_sessions)
+TEST(set_has_both_kinds_of_revisions__latest_of_the_requested_kind_is_found)
 {
     uint32_t  old;
 
@@ -98,7 +98,7 @@ TEST(unknown_revision_has_an_empty_name)
 
 
 /* The numbers of revisions never change, because tokens contain them. */
-TEST(numbers_of_revisions_in_tokens_do_not_change)
+TEST(tokens_contain_numbers_of_revisions__these_numbers_never_change)
 {
     assert_int_equal(MCP_REVISION_2025_03_26, 1);
     assert_int_equal(MCP_REVISION_2025_06_18, 2);

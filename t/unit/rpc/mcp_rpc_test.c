@@ -220,7 +220,7 @@ TEST(raw_text_of_a_message_has_no_white_space_around_it)
 }
 
 
-TEST(each_field_of_a_message_is_found_in_its_object)
+TEST(objects_of_a_message_have_equal_keys__each_field_is_read_from_its_object)
 {
     mcp_rpc_t           msg;
     mcp_arena_t         arena;
@@ -396,7 +396,7 @@ TEST(memory_runs_out__a_message_or_a_batch_is_not_read)
 
 
 /* A message copied to the arena is read like the original. */
-TEST(message_is_read_into_an_arena_or_not_at_all_if_memory_runs_out)
+TEST(memory_runs_out_once__a_message_is_read_only_at_the_second_attempt)
 {
     mcp_arena_t       arena;
     const mcp_rpc_t  *msg;

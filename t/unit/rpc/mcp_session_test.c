@@ -104,7 +104,7 @@ TEST(session_token_contains_all_members_of_the_session)
 }
 
 
-TEST(expired_session_token_is_not_found)
+TEST(session_token_has_expired__it_is_rejected)
 {
     static const struct {
         uint64_t  expires;
@@ -138,7 +138,7 @@ TEST(expired_session_token_is_not_found)
 }
 
 
-TEST(session_token_is_found_only_for_the_principal_of_its_session)
+TEST(session_token_is_accepted_only_for_the_principal_of_its_session)
 {
     fixture_t      f;
     mcp_client_t  out;
@@ -157,7 +157,7 @@ TEST(session_token_is_found_only_for_the_principal_of_its_session)
 }
 
 
-TEST(session_token_that_is_altered_or_of_another_key_is_not_found)
+TEST(session_token_is_altered_or_has_another_key_or_payload__it_is_rejected)
 {
     char           other[MCP_TOKEN_TEXT_MAX], *end;
     size_t         i;
@@ -225,7 +225,7 @@ TEST(session_token_that_is_altered_or_of_another_key_is_not_found)
 
 
 /* A token is compared with all bytes of the cached one. */
-TEST(cached_session_token_is_compared_byte_by_byte)
+TEST(session_token_differs_from_the_cached_token_in_one_byte__it_is_rejected)
 {
     size_t               i;
     fixture_t            f;

@@ -180,7 +180,7 @@ TEST(each_list_and_each_uri_has_a_topic_of_its_own)
 }
 
 
-TEST(each_list_changed_method_belongs_to_its_list_and_other_methods_to_none)
+TEST(list_changed_method_has_the_topic_of_its_list_and_other_methods_have_none)
 {
     int  list;
 

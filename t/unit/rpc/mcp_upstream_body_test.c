@@ -116,7 +116,7 @@ TEST(log_level_is_added_to_the_meta_of_a_request)
 }
 
 
-TEST(tasks_extension_is_removed_from_the_client_capabilities)
+TEST(client_capabilities_include_the_tasks_extension__only_this_is_removed)
 {
     int        rc;
     size_t     i;

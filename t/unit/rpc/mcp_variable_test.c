@@ -60,7 +60,7 @@ TEST(names_of_variables_match_their_constants)
 
 /* Backends get the stable id of a session, and no variables that are only for
  * logs. */
-TEST(backends_get_the_session_id_and_no_variables_for_logs)
+TEST(environment_of_a_backend_has_the_session_id_but_no_variables_for_logs)
 {
     assert_str_is(mcp_variable_env[MCP_VARIABLE_METHOD], "MCP_METHOD");
     assert_str_is(mcp_variable_env[MCP_VARIABLE_SESSION_ID], "MCP_SESSION");
@@ -108,7 +108,7 @@ TEST(control_characters_in_a_value_are_found_at_each_position)
 }
 
 
-TEST(value_with_line_breaks_becomes_a_question_mark)
+TEST(value_of_a_variable_has_line_breaks__the_variable_is_a_question_mark)
 {
     int              i;
     mcp_variables_t  variables;
