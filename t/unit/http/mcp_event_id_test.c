@@ -15,7 +15,7 @@ static const unsigned char  stream[MCP_STREAM_ID_LEN] = {
 #define STREAM  "ABEiM0RVZneImaq7zN3u_w"
 
 
-TEST(stream_id_is_base64_and_the_longest_event_id_has_the_maximum_length)
+TEST(stream_id_is_written_in_base64_and_the_highest_event_number_has_room)
 {
     char  text[MCP_EVENT_ID_MAX], *end;
 

@@ -343,7 +343,7 @@ TEST(header_value_is_compared_with_the_body_by_type_and_value)
 
 
 /* A string that a client encodes is decoded to the same string. */
-TEST(base64_string_of_a_client_is_decoded_and_equals_the_string_in_the_body)
+TEST(header_has_the_bodys_string_in_base64__both_are_found_equal)
 {
     char              raw[64], *p;
     size_t            i;
@@ -383,7 +383,7 @@ TEST(base64_string_of_a_client_is_decoded_and_equals_the_string_in_the_body)
 
 
 /* A text is encoded only if it has to be, and decodes to itself. */
-TEST(header_value_is_encoded_only_if_it_has_to_be)
+TEST(header_value_cannot_be_sent_unchanged__only_then_it_is_base64_encoded)
 {
     size_t       i;
     mcp_str_t    text, value, back;

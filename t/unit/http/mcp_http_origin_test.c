@@ -8,7 +8,7 @@
 #include "http/mcp_http_origin.h"
 
 
-TEST(origin_is_allowed_if_it_is_the_host_and_the_host_is_trusted)
+TEST(web_origin_is_allowed_only_if_it_is_the_host_and_the_host_is_trusted)
 {
     static const struct {
         const char  *origin;

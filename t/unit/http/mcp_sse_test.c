@@ -368,7 +368,7 @@ TEST(memory_runs_out__decoding_an_event_fails)
 /* If the data of an event is one line that arrived in one piece, it is a slice
  * of the input. Data that was joined from lines or pieces is in the decoder's
  * buffer, and the decoder reports that. */
-TEST(event_of_one_line_in_one_piece_is_not_copied)
+TEST(event_data_is_one_line_in_one_piece__the_decoder_returns_it_uncopied)
 {
     size_t             consumed;
     mcp_str_t          data, in;

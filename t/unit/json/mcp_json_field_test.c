@@ -104,7 +104,7 @@ pick(json_scan_pt scan)
 }
 
 
-TEST(both_parsers_find_a_field_only_in_its_own_object)
+TEST(name_of_a_field_occurs_in_other_objects__both_parsers_ignore_it_there)
 {
     size_t  s;
 
@@ -228,7 +228,7 @@ find_duplicates(json_scan_pt scan)
 }
 
 
-TEST(fields_that_occur_twice_are_rejected_with_the_offset)
+TEST(field_occurs_twice__both_parsers_report_the_offset_of_the_second)
 {
     size_t  s;
 

@@ -182,7 +182,7 @@ static const struct {
 };
 
 
-TEST(error_has_its_line_and_offset)
+TEST(json_is_invalid__the_error_has_the_line_and_offset_of_the_problem)
 {
     size_t            i;
     mcp_json_error_t  error;

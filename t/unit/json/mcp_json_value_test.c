@@ -169,7 +169,7 @@ TEST(json_strings_are_decoded_to_utf_8)
 }
 
 
-TEST(comma_precedes_a_key_unless_it_is_the_first_of_its_object)
+TEST(key_is_not_the_first_of_its_object__a_comma_is_written_before_the_key)
 {
     mcp_buf_t  buf;
 
@@ -315,7 +315,7 @@ TEST(keys_that_are_equal_without_case_have_equal_hashes)
 /* A tool may have 64 headers with arguments, and a body millions of keys: each
  * key is compared only with the names that have the same last six bits of the
  * hash. On average that is one of 64 names. */
-TEST(hash_of_a_key_ends_like_those_of_at_most_two_of_64_names_on_average)
+TEST(last_six_bits_of_a_keys_hash_match_at_most_two_of_64_names_on_average)
 {
     char       key[16], name[16];
     unsigned   i, j, equal;

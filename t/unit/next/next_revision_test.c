@@ -22,7 +22,7 @@ discover(const char *version, const char *body)
 }
 
 
-TEST(two_added_revisions_are_found_in_the_order_of_revisions)
+TEST(older_and_newer_revision_are_added__they_are_first_and_last_in_order)
 {
     assert_int_equal(mcp_revision_next(MCP_REVISION_NONE),
                      MCP_REVISION_2001_01_01);
