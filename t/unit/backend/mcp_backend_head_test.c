@@ -7,7 +7,7 @@
 #include "backend_cases.h"
 
 
-TEST(response_with_202_has_no_result_and_a_redirect_is_a_fault)
+TEST(backend_status_202_means_no_result_and_statuses_1xx_and_3xx_mean_a_fault)
 {
     static const answer_t  answers[] = {
         { "202", TOOL, 202, "text/plain", BODY("Accepted"), "DETACHED \n" },
@@ -80,7 +80,7 @@ TEST(latin1_is_converted_to_utf_8_and_other_charsets_count_as_utf_8)
 }
 
 
-TEST(http_error_of_a_tool_is_a_failed_result_or_its_json_rpc_error)
+TEST(http_error_for_a_tool_is_a_failed_result_if_the_body_has_no_json_rpc_error)
 {
     static const answer_t  answers[] = {
         { "text", TOOL, 500, "text/plain", BODY("out of luck\n"),
@@ -129,7 +129,7 @@ TEST(http_error_of_a_tool_is_a_failed_result_or_its_json_rpc_error)
 }
 
 
-TEST(http_error_with_a_stream_is_a_failed_result_or_an_error)
+TEST(stream_with_an_http_error_is_a_failed_result_if_it_has_no_json_rpc_error)
 {
     static const answer_t  answers[] = {
         { "lines, result", TOOL, 500, LINES,
@@ -153,7 +153,7 @@ TEST(http_error_with_a_stream_is_a_failed_result_or_an_error)
 }
 
 
-TEST(http_error_of_a_prompt_or_resource_is_a_fault_or_its_json_rpc_error)
+TEST(http_error_for_a_prompt_or_resource_is_a_fault_if_it_has_no_json_rpc_error)
 {
     static const answer_t  answers[] = {
         { "resource, 404", RESOURCE, 404, "text/html", BODY("<h1>"),
@@ -182,7 +182,7 @@ TEST(http_error_of_a_prompt_or_resource_is_a_fault_or_its_json_rpc_error)
 
 /* The answer of a rate limiter becomes a text with the time to wait; its body
  * is left out. */
-TEST(header_retry_after_of_429_or_503_up_to_a_day_is_part_of_the_result)
+TEST(status_429_or_503_with_retry_after_up_to_a_day__the_result_names_the_time)
 {
     static const struct {
         int          status;

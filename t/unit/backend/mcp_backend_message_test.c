@@ -103,7 +103,7 @@ TEST(valid_json_response_is_read_and_a_malformed_one_is_a_fault)
 
 /* structuredContent that is not an object is an error for tools only. */
 
-TEST(structured_content_that_is_not_an_object_is_marked_only_for_tools)
+TEST(tool_result_has_structured_content_that_is_no_object__result_is_marked)
 {
     static const answer_t  answers[] = {
         { "structuredContent is an object", TOOL, 200, JSON,
@@ -135,7 +135,7 @@ TEST(structured_content_that_is_not_an_object_is_marked_only_for_tools)
 }
 
 
-TEST(result_that_asks_for_input_needs_valid_requests_or_a_state)
+TEST(result_asks_for_input_but_has_no_valid_requests_or_state__it_is_a_fault)
 {
     static const answer_t  answers[] = {
         { "requests and state", TOOL, 200, JSON,
@@ -208,7 +208,7 @@ TEST(result_that_asks_for_input_needs_valid_requests_or_a_state)
 }
 
 
-TEST(notification_is_read_but_a_malformed_one_or_a_request_is_a_fault)
+TEST(notification_is_read__a_malformed_notification_and_a_request_are_faults)
 {
     static const answer_t  answers[] = {
         { "request", TOOL, 200, LINES,
@@ -422,7 +422,7 @@ TEST(mcp_server_must_not_ask__ping_is_ignored_and_other_requests_are_faults)
 }
 
 
-TEST(mcp_server_reports_a_header_mismatch__fault_is_marked_and_has_the_error)
+TEST(mcp_server_reports_a_header_mismatch__fault_has_that_error_and_flag_header)
 {
     mcp_backend_t      *b;
     mcp_backend_msg_t   msg;

@@ -7,7 +7,7 @@
 #include "backend_cases.h"
 
 
-TEST(response_of_a_tool_becomes_content_by_its_media_type)
+TEST(media_type_of_a_tool_response_decides_the_form_of_the_content)
 {
     static const answer_t  answers[] = {
         { "empty text", TOOL, 200, "text/plain", BODY(""),
@@ -104,7 +104,7 @@ TEST(response_of_a_prompt_becomes_a_message_of_the_user)
 /* An answer of control characters, which grows most when it becomes a JSON
  * string, is limited as well. */
 
-TEST(content_that_exceeds_twice_the_limit_when_written_as_json_is_a_fault)
+TEST(content_as_json_is_larger_than_twice_mcp_max_message__it_is_a_fault)
 {
     test_mem_t            tm;
     static char           body[4000];
@@ -144,7 +144,7 @@ TEST(content_that_exceeds_twice_the_limit_when_written_as_json_is_a_fault)
 }
 
 
-TEST(tool_error_is_written_as_a_result_with_its_text_and_member_is_error)
+TEST(tool_error_with_a_text_is_written_as_a_result_with_is_error_true)
 {
     mcp_buf_t   buf;
     test_mem_t  tm;

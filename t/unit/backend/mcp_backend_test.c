@@ -7,7 +7,7 @@
 #include "backend_cases.h"
 
 
-TEST(response_without_a_head_is_text_or_a_fault_if_it_is_empty)
+TEST(response_has_no_head__its_body_is_text_and_an_empty_body_is_a_fault)
 {
     static const answer_t  answers[] = {
         { "no head", TOOL, 0, NULL, BODY("hello"),
@@ -22,7 +22,7 @@ TEST(response_without_a_head_is_text_or_a_fault_if_it_is_empty)
 }
 
 
-TEST(response_breaks_off_before_its_last_message__it_is_a_fault)
+TEST(response_breaks_off_before_its_result_is_complete__the_result_is_a_fault)
 {
     static const answer_t  answers[] = {
         { "JSON", TOOL, 200, JSON, BODY(RESULT),

@@ -8,7 +8,7 @@
 #include "base/mcp_arena.h"
 
 
-TEST(arena_memory_is_aligned_and_large_blocks_are_separate)
+TEST(arena_allocations_are_aligned_and_a_large_allocation_has_its_own_block)
 {
     char        *p, *big;
     size_t       i;
@@ -153,7 +153,7 @@ TEST(arena_is_released_to_a_mark__all_later_allocations_are_freed)
 }
 
 
-TEST(string_is_copied_into_an_arena_and_is_null_if_memory_runs_out)
+TEST(string_is_copied_into_an_arena__the_copy_has_no_data_if_memory_runs_out)
 {
     mcp_str_t    s;
     mcp_arena_t  arena;

@@ -8,7 +8,7 @@
 #include "base/mcp_crypto.h"
 
 
-TEST(digest_of_parts_is_the_digest_of_their_text_joined_by_nul)
+TEST(digest_of_parts_equals_the_digest_of_the_parts_joined_by_nul_bytes)
 {
     mcp_str_t      parts[2];
     unsigned char  a[MCP_DIGEST_LEN], b[MCP_DIGEST_LEN];

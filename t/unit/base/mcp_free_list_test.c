@@ -43,7 +43,7 @@ TEST(block_that_was_freed_last_is_allocated_first)
 }
 
 
-TEST(blocks_of_each_size_are_allocated_and_a_limited_number_is_kept)
+TEST(free_list_allocates_blocks_of_each_size_and_keeps_a_limited_number)
 {
     void            *p, *held[MCP_FREE_LIST_MAX + 1];
     size_t           i, size;

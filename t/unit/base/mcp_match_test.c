@@ -28,7 +28,7 @@ match_create(const char *pattern)
 }
 
 
-TEST(pattern_is_an_exact_text_or_after_a_tilde_a_regular_expression)
+TEST(pattern_after_a_tilde_is_a_regular_expression_and_otherwise_an_exact_text)
 {
     static const struct {
         const char  *pattern;
@@ -76,7 +76,7 @@ TEST(pattern_is_an_exact_text_or_after_a_tilde_a_regular_expression)
 }
 
 
-TEST(subject_has_no_final_nul__only_its_length_is_matched)
+TEST(subject_has_no_final_nul__the_match_ends_at_the_length_of_the_subject)
 {
     char         *p;
     mcp_match_t  *match;

@@ -26,7 +26,7 @@ static const struct {
 };
 
 
-TEST(decimals_of_64_bits_are_read_and_printed_and_others_are_rejected)
+TEST(decimals_up_to_64_bits_are_read_and_printed_and_other_texts_are_rejected)
 {
     char      text[20], *end;
     size_t    i;

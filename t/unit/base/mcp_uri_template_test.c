@@ -26,7 +26,7 @@ template_create(const char *text)
 }
 
 
-TEST(each_operator_of_a_uri_template_matches_its_form_of_uris)
+TEST(uri_template_has_an_operator__only_uris_in_the_form_of_that_operator_match)
 {
     static const struct {
         const char  *text;
