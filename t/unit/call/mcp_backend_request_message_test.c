@@ -7,7 +7,7 @@
 
 /* Progress notifications of a backend reach the client only if they have the
  * client's own progress token. */
-TEST(progress_is_sent_to_the_client_only_with_the_clients_own_progress_token)
+TEST(progress_without_the_clients_progress_token_is_not_sent_to_the_client)
 {
     static const struct {
         const char  *meta;
@@ -134,7 +134,7 @@ TEST(backend_fails_or_sends_no_result__the_client_gets_an_error)
 /* A message that exceeds the limit for one message ends the call. A message
  * that exceeds only the limit of the stream is sent as soon as the stream
  * contains no other message. */
-TEST(mcp_max_message_limits_a_backends_messages_and_mcp_stream_buffer_does_not)
+TEST(backend_message_may_exceed_mcp_stream_buffer_but_not_mcp_max_message)
 {
     mcp_backend_request_t  *breq;
 

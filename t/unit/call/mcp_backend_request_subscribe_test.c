@@ -111,7 +111,7 @@ TEST(session_stream_is_at_another_node__subscribe_waits_for_the_cluster)
 
 /* The call has become a stream before the cluster's result is there: the
  * client gets its response in the stream. */
-TEST(cluster_responds_late__a_client_still_connected_gets_its_response)
+TEST(cluster_responds_late__the_subscribe_of_a_connected_client_still_succeeds)
 {
     join(MCP_AGAIN);
     subscribe("subscribe");

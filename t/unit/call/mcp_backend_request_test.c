@@ -65,7 +65,7 @@ TEST(stream_is_full__the_backend_waits_and_no_message_is_lost)
 
 /* A message of a backend is held because the stream has no room. Then the call
  * ends or continues in one of several ways. */
-TEST(full_stream__a_result_or_failure_or_timeout_or_lost_client_ends_the_call)
+TEST(message_is_held__a_result_or_failure_or_timeout_or_no_client_ends_the_call)
 {
     enum { LEAVE, RESULT_COMES, BACKEND_BREAKS, TIMEOUT, NOBODY_COMES, THINGS };
 
@@ -220,7 +220,7 @@ TEST(zone_has_no_room_for_the_response__it_is_stored_as_soon_as_room_is_free)
 /* A backend request has not been started yet, but a question is published for
  * it and the client answers: the next backend request starts, although the
  * first one never ends. */
-TEST(question_is_answered_before_the_backend_request__the_next_one_starts)
+TEST(question_is_answered_before_the_backend_request_starts__input_retry_starts)
 {
     char         id[64], url[512];
     const char  *path;
@@ -285,7 +285,7 @@ TEST(messages_of_a_backend_after_its_response_are_ignored)
 /* The glue may still read the body of a backend request that has ended. The
  * body is in the memory of the call, so the call is freed with the last
  * reference to it. */
-TEST(reference_to_a_call_keeps_the_body_of_its_ended_backend_request)
+TEST(backend_request_ends__its_body_is_kept_while_its_call_has_a_reference)
 {
     mcp_backend_request_t  *breq;
     mcp_str_t               body;

@@ -6,7 +6,7 @@
 
 
 /* A backend receives the request unchanged, and variables about it. */
-TEST(backend_gets_the_request_unchanged_and_variables_about_it)
+TEST(backend_gets_the_request_unchanged_and_variables_that_describe_the_request)
 {
     static const struct {
         const char  *method;

@@ -8,7 +8,7 @@
 
 /* The client that begins a call that can be joined gets the same response as
  * without a stream, for example plain JSON. */
-TEST(first_client_of_a_joinable_call_gets_json_or_after_1_s_an_event_stream)
+TEST(joinable_call_ends_within_1_s__first_client_gets_json_instead_of_events)
 {
     mcp_store_stats_t  s;
 

@@ -216,7 +216,7 @@ TEST(outcome_of_a_batch_is_the_worst_of_its_requests)
 
 /* A log line describes the backend's answer, and contains the name of the
  * tool. */
-TEST(backend_response_fails_or_looks_wrong__the_log_has_the_tool_and_the_reason)
+TEST(backend_response_is_an_error_or_not_as_expected__log_has_tool_and_reason)
 {
     static const struct {
         int          status;

@@ -27,7 +27,7 @@ TEST(backend_responds_at_once__the_client_gets_json_without_a_stream)
 
 /* A request gets one response, even if its backend request fails after the
  * response. */
-TEST(request_has_its_response__a_later_failure_adds_no_second_one)
+TEST(request_has_its_response__a_later_failure_adds_no_second_response)
 {
     char         old[MCP_SESSION_TEXT_MAX];
     mcp_call_t  *call;

@@ -30,7 +30,7 @@ begin(unsigned process)
 }
 
 
-TEST(last_progress_with_the_token_of_a_task_becomes_its_status_message)
+TEST(task_status_message_is_the_latest_progress_with_the_clients_progress_token)
 {
     int                     i;
     char                    text[4096];

@@ -25,7 +25,7 @@ TEST(mcp_stream_after_has_passed__the_response_becomes_a_stream)
 /* The handler of a call's timer runs, on time or too late, in several states
  * of the call: afterwards the timer is not armed, or is armed for a time in
  * the future. Otherwise mcp_worker_expire() would never return. */
-TEST(call_timer_runs__it_is_then_off_or_set_to_a_later_time)
+TEST(call_timer_has_run__it_is_off_or_set_for_the_future)
 {
     enum { STARTED, NOT_STARTED, ASKED, LEFT, LEFT_NO_WAIT, NO_ROOM, WAYS };
 

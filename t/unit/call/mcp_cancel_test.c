@@ -7,7 +7,7 @@
 
 /* Request ids are compared by value, in any spelling, for durable calls and
  * for others. */
-TEST(request_id_of_a_cancellation_is_compared_by_value)
+TEST(request_id_of_a_cancellation_is_spelled_differently__the_value_decides)
 {
     static const struct {
         const char  *id;
@@ -132,7 +132,7 @@ TEST(call_without_a_stream_is_cancelled_at_any_process__it_ends)
 
 /* A cancellation arrives after its request has ended, from any process: the
  * next request with the same id runs to its end. */
-TEST(cancellation_of_an_ended_call_arrives__the_next_call_with_its_id_continues)
+TEST(call_has_ended_and_is_then_cancelled__next_call_with_the_same_id_continues)
 {
     unsigned  by, aborts;
 

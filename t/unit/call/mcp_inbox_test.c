@@ -225,7 +225,7 @@ TEST(stream_has_no_room_for_a_published_message__the_next_backend_request_waits)
 
 /* A response that is published between two backend requests of a call ends the
  * call. */
-TEST(response_published_between_backend_requests_ends_its_request)
+TEST(response_is_published_between_backend_requests__the_client_request_ends)
 {
     char                    old[MCP_SESSION_TEXT_MAX], id[64], url[512];
     mcp_backend_request_t  *breq;

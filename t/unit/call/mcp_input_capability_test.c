@@ -21,7 +21,7 @@
 
 /* A client gets only questions for which it has declared the capability, and
  * which its revision defines. */
-TEST(question_reaches_the_client_only_if_its_capabilities_and_revision_allow_it)
+TEST(client_lacks_the_capability_or_revision_for_a_question__the_call_fails)
 {
     static const struct {
         const char  *revision;
@@ -141,7 +141,7 @@ TEST(question_reaches_the_client_only_if_its_capabilities_and_revision_allow_it)
 
 /* The capabilities that the client lacks for a set of questions are returned
  * as one JSON object. */
-TEST(capabilities_that_the_client_lacks_for_questions_are_one_json_object)
+TEST(client_lacks_capabilities_for_questions__a_json_object_names_them_all)
 {
     mcp_buf_t       buf;
     mcp_client_t    client;

@@ -112,7 +112,7 @@ TEST(client_lacks_a_capability_for_a_question__the_error_lists_it)
 
 /* The call is a stream already: the questions, or the error for them, are its
  * last event. */
-TEST(stateless_call_has_a_stream__questions_are_its_last_event)
+TEST(stateless_call_is_a_stream__questions_or_the_error_for_them_end_the_stream)
 {
     mcp_backend_request_t  *breq;
 

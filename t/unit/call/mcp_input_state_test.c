@@ -84,7 +84,7 @@ TEST(in_each_round_the_backend_gets_its_latest_request_state)
 }
 
 
-TEST(request_state_is_sent_with_another_request__it_is_rejected)
+TEST(request_state_is_sent_with_a_different_request__that_request_is_rejected)
 {
     size_t  i;
     char    params[2048];

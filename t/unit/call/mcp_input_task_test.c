@@ -69,7 +69,7 @@ TEST(method_tasks_get_at_any_process_returns_only_the_unanswered_questions)
 
 /* The backend asks before the call is a task: the questions are the
  * response. */
-TEST(backend_asks_before_the_call_is_a_task__the_response_has_the_questions)
+TEST(backend_asks_before_its_call_is_a_task__the_call_returns_the_questions)
 {
     asks(task_call(0, "echo"), ROUND(TWO) "\n");
     has(a.text, "\"resultType\":\"input_required\"");

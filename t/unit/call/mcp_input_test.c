@@ -330,7 +330,7 @@ TEST(backend_asks_a_disconnected_client__the_client_can_resume_and_answer)
 /* There is no room for the second of two questions: the answer to the first
  * one is kept until the second one was sent and answered, and the backend
  * receives both answers. */
-TEST(second_question_waits_for_room__the_first_answer_is_kept)
+TEST(second_of_two_questions_waits_for_room__the_answer_to_the_first_is_kept)
 {
     static char  body[20000];
 

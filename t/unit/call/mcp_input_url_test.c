@@ -186,7 +186,7 @@ TEST(completion_of_a_url_question_is_published__the_client_is_notified_once)
  * older revision, which does not define the notification, the client gets it
  * unchanged.
  */
-TEST(elicitation_complete_without_id_is_dropped_only_in_revision_2025_11_25)
+TEST(elicitation_complete_has_no_id__only_clients_before_2025_11_25_get_it)
 {
     mcp_backend_request_t  *breq;
 
@@ -211,7 +211,7 @@ TEST(elicitation_complete_without_id_is_dropped_only_in_revision_2025_11_25)
 /* The zone has no room: the result waits, and so do the notifications in front
  * of it, which report that two elicitations are complete. The client gets each
  * of them once. */
-TEST(zone_has_no_room_for_the_result__elicitation_complete_waits_with_it)
+TEST(zone_has_no_room_for_the_result__elicitation_complete_also_waits_for_room)
 {
     mcp_stream_ref_t  all;
 

@@ -94,7 +94,7 @@ TEST(cached_list_is_not_requested_again_within_mcp_upstream_check)
 }
 
 
-TEST(mcp_server_fails_to_renew_a_list__the_cached_list_is_used_for_1_s_more)
+TEST(renewal_of_a_cached_list_fails__the_cached_list_is_used_for_1_s_more)
 {
     fill_cache();
     driver_wait(&d, 60000);
@@ -125,7 +125,7 @@ TEST(mcp_server_sends_no_list_for_10_s__the_client_gets_the_cached_list)
 }
 
 
-TEST(client_leaves_while_a_list_is_renewed__the_next_renewal_follows_later)
+TEST(client_leaves_while_a_list_is_renewed__the_cached_list_is_used_for_10_s)
 {
     fill_cache();
     driver_wait(&d, 60000);
@@ -144,7 +144,7 @@ TEST(client_leaves_while_a_list_is_renewed__the_next_renewal_follows_later)
 }
 
 
-TEST(MCP_server_fails_beyond_mcp_upstream_stale__the_client_gets_the_fault)
+TEST(mcp_upstream_stale_has_passed_and_the_server_fails__client_gets_the_fault)
 {
     fill_cache();
     driver_wait(&d, 660000);

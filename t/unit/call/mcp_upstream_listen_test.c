@@ -298,7 +298,7 @@ opens_again_after(const char *bytes, uint64_t time)
 }
 
 
-TEST(each_GET_stream_brings_a_message__the_pause_between_two_stays_100_ms)
+TEST(each_GET_stream_brings_a_message__the_pause_before_the_next_stays_100_ms)
 {
     size_t  i;
 
@@ -478,7 +478,7 @@ two_calls(mcp_backend_request_t **second)
 }
 
 
-TEST(request_whose_question_is_open_ends__another_request_gets_it_again)
+TEST(request_with_an_open_question_ends__another_request_repeats_the_question)
 {
     char                    id[MCP_EVENT_ID_MAX + 1];
     mcp_backend_request_t  *one, *two;
@@ -555,7 +555,7 @@ TEST(GET_stream_ends__it_reopens_only_after_a_waiting_question_was_sent)
 }
 
 
-TEST(memory_runs_out_on_a_GET_stream_or_for_its_question__request_still_ends)
+TEST(memory_runs_out_on_a_GET_stream_or_for_a_question__the_request_still_ends)
 {
     unsigned long           k;
     mcp_backend_request_t  *breq;

@@ -57,7 +57,7 @@ call_has_failed(void)
 }
 
 
-TEST(call_is_repeated_after_a_header_error__it_ends_within_its_first_timeout)
+TEST(call_is_repeated_after_a_header_error__the_first_timeout_still_applies)
 {
     refused(20000);
     driver_wait(&d, 5000);
@@ -90,7 +90,7 @@ TEST(tools_list_has_many_pages__the_waiting_call_ends_within_its_timeout)
 }
 
 
-TEST(repeated_call_gets_a_question__request_with_the_answer_has_a_new_timeout)
+TEST(repeated_call_asks_a_question__the_answer_starts_a_new_timeout)
 {
     char  id[72];
 
@@ -111,7 +111,7 @@ TEST(repeated_call_gets_a_question__request_with_the_answer_has_a_new_timeout)
 }
 
 
-TEST(header_error_and_then_tools_list_fails__the_call_ends_with_an_error)
+TEST(tools_list_after_a_header_error_fails__the_call_ends_with_an_error)
 {
     refused(0);
     backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);

@@ -169,7 +169,7 @@ TEST(mcp_call_timeout_passes_before_GET__the_server_gets_a_cancellation)
 }
 
 
-TEST(mcp_call_timeout_passes_during_GET__the_time_before_GET_counts_as_well)
+TEST(pause_before_GET_counts_for_mcp_call_timeout__call_times_out_during_GET)
 {
     d.endpoint.call_timeout = 20000;
     interrupted("id: e1\nretry: 15000\n\n");

@@ -199,7 +199,7 @@ TEST(redis_lacks_an_upstream_session__the_call_opens_and_stores_one_first)
 }
 
 
-TEST(another_node_stores_a_session_first__the_call_uses_it_and_ends_its_own)
+TEST(session_of_another_node_is_stored_first__call_uses_it_and_ends_its_own)
 {
     call_tool(&a);
     redis(MCP_OPERATION_SESSION_GET, MCP_ERR_NOT_FOUND, "");
@@ -274,7 +274,7 @@ TEST(upstream_session_is_lost__the_call_uses_the_new_session_of_another_node)
 }
 
 
-TEST(session_of_another_node_is_lost_too__the_call_is_sent_in_one_new_session)
+TEST(upstream_session_and_its_two_replacements_are_lost__the_call_fails)
 {
     call_in_new_session();
     call_tool(&a);
@@ -291,7 +291,7 @@ TEST(session_of_another_node_is_lost_too__the_call_is_sent_in_one_new_session)
 }
 
 
-TEST(redis_has_a_session_text_of_unknown_version__the_call_opens_a_new_session)
+TEST(upstream_session_in_redis_has_an_unknown_revision__call_opens_another)
 {
     call_tool(&a);
     redis(MCP_OPERATION_SESSION_GET, MCP_OK, "1999-01-01 s3");
@@ -347,7 +347,7 @@ TEST(new_upstream_session_enters_the_zone_only_after_redis_has_stored_it)
 }
 
 
-TEST(two_servers_have_paths_that_end_alike__each_has_its_own_upstream_session)
+TEST(paths_of_two_servers_have_the_same_end__each_has_its_own_upstream_session)
 {
     static mcp_target_t  targets[2];
     unsigned             i;

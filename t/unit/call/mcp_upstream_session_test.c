@@ -63,7 +63,7 @@ TEST(mcp_upstream_session_is_principal__DELETE_does_not_end_the_shared_session)
 }
 
 
-TEST(zone_has_a_session_text_of_unknown_version__a_new_session_replaces_it)
+TEST(upstream_session_in_the_zone_has_an_unknown_revision__it_is_replaced)
 {
     unsigned char  key[MCP_DIGEST_LEN];
 
@@ -105,7 +105,7 @@ TEST(mcp_upstream_session_is_principal__initialize_declares_no_capabilities)
 
 /* A client of 2026-07-28 has no session, so the session at the server ends with
  * its call. */
-TEST(reply_to_a_ping_of_the_server_is_pending__session_ends_only_after_it)
+TEST(call_ends_while_the_reply_to_a_ping_is_sent__session_ends_after_the_reply)
 {
     const char             *id;
     mcp_backend_request_t  *call, *post;

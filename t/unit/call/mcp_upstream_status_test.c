@@ -111,7 +111,7 @@ TEST(server_has_received_no_request__its_status_is_unknown)
 }
 
 
-TEST(session_is_lost__variable_state_of_the_repeated_call_has_value_again)
+TEST(session_of_a_call_is_lost__mcp_upstream_state_of_the_call_is_set_to_again)
 {
     open_first();
 
@@ -137,7 +137,7 @@ TEST(session_is_lost__variable_state_of_the_repeated_call_has_value_again)
 }
 
 
-TEST(with_mcp_upstream_session_call__variable_state_of_each_call_has_value_init)
+TEST(mcp_upstream_session_is_call__mcp_upstream_state_of_a_call_is_set_to_init)
 {
     unsigned  i;
 

@@ -114,7 +114,7 @@ TEST(request_waits_for_two_attempts_to_open_a_session__it_fails_after_10_s)
 }
 
 
-TEST(maximum_of_requests_waits_for_a_session__the_next_request_fails_at_once)
+TEST(as_many_requests_as_allowed_wait_for_a_session__the_next_fails_at_once)
 {
     size_t  i;
 
@@ -188,7 +188,7 @@ TEST(waiting_request_of_a_batch_is_cancelled__the_other_one_gets_its_response)
 }
 
 
-TEST(session_DELETE_follows_the_call__the_call_still_counts_as_its_last_request)
+TEST(DELETE_of_the_session_follows_a_call__the_call_is_still_the_last_request)
 {
     mcp_call_t             *call;
     mcp_backend_request_t  *breq;
