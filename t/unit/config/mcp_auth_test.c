@@ -59,7 +59,7 @@ TEST(metadata_document_is_found_by_the_request_target)
 }
 
 
-TEST(second_resource_at_a_path_with_a_different_document_is_rejected)
+TEST(two_resources_at_one_path_have_different_documents__second_is_rejected)
 {
     mcp_auth_t                      other;
     static const mcp_auth_t *const  auths[] = { &mcp };
@@ -74,7 +74,7 @@ TEST(second_resource_at_a_path_with_a_different_document_is_rejected)
 }
 
 
-TEST(bearer_challenge_gets_the_metadata_url_and_scope_that_it_lacks)
+TEST(bearer_challenge_lacks_metadata_url_or_scope__the_parameter_is_added)
 {
     int        rc;
     size_t     i, n, which;

@@ -120,7 +120,7 @@ read_one(mcp_policy_rule_t *rule, const char *key, mcp_json_type_e type,
 }
 
 
-TEST(item_sets_a_policy_value__it_replaces_that_of_the_endpoint)
+TEST(item_sets_a_policy_value__the_value_replaces_the_value_of_the_endpoint)
 {
     const char        *error;
     mcp_policy_t       p, of;
@@ -198,7 +198,7 @@ TEST(item_sets_a_policy_value__it_replaces_that_of_the_endpoint)
 
 
 /* "x-mcp-task" is a word or a time. */
-TEST(x_mcp_task_that_is_neither_one_of_its_four_words_nor_a_time_is_rejected)
+TEST(x_mcp_task_is_neither_one_of_four_words_nor_a_time__it_is_rejected)
 {
     static const struct {
         mcp_json_type_e   type;

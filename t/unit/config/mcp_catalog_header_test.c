@@ -288,7 +288,7 @@ TEST(more_than_64_x_mcp_headers_in_one_tool_are_rejected)
 
 
 /* Each tool has its own headers, and clients get the annotations. */
-TEST(two_tools_have_headers__each_keeps_its_own_and_the_list_shows_x_mcp_header)
+TEST(headers_of_two_tools_stay_separate_and_the_list_keeps_x_mcp_header)
 {
     size_t          n;
     mcp_catalog_t  *catalog;
@@ -315,7 +315,7 @@ drops(void *ctx, mcp_str_t name)
 }
 
 
-TEST(x_mcp_header_that_the_web_server_drops_is_found_with_its_catalog_line)
+TEST(web_server_drops_an_x_mcp_header__the_check_returns_its_name_and_line)
 {
     char                         c;
     size_t                       line;

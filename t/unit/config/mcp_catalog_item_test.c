@@ -150,7 +150,7 @@ TEST(malformed_catalog_is_rejected_with_the_line_and_the_reason)
 #define TOOL(scope)  "{\"tools\":[{\"name\":\"t\"," SCHEMA scope "}]}"
 
 
-TEST(scopes_of_tools_and_templates_are_found_but_not_listed)
+TEST(scopes_of_tools_and_templates_can_be_looked_up_and_are_not_in_lists)
 {
     uint32_t        i;
     mcp_str_t       text, scope;

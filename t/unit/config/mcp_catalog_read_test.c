@@ -311,7 +311,7 @@ TEST(list_of_tools_omits_members_the_revision_does_not_allow)
 
 /* Each revision filter has its own pages. Items other than tools are not
  * filtered. */
-TEST(pages_of_tools_are_filtered_by_revision_and_prompts_are_not)
+TEST(revision_filters_apply_to_pages_of_tools_but_not_to_pages_of_prompts)
 {
     const char     *page;
     mcp_catalog_t  *catalog;

@@ -6,7 +6,7 @@
 #include "catalog_cases.h"
 
 
-TEST(list_of_each_kind_has_the_order_of_the_file)
+TEST(catalog_lists_items_in_file_order_and_finds_them_by_name_or_uri)
 {
     mcp_catalog_t  *catalog;
 
@@ -96,7 +96,7 @@ next_cursor(const char *page, char *cursor)
 }
 
 
-TEST(pages_of_each_size_together_contain_all_items_in_order)
+TEST(pages_of_any_size_together_contain_all_items_in_order)
 {
     static const char  *items =
         "{\"prompts\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"},"

@@ -456,7 +456,7 @@ TEST(cluster_parameters_are_read_and_invalid_ones_are_rejected)
 }
 
 
-TEST(sentinel_user_without_password_or_password_without_sentinel_is_rejected)
+TEST(sentinel_user_needs_a_password_and_a_sentinel_password_needs_a_sentinel)
 {
     mcp_str_t                  file;
     mcp_cluster_setup_t       *s;

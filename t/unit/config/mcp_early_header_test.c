@@ -176,7 +176,7 @@ make(mcp_early_header_t *early, const early_case_t *c)
 }
 
 
-TEST(header_is_missing_or_invalid__its_variable_is_empty_and_otherwise_decoded)
+TEST(variable_has_the_decoded_header_or_is_empty_without_a_valid_header)
 {
     size_t              i;
     mcp_early_header_t  early;
@@ -238,7 +238,7 @@ static const early_case_t  all = {
 };
 
 
-TEST(all_variables_of_a_request_are_listed)
+TEST(all_early_header_variables_of_a_request_are_listed_with_their_values)
 {
     int                 rc;
     char                text[256], *p;

@@ -269,7 +269,7 @@ TEST(server_info_has_only_the_fields_that_the_revision_defines)
 
 /* Results have the time to live and the cache scope of the endpoint or of the
  * catalog's item. */
-TEST(lists_have_the_cache_values_of_the_endpoint_and_reads_those_of_the_item)
+TEST(cache_values_come_from_the_endpoint_for_lists_and_from_the_item_for_reads)
 {
     size_t               i;
     mcp_client_t         client;

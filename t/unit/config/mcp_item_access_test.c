@@ -47,7 +47,7 @@ free_rules(size_t n)
 }
 
 
-TEST(first_rule_that_matches_an_item_is_found)
+TEST(rule_for_an_item_is_the_first_rule_whose_pattern_matches)
 {
     static const char *const  patterns[] = {
         "tools/drop", "tools/~^admin_", "prompts/*", "resources/db:*",
@@ -144,7 +144,7 @@ TEST(value_of_a_rule_is_true_unless_it_is_empty_or_0)
 static const char  permits[] = "1", scopes[] = "a b";
 
 
-TEST(section_without_rules_inherits_all_rules_and_a_section_with_rules_none)
+TEST(section_inherits_rules_only_if_it_has_no_rules_itself)
 {
     mcp_setup_t  *outer, *inner, *other;
 
@@ -205,7 +205,7 @@ TEST(invalid_rule_and_more_than_1000_rules_are_rejected)
 }
 
 
-TEST(rules_for_missing_items_and_scopes_that_nothing_grants_are_reported)
+TEST(rule_without_an_item_and_scope_without_mcp_granted_scopes_are_reported)
 {
     mcp_setup_t  *s;
 

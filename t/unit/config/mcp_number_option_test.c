@@ -164,7 +164,7 @@ TEST(sizes_are_read_with_units_and_invalid_texts_are_rejected)
 }
 
 
-TEST(option_is_set_only_once_and_an_invalid_value_leaves_it_unset)
+TEST(invalid_value_or_second_value_of_an_option_is_rejected_and_changes_nothing)
 {
     static const struct {
         mcp_option_e  option;

@@ -27,7 +27,7 @@ TEST(option_that_is_invalid_or_set_twice_is_rejected_with_the_reason)
 }
 
 
-TEST(name_or_version_or_title_that_is_empty_or_not_utf_8_is_rejected)
+TEST(server_name_or_version_or_title_that_is_empty_or_not_utf_8_is_rejected)
 {
     size_t        i;
     mcp_setup_t  *s;
@@ -81,7 +81,7 @@ TEST(name_or_version_or_title_that_is_empty_or_not_utf_8_is_rejected)
 }
 
 
-TEST(signing_key_that_all_users_can_read_or_of_one_repeated_byte_is_weak)
+TEST(signing_key_is_readable_by_all_or_is_one_repeated_byte__reported_as_weak)
 {
     assert_int_equal(mcp_setup_key_weak(mcp_str("/k"), mcp_str(KEY), 0, error),
                      0);
@@ -98,7 +98,7 @@ TEST(signing_key_that_all_users_can_read_or_of_one_repeated_byte_is_weak)
 }
 
 
-TEST(key_shorter_than_32_bytes_and_a_ninth_key_are_rejected)
+TEST(signing_key_shorter_than_32_bytes_is_rejected_and_so_is_a_ninth_key)
 {
     int           i;
     char          key[64];
@@ -228,7 +228,7 @@ TEST(routes_with_exact_names_precede_regular_expressions)
 /* mcp_setup_set_upstream() gives a target the value of mcp_upstream that the
  * section of the backend has. The endpoint loses this value when it is created
  * again. */
-TEST(target_has_the_mcp_upstream_value_that_the_section_of_its_backend_sets)
+TEST(section_of_a_backend_sets_mcp_upstream__the_target_has_that_value)
 {
     mcp_setup_t  *s, *backend;
 

@@ -68,7 +68,7 @@ TEST(identity_of_an_endpoint_is_its_path_unless_a_name_is_set)
 }
 
 
-TEST(catalog_key_depends_on_the_server_and_the_path_and_the_number)
+TEST(catalog_key_depends_on_server_name_and_section_path_and_endpoint_number)
 {
     unsigned char  place[MCP_DIGEST_LEN];
     mcp_setup_t   *s, *inner;
@@ -157,7 +157,7 @@ TEST(mcp_task_ttl_shorter_than_mcp_call_timeout_is_reported)
 
 /* The server drops a header that the catalog requires: the error message names
  * the header and the catalog. */
-TEST(catalog_requires_a_header_that_the_server_drops__it_is_rejected)
+TEST(catalog_requires_a_header_that_the_server_drops__the_catalog_is_rejected)
 {
     char          c;
     mcp_setup_t  *s, *inner;

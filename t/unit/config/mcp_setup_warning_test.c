@@ -155,7 +155,7 @@ TEST(routes_to_names_that_the_catalog_lacks_are_reported)
 }
 
 
-TEST(needed_connections_are_computed_from_quotas_that_are_numbers)
+TEST(connections_that_an_endpoint_needs_are_computed_from_its_numeric_quotas)
 {
     mcp_setup_t  *s;
 

@@ -128,7 +128,7 @@ TEST(mcp_quota_key_is_off__requests_belong_to_no_tenant)
 
 /* The tenant of an IPv6 address is a part of the tenant of its /56, which is a
  * part of the tenant of its /48. All other tenants are independent. */
-TEST(ipv6_tenant_belongs_to_the_tenant_of_its_slash_56_and_that_to_the_slash_48)
+TEST(tenant_of_an_ipv6_address_has_parents__its_slash_56_and_then_its_slash_48)
 {
     size_t               i;
     unsigned             level;

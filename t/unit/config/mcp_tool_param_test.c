@@ -140,7 +140,7 @@ TEST(arguments_of_a_call_become_encoded_mcp_param_headers)
 }
 
 
-TEST(ambiguous_argument_is_an_error_with_the_name_of_its_header)
+TEST(argument_is_ambiguous__the_error_names_the_header_of_the_argument)
 {
     char    text[1024];
     size_t  i;
