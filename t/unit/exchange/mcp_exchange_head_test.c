@@ -261,7 +261,7 @@ TEST(request_has_more_accept_headers_than_are_kept__only_the_first_ones_count)
 
 /* An origin whose host is the IP address in Host is accepted, except on a
  * connection from a loopback address. */
-TEST(origin_and_host_are_one_ip_address__only_a_server_on_loopback_rejects_it)
+TEST(origin_is_the_ip_address_in_host__accepted_except_on_a_loopback_connection)
 {
     int  far;
 

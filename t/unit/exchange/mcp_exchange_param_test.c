@@ -285,7 +285,7 @@ TEST(tool_call_has_too_many_or_too_long_mcp_param_headers__it_is_rejected)
 }
 
 
-TEST(memory_runs_out__the_check_of_mcp_param_headers_reports_it)
+TEST(memory_runs_out__the_check_of_mcp_param_headers_returns_a_memory_error)
 {
     int            rc;
     mcp_str_t      detail;

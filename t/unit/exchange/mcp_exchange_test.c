@@ -37,7 +37,7 @@ lasts_with(const char *revision, const char *capabilities, const char *body)
 }
 
 
-TEST(call_in_a_batch_or_with_possible_questions_may_outlast_its_backend_request)
+TEST(batch_or_possible_questions__exchange_may_outlast_its_backend_request)
 {
     size_t  i;
 
@@ -77,7 +77,7 @@ TEST(call_in_a_batch_or_with_possible_questions_may_outlast_its_backend_request)
 /* mcp_exchange_lasts() returns 1 for listeners, for resumed streams, and for
  * calls whose backend request has ended; it returns 0 for responses that are
  * not streams. */
-TEST(listener_or_resumed_stream_or_call_after_202_lasts_without_backend_request)
+TEST(listener_or_resumed_stream_or_202__exchange_lasts_without_backend_request)
 {
     char                    own[MCP_SESSION_TEXT_MAX], id[64], url[256];
     mcp_backend_request_t  *breq;

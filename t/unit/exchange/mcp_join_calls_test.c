@@ -207,7 +207,7 @@ TEST(equal_request_without_a_key_waits_until_the_first_client_is_served_or_gone)
 
 /* The client of a call disconnects: a call without a key is aborted after
  * mcp_join_wait, and a call with a key after mcp_max_wait. */
-TEST(call_without_client_ends_after_mcp_join_wait_or_with_a_key_mcp_max_wait)
+TEST(client_leaves__a_key_extends_the_call_from_mcp_join_wait_to_mcp_max_wait)
 {
     modern_call(0, &a, "");
     client_close(&d, &a);

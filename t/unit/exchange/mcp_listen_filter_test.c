@@ -47,7 +47,7 @@ TEST(catalog_has_only_tools__other_parts_of_a_filter_are_not_honoured)
 }
 
 
-TEST(invalid_filter_is_rejected_with_the_name_of_its_member)
+TEST(invalid_filter_is_rejected__the_error_names_the_invalid_member)
 {
     size_t  i;
     char    expected[256];

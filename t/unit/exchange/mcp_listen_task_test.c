@@ -123,7 +123,7 @@ TEST(task_changes__its_notification_has_the_same_members_as_a_tasks_get_result)
 
 /* 100 status messages within a second: one notification is sent at once, and
  * one with the newest message later. */
-TEST(task_has_100_status_messages__one_is_sent_at_once_and_the_newest_later)
+TEST(task_has_100_status_messages__listener_gets_one_at_once_and_then_the_last)
 {
     int                     i;
     mcp_backend_request_t  *breq;

@@ -87,7 +87,7 @@ TEST(catalog_has_only_templates__methods_for_tools_and_prompts_are_unknown)
 
 /* Without a catalog, a backend responds to all lists, and to requests with any
  * name. */
-TEST(endpoint_has_no_catalog__the_backend_responds_to_all_lists_and_names)
+TEST(endpoint_has_no_catalog__backend_serves_all_lists_and_items_of_any_name)
 {
     static const char *const  all[] = {
         REQUEST("7", "tools/list", "{\"cursor\":\"c\"}"),

@@ -313,7 +313,7 @@ TEST(endpoint_uses_only_the_revisions_that_mcp_revisions_allows)
 
 
 /* initialize never returns a revision without sessions. */
-TEST(initialize_requests_a_revision_without_sessions__it_gets_one_with_sessions)
+TEST(initialize_requests_a_revision_without_sessions__result_has_2025_11_25)
 {
     client_post(&d, 0, &a, NULL,
                 REQUEST("7", "initialize",
@@ -391,7 +391,7 @@ TEST(resource_has_a_ttl__a_read_with_input_responses_gets_ttl_0)
 
 /* A backend's error code that the revision forbids is replaced by -32603.
  * Error -32021, for a missing client capability, has status 400. */
-TEST(forbidden_error_code_of_a_backend_is_replaced_and_32021_gets_400)
+TEST(error_of_a_backend__a_forbidden_code_becomes_32603_and_32021_gets_http_400)
 {
     send_modern(&a, "tools/call", "echo", ECHO);
     backend_json(&d, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":"
@@ -456,7 +456,7 @@ TEST(request_has_no_log_level__it_gets_no_log_messages)
 
 /* A client that has declared resumable requests gets event ids, and its call
  * continues when it disconnects. */
-TEST(client_with_resumable_requests_disconnects__its_call_continues)
+TEST(client_declares_resumable_requests_and_disconnects__its_call_continues)
 {
     mcp_backend_request_t  *breq;
 

@@ -227,7 +227,7 @@ same_task(unsigned process, const char *name, const char *params,
 /* A call with a key is repeated with the same key: a client that has
  * declared the extension gets the same task; another client gets the call's
  * response. */
-TEST(repeated_call_with_a_key__gets_the_task_if_declared_otherwise_the_response)
+TEST(keyed_call_is_repeated__task_for_clients_with_tasks_and_result_for_others)
 {
     size_t  i;
 

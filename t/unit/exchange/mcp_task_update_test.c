@@ -82,7 +82,7 @@ many_questions(char *text, size_t size, unsigned first, unsigned n)
 /* An event that was fetched from Redis has more questions than a task may
  * have: the task neither shows the surplus ones nor waits for answers to
  * them. */
-TEST(task_event_has_70_questions__only_the_first_32_count)
+TEST(task_event_has_70_questions__the_task_has_only_the_first_32)
 {
     char  text[1024], left[1024];
 
@@ -433,7 +433,7 @@ own_begin(void)
 /* Answers at two nodes: an answer that a client sent to another node counts
  * before this node has received it; an answer that a client sends to this node
  * is sent to the cluster. */
-TEST(answer_sent_to_another_node_counts_before_this_node_has_received_it)
+TEST(answer_sent_to_another_node_is_on_its_way__the_question_counts_as_answered)
 {
     mcp_stream_info_t  info;
 
