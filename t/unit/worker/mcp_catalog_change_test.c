@@ -195,7 +195,7 @@ TEST(two_processes_announce_changes__the_stopping_worker_exits_after_both)
 }
 
 
-TEST(announcer_dies__the_new_process_in_its_slot_lets_a_stopping_worker_exit)
+TEST(process_announcing_changes_dies__its_restart_lets_a_stopping_worker_exit)
 {
     begin(0, 1);
     mcp_worker_stop(d.process[0].worker, 0);

@@ -220,7 +220,7 @@ became(unsigned n, mcp_operation_token_e what)
 
 /* A resume token of a backend is used by one node, which reports the end or
  * the stream of its call. */
-TEST(node_that_uses_a_token_reports_the_stream_or_the_failure_of_its_call)
+TEST(node_uses_a_resume_token__it_reports_the_stream_or_the_failure_of_the_call)
 {
     begin(NEW);
     page();

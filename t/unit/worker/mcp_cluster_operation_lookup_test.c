@@ -152,7 +152,7 @@ TEST(status_of_a_task_at_another_node_changes__the_listener_gets_it)
 
 /* The client disconnects before the result of the lookup: the result is
  * ignored. For another client, the first lookup fails: 503. */
-TEST(failed_lookup_gets_503_and_one_that_ends_without_a_client_has_no_effect)
+TEST(failed_lookup_gets_503_and_a_lookup_whose_client_has_gone_has_no_effect)
 {
     begin();
     answer(MCP_OK);

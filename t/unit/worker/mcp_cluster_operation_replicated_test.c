@@ -103,7 +103,7 @@ TEST(replicated_call_waits_for_redis_before_it_starts_and_before_its_response)
 
 /* No result from the cluster within MCP_OPERATION_TIME: the response is sent
  * as a stream. */
-TEST(redis_does_not_acknowledge_a_response_within_1_s__it_is_sent_as_a_stream)
+TEST(redis_does_not_acknowledge_a_response_within_1_s__the_response_is_a_stream)
 {
     asks("1");
     answer(MCP_OK);
@@ -114,7 +114,7 @@ TEST(redis_does_not_acknowledge_a_response_within_1_s__it_is_sent_as_a_stream)
 }
 
 
-TEST(cluster_is_unreachable_or_full_or_late__the_call_gets_503)
+TEST(cluster_is_unreachable_or_has_no_room_or_responds_late__the_call_gets_503)
 {
     asks("1");
     answer(MCP_ERR_UNREACHABLE);
@@ -133,7 +133,7 @@ TEST(cluster_is_unreachable_or_full_or_late__the_call_gets_503)
 
 /* An equal call at another node was the first one, but its stream no longer
  * exists: the stream of this call is created again. */
-TEST(equal_call_of_another_node_no_longer_exists__the_stream_is_created_again)
+TEST(equal_call_at_another_node_is_gone__the_call_creates_its_own_stream_again)
 {
     unsigned  n;
 

@@ -160,7 +160,7 @@ TEST(session_ends_only_after_the_result_of_the_cluster_operation)
 
 /* A process that exits does not wait for an operation whose client has
  * disconnected. */
-TEST(client_of_an_operation_disconnects__the_worker_no_longer_waits_for_it)
+TEST(client_disconnects_during_a_cluster_operation__the_worker_is_not_busy)
 {
     join(MCP_AGAIN);
     end();
@@ -196,7 +196,7 @@ TEST(cluster_is_unreachable__a_session_is_not_deleted_and_503_is_sent)
 }
 
 
-TEST(operation_has_no_result_in_time__client_gets_503_and_a_late_one_is_ignored)
+TEST(operation_has_no_result_in_time__503_is_sent_and_a_late_result_is_ignored)
 {
     mcp_operation_t  *op;
 
@@ -267,7 +267,7 @@ TEST(log_level_and_cancellation_are_broadcast_without_delaying_their_requests)
 
 /* A client resumes a stream that is not at this node: the status depends on
  * the result of "resume". */
-TEST(stream_is_not_at_this_node__the_cluster_result_decides_the_status)
+TEST(stream_to_resume_is_not_at_this_node__cluster_result_selects_404_or_503)
 {
     size_t  i;
 
@@ -365,7 +365,7 @@ TEST(answer_for_another_node_gets_202_if_it_was_delivered_and_otherwise_503)
 
 /* The cluster is unreachable: a new call is rejected. Otherwise the stream of
  * a new call is replicated. */
-TEST(cluster_is_unreachable__a_new_call_gets_503_but_otherwise_it_is_replicated)
+TEST(new_call_is_replicated_or_gets_503_while_the_cluster_is_unreachable)
 {
     join(MCP_OK);
     cluster.unreachable = 1;

@@ -212,7 +212,7 @@ TEST(worker_is_stopping__listeners_are_closed_and_a_call_stream_stays_open)
 
 
 /* mcp_exchange_close() closes one connection; the others stay open. */
-TEST(exchange_is_closed__the_other_connections_stay_open)
+TEST(connection_of_one_exchange_is_closed__the_other_connections_stay_open)
 {
     char                    id[64];
     mcp_backend_request_t  *breq;
@@ -251,7 +251,7 @@ TEST(exchange_is_closed__the_other_connections_stay_open)
 
 /* The connection of a client without an event id stays open until the client
  * has one. */
-TEST(client_has_no_event_id__its_connection_stays_open_until_it_has_one)
+TEST(connection_is_to_close__it_stays_open_until_the_client_has_an_event_id)
 {
     char                    own[MCP_SESSION_TEXT_MAX];
     mcp_backend_request_t  *breq;

@@ -66,7 +66,7 @@ TEST(call_has_a_stream__the_debug_log_has_its_states_in_order)
 /* mcp_consumer_set_close(): after MCP_CONSUMER_CLOSE_NOW,
  * MCP_CONSUMER_CLOSE_SOON (close as soon as the client can resume) has no
  * effect. */
-TEST(connection_closes_at_once__a_later_request_to_close_soon_has_no_effect)
+TEST(close_soon_follows_close_now__the_connection_is_still_to_close_now)
 {
     mcp_backend_request_t  *breq;
 

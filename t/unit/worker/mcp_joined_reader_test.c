@@ -23,7 +23,7 @@ asking(const char *key, const char *progress)
 
 /* Progress notifications get the progress token of the resuming request, in
  * its own spelling. All other bytes and messages are unchanged. */
-TEST(request_that_resumes_gets_notifications_with_its_progress_token)
+TEST(progress_of_a_resumed_call_has_the_progress_token_of_the_resuming_request)
 {
     size_t                  i;
     char                    id[64], said[256];

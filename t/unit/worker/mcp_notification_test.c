@@ -326,7 +326,7 @@ events(const mcp_stream_ref_t *ref)
 /* A change of an endpoint's list is sent to the listeners of this endpoint; a
  * published change is sent to the listeners of all endpoints. A subscription
  * is for one list; a session gets the changes of all lists. */
-TEST(list_change_is_sent_to_one_endpoint_and_a_published_change_to_all)
+TEST(list_change_goes_to_its_endpoint_and_a_published_change_to_all_endpoints)
 {
     mcp_stream_ref_t     tools, prompts, elsewhere;
     const unsigned char  here[MCP_DIGEST_LEN] = { 1 };

@@ -114,7 +114,7 @@ static const mcp_resume_method_t  counts_call = {
 
 /* A call is passed to the resumption methods only if the capabilities of its
  * client, its message or its endpoint require that. */
-TEST(call_is_passed_only_to_the_resumption_methods_that_it_needs)
+TEST(client_or_message_or_endpoint_decides_which_resumption_methods_get_a_call)
 {
     mcp_rpc_t       msg;
     mcp_head_t      head;

@@ -62,7 +62,7 @@ is(unsigned number, uint64_t age, const char *result)
 }
 
 
-TEST(member_ttl_ms_of_a_cached_page_is_the_time_that_remains)
+TEST(cached_page_is_read_later__its_ttl_ms_is_the_remaining_time)
 {
     put(1, "{\"tools\":[ 1 ],\"ttlMs\":1000,\"a\" : 2}");
     is(1, 0, "{\"ttlMs\":1000,\"tools\":[ 1 ],\"a\":2}");

@@ -146,7 +146,7 @@ TEST(actions_leave_the_queue_in_order_and_each_only_once)
 }
 
 
-TEST(deadline_of_a_worker_is_its_next_timer_or_the_next_sweep)
+TEST(deadline_of_a_worker_is_the_earlier_of_its_next_timer_and_the_next_sweep)
 {
     int       busy;
     uint64_t  first;
@@ -350,7 +350,7 @@ count_wake(void *object)
 /* Consumers whose handles were passed to store->note() are woken once, when
  * the queue of actions is empty. At most MCP_WORKER_NOTED handles are noted;
  * for others, note() returns 0 and the wake-up stays in the store's list. */
-TEST(noted_handles_are_woken_once_when_the_action_queue_is_empty)
+TEST(action_queue_is_empty__each_noted_handle_is_woken_once)
 {
     int            i, woken[MCP_WORKER_NOTED + 1] = { 0 };
     uint64_t       h[MCP_WORKER_NOTED + 1];
