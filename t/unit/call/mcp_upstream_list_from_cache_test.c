@@ -125,7 +125,7 @@ TEST(mcp_server_sends_no_list_for_10_s__the_client_gets_the_cached_list)
 }
 
 
-TEST(client_leaves_while_a_list_is_renewed__the_cached_list_is_used_for_10_s)
+TEST(client_leaves_while_a_list_is_renewed__the_next_renewal_begins_11_s_later)
 {
     fill_cache();
     driver_wait(&d, 60000);

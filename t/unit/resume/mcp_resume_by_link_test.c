@@ -11,7 +11,7 @@ static char              old[4096];
 static mcp_stream_ref_t  shared;
 
 
-TEST(events_were_dropped__a_GET_request_to_the_url_is_told_how_many)
+TEST(GET_request_to_the_url_reports_the_number_of_dropped_events)
 {
     mcp_backend_request_t  *breq;
 
