@@ -154,9 +154,13 @@ mcp_backend_request_time(const mcp_request_t *req)
         return MCP_CALL_GRACE;
     }
 
-    return (req->call->respond || !mcp_upstream_session_is_call(req)
-            || mcp_upstream_param_needs_list(req) || req->may_be_stale)
-           && time > MCP_BACKEND_REQUEST_DESCRIBE
+    if (time <= MCP_BACKEND_REQUEST_DESCRIBE) {
+        return time;
+    }
+
+    return req->call->respond || req->may_be_stale
+           || (req->session && !mcp_upstream_session_is_call(req))
+           || (req->relist && mcp_upstream_param_needs_list(req))
            ? MCP_BACKEND_REQUEST_DESCRIBE : time;
 }
 
@@ -273,8 +277,11 @@ mcp_backend_request_start(mcp_request_t *req)
 
     if (req->session == NULL || req->session->step != MCP_UPSTREAM_STEP_RESUME)
     {
-        req->deadline = mcp_upstream_param_deadline(req,
-                 mcp_call_now(req->call) + mcp_backend_request_time(req));
+        req->deadline = mcp_call_now(req->call) + mcp_backend_request_time(req);
+
+        if (req->relist) {
+            req->deadline = mcp_upstream_param_deadline(req, req->deadline);
+        }
     }
 
     req->active = 1;
@@ -362,7 +369,7 @@ mcp_backend_request_set_up_after(mcp_backend_request_t *breq)
 
     req = mcp_backend_request_request(breq);
 
-    return !mcp_upstream_session_start_after(req)
+    return req->session == NULL || !mcp_upstream_session_start_after(req)
            || (mcp_backend_request_prepare(req) == MCP_OK
                && mcp_backend_request_to_upstream(req) == MCP_OK);
 }
@@ -548,7 +555,7 @@ mcp_backend_request_process(mcp_request_t *req)
     /* the response has arrived on a GET stream that resumes the call, but the
      * MCP server may keep this stream open: closes it */
 
-    if (mcp_upstream_resume_is_done(req) && !req->held) {
+    if (req->session && mcp_upstream_resume_is_done(req) && !req->held) {
         mcp_backend_request_abort(req);
     }
 }
@@ -616,6 +623,8 @@ void
 mcp_backend_request_head(mcp_backend_request_t *breq, int status,
     mcp_str_t content_type)
 {
+    mcp_request_t  *req;
+
     if (breq->kind == MCP_BACKEND_REQUEST_RESPONSE) {
         mcp_upstream_post_head(breq, status);
         return;
@@ -630,12 +639,16 @@ mcp_backend_request_head(mcp_backend_request_t *breq, int status,
                    "request %u: the backend responded with HTTP status %d",
                    breq->request, status);
 
-    mcp_backend_head(mcp_backend_request_request(breq)->backend, status,
-                     content_type);
+    req = mcp_backend_request_request(breq);
+
+    mcp_backend_head(req->backend, status, content_type);
 
     if (status / 100 == 2) {
-        mcp_backend_request_request(breq)->responds = 1;
-        mcp_upstream_wait_head(mcp_backend_request_request(breq));
+        req->responds = 1;
+
+        if (req->session) {
+            mcp_upstream_wait_head(req);
+        }
     }
 }
 
@@ -733,7 +746,9 @@ mcp_backend_request_end_with(mcp_backend_request_t *breq, mcp_fault_e fault,
         }
     }
 
-    mcp_upstream_session_end(req);
+    if (req->session) {
+        mcp_upstream_session_end(req);
+    }
 
     call->n_breqs--;
 

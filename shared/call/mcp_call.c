@@ -170,7 +170,10 @@ mcp_call_destroy(mcp_call_t *call)
             mcp_backend_free(req->backend);
         }
 
-        mcp_upstream_question_clear(req);
+        if (req->server_questions) {
+            mcp_upstream_question_clear(req);
+        }
+
         mcp_buf_free(&req->body);
         mcp_buf_free(&req->urls);
         mcp_arena_destroy(&req->round);

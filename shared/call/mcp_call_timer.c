@@ -94,8 +94,10 @@ mcp_call_set_timer(mcp_call_t *call)
         when = mcp_call_phase_due(call);
     }
 
-    mcp_call_earlier(&when, mcp_upstream_post_due(call));
-    mcp_call_earlier(&when, mcp_upstream_listen_due(call));
+    if (call->posts || call->listens) {
+        mcp_call_earlier(&when, mcp_upstream_post_due(call));
+        mcp_call_earlier(&when, mcp_upstream_listen_due(call));
+    }
 
     for (i = 0; i < call->n; i++) {
         req = &call->requests[i];
@@ -105,8 +107,11 @@ mcp_call_set_timer(mcp_call_t *call)
         }
 
         mcp_call_earlier(&when, req->deadline);
-        mcp_call_earlier(&when, mcp_upstream_wait_due(req));
-        mcp_call_earlier(&when, mcp_upstream_resume_due(req));
+
+        if (req->session) {
+            mcp_call_earlier(&when, mcp_upstream_wait_due(req));
+            mcp_call_earlier(&when, mcp_upstream_resume_due(req));
+        }
 
         if (req->held) {
             mcp_call_earlier(&when, now + MCP_CALL_RETRY);

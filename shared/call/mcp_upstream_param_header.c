@@ -137,10 +137,6 @@ mcp_upstream_param_deadline(mcp_request_t *req, uint64_t deadline)
 {
     uint64_t  until;
 
-    if (req->relist == NULL) {
-        return deadline;
-    }
-
     until = req->relist->until;
 
     /* relist->until limits the requests for the list and the repetition of the

@@ -79,9 +79,10 @@ int mcp_upstream_param_timeout(mcp_request_t *req, mcp_backend_msg_t *msg);
 /* Returns 1 if the next or running backend request is tools/list. */
 int mcp_upstream_param_needs_list(const mcp_request_t *req);
 
-/* Returns the deadline of the next backend request, ms. This is "deadline", or
- * the deadline of the refused call if that is earlier and the next backend
- * request is tools/list or the repetition of the call. */
+/* Returns the deadline of the next backend request of a request that has
+ * "relist", ms. This is "deadline", or the deadline of the refused call if that
+ * is earlier and the next backend request is tools/list or the repetition of
+ * the call. */
 uint64_t mcp_upstream_param_deadline(mcp_request_t *req, uint64_t deadline);
 
 /* Called when the next backend request is prepared. Clears "continues" in

@@ -246,7 +246,9 @@ mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     call->refs++;
 
     for (i = 0; call->posts == NULL && i < call->n; i++) {
-        mcp_upstream_session_end(&call->requests[i]);
+        if (call->requests[i].session) {
+            mcp_upstream_session_end(&call->requests[i]);
+        }
     }
 
     call->n_breqs--;

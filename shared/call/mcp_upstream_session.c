@@ -747,7 +747,7 @@ mcp_upstream_session_end(mcp_request_t *req)
 
     session = req->session;
 
-    if (session == NULL || req->active || req->again) {
+    if (req->active || req->again) {
         return;
     }
 
@@ -780,7 +780,7 @@ mcp_upstream_session_start_after(mcp_request_t *req)
 {
     mcp_upstream_step_e  step;
 
-    step = req->session ? req->session->after : MCP_UPSTREAM_STEP_CALL;
+    step = req->session->after;
 
     if (step == MCP_UPSTREAM_STEP_CALL) {
         return 0;

@@ -245,14 +245,16 @@ void mcp_upstream_session_body(mcp_request_t *req, mcp_str_t body,
  * requests that wait for this session fail as well. */
 void mcp_upstream_session_timeout(mcp_request_t *req);
 
-/* Called when "req" is over, when a backend request of "req" has ended, and
- * when the last POST of its call has ended (mcp_upstream_respond.h). Starts the
- * step CANCEL or CLOSE if "req" is over and needs one. CLOSE waits until all
- * POSTs have ended, because the server would reject a response after CLOSE. */
+/* Called for a request with a session when the request is over, when one of its
+ * backend requests has ended, and when the last POST of its call has ended
+ * (mcp_upstream_respond.h). Starts the step CANCEL or CLOSE if the request is
+ * over and needs one. CLOSE waits until all POSTs have ended, because the server
+ * would reject a response after CLOSE. */
 void mcp_upstream_session_end(mcp_request_t *req);
 
-/* If the step CANCEL or CLOSE is queued (session->after), makes this step the
- * current one and returns 1. Otherwise returns 0. */
+/* For a request with a session: if the step CANCEL or CLOSE is queued
+ * (session->after), makes this step the current one and returns 1. Otherwise
+ * returns 0. */
 int mcp_upstream_session_start_after(mcp_request_t *req);
 
 /* Returns 1 if the last backend request that sent or resumed the client's
