@@ -210,10 +210,12 @@ mcp_cluster_endpoint(mcp_cluster_t *cluster, mcp_str_t identity)
 static void
 mcp_cluster_set_state(mcp_cluster_t *cluster, mcp_cluster_state_e state)
 {
-    static const char *const  names[] = { "apart", "registering", "member" };
+    static const char *const  names[] = {
+        "not a member", "registering", "member"
+    };
 
     mcp_worker_log(cluster->worker, MCP_LOG_DEBUG,
-                   "cluster: this node is now %s, was %s",
+                   "cluster: this node is now \"%s\", was \"%s\"",
                    names[state], names[cluster->state]);
 
     if (cluster->state == MCP_CLUSTER_MEMBER) {
@@ -573,9 +575,11 @@ mcp_cluster_tick(void *data)
     {
         cluster->reports_loss = 1;
         mcp_link_fail(&cluster->link, "the address now leads to another Redis "
-                                      "server: connecting again; for "
-                                      "mcp_cluster_node_timeout, new calls "
-                                      "of tools with \"x-mcp-join\" get 503");
+                                      "server, to which this process "
+                                      "connects; until "
+                                      "mcp_cluster_node_timeout has passed, "
+                                      "new calls of tools with "
+                                      "\"x-mcp-join\" get 503");
         return;
     }
 

@@ -194,10 +194,11 @@ mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec)
 
     if (update == NULL) {
         mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
-                       "cluster: Redis cannot record the call that has used a "
-                       "resume token, so the client cannot resume it at other "
-                       "nodes by the token: no memory, or too many records "
-                       "wait for Redis");
+                       "cluster: the use of a resume token is not recorded in "
+                       "Redis, so the client cannot resume the call at other "
+                       "nodes: this process has no memory, or already waits "
+                       "for Redis to record %d other tokens",
+                       MCP_TOKEN_UPDATES_MAX);
         return;
     }
 

@@ -50,6 +50,28 @@ mcp_topic_encode(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec,
 
 /* --- topics of a dead node --- */
 
+/* Returns the cause of an error of mcp_store_subscribe(), for the log. */
+static const char *
+mcp_topic_lost(int rc)
+{
+    switch (rc) {
+
+    case MCP_ERR_FULL:
+        return "the zone is full: enlarge the zone";
+
+    case MCP_ERR_LIMIT:
+        return "their stream has too many subscriptions, or the caller "
+               "exceeds mcp_quota_bytes: raise mcp_quota_bytes";
+
+    case MCP_ERR_NOT_FOUND:
+        return "their stream has ended";
+
+    default:
+        return "an internal error";
+    }
+}
+
+
 static void
 mcp_topic_promote(mcp_replication_t *repl, const mcp_reply_t *reply)
 {
@@ -68,10 +90,9 @@ mcp_topic_promote(mcp_replication_t *repl, const mcp_reply_t *reply)
 
     if (rc != MCP_OK) {
         mcp_worker_log(repl->cluster->worker, MCP_LOG_ERROR,
-                       "cluster: some subscriptions of a dead node are lost, "
-                       "because the zone is full (enlarge it), the caller "
-                       "exceeds mcp_quota_bytes, or the stream has ended or "
-                       "has too many subscriptions");
+                       "cluster: some subscriptions of a dead node are lost: "
+                       "%s",
+                       mcp_topic_lost(rc));
     }
 
     mcp_mirror_set_state(repl, MCP_MIRROR_TOPICS);

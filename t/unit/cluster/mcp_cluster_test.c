@@ -151,9 +151,10 @@ TEST(address_leads_to_another_redis_now__the_process_connects_again)
     process_wait(&p, 5001);
     assert_int_equal(p.disconnects, 1);
     assert_string_equal(p.te.last, "cluster: one:6379: the address now leads "
-                        "to another Redis server: connecting again; for "
-                        "mcp_cluster_node_timeout, new calls of tools "
-                        "with \"x-mcp-join\" get 503");
+                        "to another Redis server, to which this process "
+                        "connects; until mcp_cluster_node_timeout has "
+                        "passed, new calls of tools with \"x-mcp-join\" "
+                        "get 503");
 
     /* the registration contains that the process was a member elsewhere */
 
