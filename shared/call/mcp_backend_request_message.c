@@ -75,8 +75,8 @@ mcp_backend_request_warn_token(mcp_request_t *req, mcp_str_t token)
 
     mcp_worker_log(req->call->worker, MCP_LOG_WARN,
                    "call %s of \"%.*s\" dropped a progress notification of "
-                   "its backend, which has the token %.*s instead of the "
-                   "client's token %.*s",
+                   "its backend, in which \"progressToken\" is %.*s instead "
+                   "of %.*s as in the client's request",
                    id, mcp_call_cut(req->name, 128),
                    mcp_call_cut(token, 64),
                    mcp_call_cut(req->progress_token, 64));

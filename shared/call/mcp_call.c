@@ -88,7 +88,8 @@ mcp_call_set_phase(mcp_call_t *call, mcp_call_phase_e phase)
         [MCP_CALL_OVER] = "over"
     };
 
-    mcp_call_trace(call, "now %s, was %s", names[phase], names[call->phase]);
+    mcp_call_trace(call, "its phase is now %s, was %s", names[phase],
+                   names[call->phase]);
     call->phase = phase;
 }
 

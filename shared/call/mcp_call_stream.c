@@ -670,9 +670,10 @@ mcp_call_join_append(mcp_request_t *req, mcp_outcome_e how)
 
     if (rc != MCP_OK) {
         mcp_call_log(call, MCP_LOG_WARN, "cannot be joined by equal requests",
-                     "the zone or mcp_quota_bytes has no room for the "
-                     "response, so an equal request calls the backend again: "
-                     "enlarge the zone, or raise mcp_quota_bytes");
+                     "the zone has no room for the response, or the caller "
+                     "exceeds mcp_quota_bytes, so an equal request calls the "
+                     "backend again: enlarge the zone, or raise "
+                     "mcp_quota_bytes");
         mcp_store_free(call->worker->store, &call->ref);
     }
 

@@ -338,9 +338,10 @@ mcp_input_pause(mcp_request_t *req)
 
     if (now >= req->pause_until) {
         mcp_call_log(req->call, MCP_LOG_ERROR, "timed out",
-                     "the backend responded with \"input_required\", but "
-                     "without a request in \"inputRequests\", until "
-                     "mcp_input_timeout expired");
+                     "the backend repeated \"input_required\" without a "
+                     "request in \"inputRequests\" until mcp_input_timeout "
+                     "expired: if it needs more time, raise "
+                     "mcp_input_timeout");
         mcp_call_fail(req, MCP_FAULT_BACKEND_TIMEOUT);
         return MCP_OK;
     }

@@ -266,8 +266,9 @@ mcp_upstream_param_fail(mcp_request_t *req, const char *why,
 
     req->relist->failed = 1;
     mcp_call_log(req->call, MCP_LOG_ERROR,
-                 "was rejected by the MCP server because of a header, and the "
-                 "tools could not be listed to correct the header", why);
+                 "was rejected by the MCP server because of a header, and "
+                 "tools/list, which is needed to correct the header, failed",
+                 why);
 }
 
 
@@ -334,8 +335,8 @@ mcp_upstream_param_message(mcp_request_t *req, mcp_backend_msg_t *msg)
     }
 
     mcp_call_trace(req->call,
-                   "request %u: the MCP server has refused a header: requests "
-                   "the list of tools from it", req->breq.request);
+                   "request %u: requests the list of tools from the MCP "
+                   "server, which has refused a header", req->breq.request);
 
     req->relist->needs_list = 1;
     req->relist->until = req->deadline;

@@ -56,8 +56,9 @@ mcp_upstream_round_admit(const mcp_call_t *call)
                        "call %s: a request of the MCP server to the client "
                        "(elicitation, sampling or roots) was rejected, "
                        "because %u calls of the caller already wait for input "
-                       "in this process: raise mcp_max_session_streams, which "
-                       "permits a sixteenth of its value",
+                       "in this process, a sixteenth of "
+                       "mcp_max_session_streams or more: raise "
+                       "mcp_max_session_streams",
                        call->id_text, n);
         return 0;
     }

@@ -294,8 +294,8 @@ mcp_upstream_cluster_timeout(mcp_request_t *req)
     }
 
     mcp_call_log(req->call, MCP_LOG_WARN,
-                 "continues with a session at the MCP server that other nodes "
-                 "do not share",
+                 "continues with a session at the MCP server for this node "
+                 "alone",
                  "Redis did not reply within 1 s");
     mcp_upstream_cluster_result(req->session, req->session->lookup->what,
                                 mcp_null_str);

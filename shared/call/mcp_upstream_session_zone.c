@@ -227,8 +227,8 @@ mcp_upstream_session_drop(mcp_request_t *req,
         dropped->id = id;
         (void) mcp_stream_id_print(dropped->affinity, key);
         req->session->dropped = dropped;
-        mcp_call_trace(req->call, "request %u: will end another session at "
-                                  "the MCP server, because %s",
+        mcp_call_trace(req->call, "request %u: will end a session at the MCP "
+                                  "server, because %s",
                        req->breq.request, why);
     }
 }
@@ -289,7 +289,7 @@ mcp_upstream_session_add(mcp_request_t *req)
         removed = (mcp_str_t) { dropped.text, dropped.len };
         mcp_upstream_cluster_drop(call->worker, dropped.key, removed);
         mcp_upstream_session_drop(req, dropped.key, removed,
-                                  "there are too many");
+                                  "the zone has too many of them");
     }
 
     return rc;
@@ -367,7 +367,7 @@ mcp_upstream_session_adopt(mcp_request_t *req, mcp_str_t text)
     if (session->version.len) {
         mcp_upstream_session_drop(req, session->key,
                                   mcp_upstream_session_text(session, own),
-                                  "another node opened one first");
+                                  "another node opened a session earlier");
     }
 
     mcp_upstream_session_set(session, version, id);

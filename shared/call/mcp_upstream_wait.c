@@ -224,8 +224,8 @@ mcp_upstream_wait_timeout(mcp_request_t *req)
 
     mcp_upstream_wait_end(req->session);
     mcp_call_log(req->call, MCP_LOG_ERROR, "failed",
-                 "another request did not open the session, which they share, "
-                 "at the MCP server within 10 s");
+                 "the call shares a session at the MCP server with another "
+                 "request, which did not open the session within 10 s");
     mcp_call_fail(req, MCP_FAULT_UPSTREAM_SESSION);
 
     return 1;

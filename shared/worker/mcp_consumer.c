@@ -204,7 +204,7 @@ mcp_consumer_attach(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
                      "stream %s: %s gets the events after event %llu%s", id,
                      x->reader.joins ? "a joined request" : "a client",
                      (unsigned long long) after,
-                     taken ? ", and its earlier connection ends" : "");
+                     taken ? ", and the client's earlier connection ends" : "");
     }
 
     return MCP_OK;

@@ -96,8 +96,8 @@ mcp_reject_log_origin(const mcp_exchange_t *x)
         && memcmp(origin.data + i - 3, "://", 3) == 0
         && mcp_str_case_eq((mcp_str_t) { origin.data + i, host.len }, host))
     {
-        return "the origin has the host of the Host header, which is not a "
-               "name of this server: add the name to server_name "
+        return "the origin has the same host as the header Host, but this host "
+               "is not a name of this server: add the host to server_name "
                "(ServerAlias), or the origin to mcp_allow_origin";
     }
 

@@ -139,7 +139,7 @@ test('progress with a token that is not the client\'s: one warning that names bo
     const found = warnings(await call('token', { meta: { progressToken: 7 } }));
 
     assert.equal(found.length, 1, found.join('\n'));
-    assert.match(found[0], /which has the token "7" instead of the client's token 7/);
+    assert.match(found[0], /in which "progressToken" is "7" instead of 7 as in the client's request/);
 });
 
 test('empty text/html body from a backend: a warning', async () => {

@@ -321,7 +321,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
             assert.equal(error.code, -32603);
             assert.equal(error.message, 'Upstream failed');
             assert.match(await failing.log(),
-                         /rejected by the MCP server because of a header, and the tools could not be listed to correct the header: /);
+                         /rejected by the MCP server because of a header, and tools\/list, which is needed to correct the header, failed: /);
         } finally {
             upstream.reply = reply;
         }

@@ -49,7 +49,7 @@ TEST(backend_returns_state_without_questions__the_retry_pause_doubles_up_to_5_s)
     assert_int_equal(a.ended, 1);
     has(a.text, "\"code\":-32603");
     has(a.text, "timed out");
-    has(d.te.last, "\"input_required\", but without a request in");
+    has(d.te.last, "\"input_required\" without a request in");
 }
 
 

@@ -32,7 +32,8 @@ TEST(call_has_a_json_response__the_debug_log_has_its_states_in_order)
         "waits for its call, call ", "calls its backend",
         "the backend responded with HTTP status 200",
         "the backend request ended",
-        "request 0: over", "has its response", "now over, was transient", NULL
+        "request 0: over", "has its response",
+        "phase is now over, was transient", NULL
     };
 
     d.te.debug[0] = '\0';
@@ -46,7 +47,7 @@ TEST(call_has_a_stream__the_debug_log_has_its_states_in_order)
 {
     static const char *const  lines[] = {
         "waits for its body", "waits for its call", "calls its backend",
-        "reads a stream, call ", "now durable, was transient",
+        "reads a stream, call ", "phase is now durable, was transient",
         "consumer of the exchange", "reads", "request 0: over",
         "now over, was durable", "writes its last bytes", "has written all",
         "no longer reads its stream", NULL
