@@ -231,8 +231,8 @@ mcp_catalog_take_header(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
     if (w->astray > 0 || w->depth == 0) {
         return mcp_catalog_error(r, value->raw.data,
                                  "\"x-mcp-header\" is allowed only in a "
-                                 "property that is nested in \"properties\" "
-                                 "only, not in other keywords of the schema");
+                                 "property, at any depth, but not within other "
+                                 "keywords of the schema, such as \"items\"");
     }
 
     if (value->type != MCP_JSON_STRING) {

@@ -53,8 +53,8 @@ static const mcp_reason_t  mcp_reasons[MCP_REASON_COUNT] = {
         "Enlarge the zone, or lower mcp_max_wait, mcp_linger or "
         "mcp_stream_buffer"),
     [MCP_REASON_QUOTA] = mcp_reason_row("quota",
-        "The caller has too many streams, bytes in streams or stored values, "
-        "or, in Apache, threads",
+        "The caller has too many streams, too many bytes in streams, too many "
+        "stored values or, in Apache, too many threads",
         "Identify the caller. If the load is legitimate, raise the limit: "
         "mcp_quota_streams, mcp_quota_listeners, mcp_quota_bytes, "
         "mcp_quota_values, mcp_max_session_streams or MCPThreads"),

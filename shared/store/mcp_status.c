@@ -107,7 +107,8 @@ static const mcp_status_row_t  mcp_status_rows[] = {
     mcp_status_gauge(stats.used, "zone_used_bytes", "Bytes of the zone in use"),
     mcp_status_gauge(stats.streams, "streams", "Streams stored in the zone"),
     mcp_status_gauge(stats.listeners, "listeners",
-                     "Streams of listening sessions"),
+                     "Streams of listening sessions and of "
+                     "subscriptions/listen"),
     mcp_status_gauge(stats.values, "values",
                      "Stored values, such as ended sessions and log levels"),
     mcp_status_gauge(stats.subscriptions, "subscriptions",
@@ -172,8 +173,8 @@ static const mcp_status_row_t  mcp_status_rows[] = {
     mcp_status_event(MCP_NODE_PROMOTED, "streams_taken_over",
                      "Streams that were taken over from dead nodes"),
     mcp_status_event(MCP_NODE_DROPPED, "dropped",
-                     "Streams of dead nodes and answers from other nodes that "
-                     "were lost"),
+                     "Lost streams of dead nodes, and lost answers from other "
+                     "nodes"),
     mcp_status_event(MCP_NODE_DISPLACED, "readers_displaced",
                      "Connections closed because their client resumed at "
                      "another node"),

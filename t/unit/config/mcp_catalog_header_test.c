@@ -127,8 +127,8 @@ TEST(valid_x_mcp_header_annotations_become_headers_of_the_tool)
 
 
 #define ELSEWHERE                                                             \
-    "line 3: \"x-mcp-header\" is allowed only in a property that is "          \
-    "nested in \"properties\" only, not in other keywords of the schema"
+    "line 3: \"x-mcp-header\" is allowed only in a property, at "             \
+    "any depth, but not within other keywords of the schema, such as \"items\""
 #define TYPE                                                                  \
     "line 3: \"x-mcp-header\" is allowed only for properties of the type string, integer " \
     "or boolean"

@@ -82,8 +82,9 @@ TEST(status_in_format_summary_has_all_gauges_of_the_store_in_one_line)
              "Backend calls running now: 3, "
              "Event stream connections open now: 0, Size of the zone: %llu, "
              "Bytes of the zone in use: %llu, Streams stored in the zone: 0, "
-             "Streams of listening sessions: 0, Stored values, such as ended "
-             "sessions and log levels: 0, Subscriptions to resources: 0",
+             "Streams of listening sessions and of subscriptions/listen: 0, "
+             "Stored values, such as ended sessions and log levels: 0, "
+             "Subscriptions to resources: 0",
              (unsigned long long) stats.size, (unsigned long long) stats.used);
     assert_str_is(((mcp_str_t) { buf.data, buf.len }), expected);
 
