@@ -48,9 +48,9 @@ ngx_http_mcp_redirect_refuse(ngx_http_request_t *r,
     ngx_http_mcp_backend_request_t *req)
 {
     ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                  "X-Accel-Redirect to \"%V\" is refused, because this is not "
-                  "the location of an MCP backend: redirect to such a "
-                  "location",
+                  "X-Accel-Redirect to \"%V\" is refused, because its target "
+                  "is not the location of an MCP backend: redirect to the "
+                  "location of a backend",
                   &r->upstream->headers_in.x_accel_redirect->value);
 
     req->failure = MCP_FAILURE_REPLY;

@@ -509,8 +509,9 @@ ngx_http_mcp_stream_timeout(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 
     if (ctx->kept >= NGX_HTTP_MCP_KEPT_MAX && c->write->ready) {
         ngx_log_error(NGX_LOG_ERR, c->log, 0,
-                      "a body filter keeps %uz bytes of an event stream: "
-                      "turn the filter off for the location", ctx->kept);
+                      "a body filter holds back an event stream (%uz bytes of "
+                      "buffers), so the connection is closed: turn the filter "
+                      "off for the location", ctx->kept);
 
     } else {
         ngx_log_error(NGX_LOG_INFO, c->log, NGX_ETIMEDOUT,

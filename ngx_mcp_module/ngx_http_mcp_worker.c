@@ -274,7 +274,7 @@ ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone,
     {
         ngx_log_error(NGX_LOG_ALERT, zone->log, 0,
                       "MCP zone \"%V\" has no slot for this process, or is "
-                      "damaged", &zone->name);
+                      "damaged: restart nginx", &zone->name);
         return NGX_ERROR;
     }
 

@@ -181,13 +181,13 @@ $client->body =~ /"text":"fallback"/ or die $client->in;
 --- no_error_log eval
 qr/\[(?:crit|alert|emerg)\]/
 --- grep_error_log eval
-qr/X-Accel-Redirect to "\S+" is refused, because this is not the location of an MCP backend/
+qr/X-Accel-Redirect to "\S+" is refused, because its target is not the location of an MCP backend/
 --- grep_error_log_out
-X-Accel-Redirect to "/secret" is refused, because this is not the location of an MCP backend
-X-Accel-Redirect to "/missing" is refused, because this is not the location of an MCP backend
-X-Accel-Redirect to "@secret" is refused, because this is not the location of an MCP backend
-X-Accel-Redirect to "@fallback" is refused, because this is not the location of an MCP backend
-X-Accel-Redirect to "/mcp" is refused, because this is not the location of an MCP backend
+X-Accel-Redirect to "/secret" is refused, because its target is not the location of an MCP backend
+X-Accel-Redirect to "/missing" is refused, because its target is not the location of an MCP backend
+X-Accel-Redirect to "@secret" is refused, because its target is not the location of an MCP backend
+X-Accel-Redirect to "@fallback" is refused, because its target is not the location of an MCP backend
+X-Accel-Redirect to "/mcp" is refused, because its target is not the location of an MCP backend
 
 
 
