@@ -675,7 +675,7 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
     if (exceeds_share(breq)) {
         mcp_backend_request_refuse(breq,
                                    "the calls of this caller already use half "
-                                   "of the threads that other callers leave: "
+                                   "of the threads that no other caller uses: "
                                    "raise MCPThreads, or set MCPQuotaStreams "
                                    "to a number or \"off\"");
         return;

@@ -575,9 +575,9 @@ static void check_event(server_rec *s, int threads, int daemons)
     if (spare > 0 && spare < threads * daemons) {
         ap_log_error(APLOG_MARK, APLOG_WARNING, 0, s,
                      "mod_mcp: MaxSpareThreads %d is below MaxRequestWorkers "
-                     "%d, so httpd will end processes that have spare threads "
-                     "but hold idle MCP streams, whose clients must "
-                     "reconnect: raise MaxSpareThreads",
+                     "%d, so httpd will end processes that have spare threads, "
+                     "and cut the idle MCP streams in them: raise "
+                     "MaxSpareThreads",
                      spare, threads * daemons);
     }
 }

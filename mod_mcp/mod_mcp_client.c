@@ -243,25 +243,28 @@ static const char *const output_names[] = {
     "broken"
 };
 
-static void log_change(const conn_rec *c, const char *now, const char *was)
+static void log_change(const conn_rec *c, const char *what, const char *now,
+    const char *was)
 {
     if (now != was) {
         ap_log_cerror(APLOG_MARK, APLOG_TRACE1, 0, c,
-                      "mcp: state of connection %ld: now %s, was %s", c->id,
-                      now, was);
+                      "mcp: the %s of connection %ld is now \"%s\", was \"%s\"",
+                      what, c->id, now, was);
     }
 }
 
 void mod_mcp_client_set_state(mod_mcp_client_t *client, mod_mcp_state_e state)
 {
-    log_change(client->c, state_names[state], state_names[client->state]);
+    log_change(client->c, "state", state_names[state],
+               state_names[client->state]);
     client->state = state;
 }
 
 void mod_mcp_client_set_output(mod_mcp_client_t *client,
     mod_mcp_output_e output)
 {
-    log_change(client->c, output_names[output], output_names[client->output]);
+    log_change(client->c, "output", output_names[output],
+               output_names[client->output]);
     client->output = output;
 }
 

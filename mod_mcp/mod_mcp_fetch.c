@@ -107,7 +107,7 @@ void mod_mcp_fetch_logged(const ap_errorlog_info *info, const char *line)
                   "mcp: the line above concerns call %s of \"%.128s\", at "
                   "%s%s",
                   req->id, variable_of(req, "MCP_NAME"), req->target,
-                  aborted ? ", which had been cancelled" : "");
+                  aborted ? " (the server had aborted this request)" : "");
 }
 
 /* --- the request's body --- */

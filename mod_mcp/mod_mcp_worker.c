@@ -125,8 +125,9 @@ static int attach(void)
 
     if (child->worker == NULL) {
         ap_log_error(APLOG_MARK, APLOG_ERR, 0, child->server,
-                     "mod_mcp: this process cannot attach to MCPStore, so its "
-                     "endpoints answer 503");
+                     "mod_mcp: the endpoints of this process answer 503, "
+                     "because it has no memory or MCPStore is damaged: stop "
+                     "and start the server");
     }
 
     return child->worker != NULL;
