@@ -360,7 +360,7 @@ describe('proxies in front', () => {
         const { checks } = await doctor(at('/cut'));
 
         assert.match(checks.find(({ check }) => check === 'stream 2025-11-25')
-            .seen, /not watched for buffering and cuts/);
+            .seen, /a longer --wait would find buffering and cuts/);
     });
 
     for (const name of ['Mcp-Method', 'Mcp-Name', 'MCP-Protocol-Version',
