@@ -248,8 +248,8 @@ void mcp_upstream_session_timeout(mcp_request_t *req);
 /* Called for a request with a session when the request is over, when one of its
  * backend requests has ended, and when the last POST of its call has ended
  * (mcp_upstream_respond.h). Starts the step CANCEL or CLOSE if the request is
- * over and needs one. CLOSE waits until all POSTs have ended, because the server
- * would reject a response after CLOSE. */
+ * over and needs one. CLOSE waits until all POSTs have ended, because the
+ * server would reject a response after CLOSE. */
 void mcp_upstream_session_end(mcp_request_t *req);
 
 /* For a request with a session: if the step CANCEL or CLOSE is queued
