@@ -43,7 +43,7 @@ typedef struct {
     apr_off_t length;                   /* bytes already read */
 } reader_t;
 
-static int too_large(request_rec *r, mod_mcp_dir_t *dir, apr_off_t length)
+static int body_too_large(request_rec *r, mod_mcp_dir_t *dir, apr_off_t length)
 {
     apr_off_t max = dir->max_body < 0 ? MOD_MCP_MAX_BODY : dir->max_body;
 
@@ -155,7 +155,8 @@ static int add_bucket(reader_t *reader, apr_bucket *b)
         return HTTP_BAD_REQUEST;
     }
 
-    if (too_large(reader->r, reader->dir, reader->length + (apr_off_t)len)) {
+    if (body_too_large(reader->r, reader->dir,
+                       reader->length + (apr_off_t)len)) {
         return HTTP_REQUEST_ENTITY_TOO_LARGE;
     }
 
@@ -262,7 +263,7 @@ int mod_mcp_body_read(mod_mcp_client_t *client, mod_mcp_dir_t *dir,
     reader_t reader = { .r = client->r, .dir = dir };
     int rc;
 
-    if (too_large(client->r, dir, client->expected)) {
+    if (body_too_large(client->r, dir, client->expected)) {
         return HTTP_REQUEST_ENTITY_TOO_LARGE;
     }
 

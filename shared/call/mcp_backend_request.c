@@ -144,7 +144,7 @@ mcp_backend_request_is_local(mcp_request_t *req)
 /* Returns the time after which the next backend request of req times out,
  * ms. */
 static uint64_t
-mcp_backend_request_time(const mcp_request_t *req)
+mcp_backend_request_time_limit(const mcp_request_t *req)
 {
     uint64_t  time;
 
@@ -277,7 +277,8 @@ mcp_backend_request_start(mcp_request_t *req)
 
     if (req->session == NULL || req->session->step != MCP_UPSTREAM_STEP_RESUME)
     {
-        req->deadline = mcp_call_now(req->call) + mcp_backend_request_time(req);
+        req->deadline = mcp_call_now(req->call)
+                        + mcp_backend_request_time_limit(req);
 
         if (req->relist) {
             req->deadline = mcp_upstream_param_deadline(req, req->deadline);

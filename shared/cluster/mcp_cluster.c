@@ -27,7 +27,7 @@ static void mcp_cluster_self_checked(void *data, const mcp_reply_t *reply);
 /* The functions by which a worker uses its cluster. */
 static const mcp_cluster_hooks_t  mcp_cluster_hooks = {
     .start = mcp_cluster_start,
-    .await_replication = mcp_cluster_replicated,
+    .await_replication = mcp_cluster_await_replication,
     .is_unreachable = mcp_cluster_is_unreachable,
     .clock = mcp_cluster_clock,
     .replicate = mcp_cluster_replicate,

@@ -691,7 +691,7 @@ mcp_cluster_replicate(void *data, const mcp_stream_ref_t *ref, uint32_t limit)
 
 
 int
-mcp_cluster_replicated(void *data, const mcp_stream_ref_t *ref,
+mcp_cluster_await_replication(void *data, const mcp_stream_ref_t *ref,
     mcp_operation_t *op)
 {
     int                      rc;

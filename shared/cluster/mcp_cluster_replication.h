@@ -299,7 +299,7 @@ void mcp_replication_standalone(mcp_cluster_t *cluster);
  * mcp_cluster_operation.h. */
 void mcp_cluster_replicate(void *data, const mcp_stream_ref_t *ref,
     uint32_t limit);
-int mcp_cluster_replicated(void *data, const mcp_stream_ref_t *ref,
+int mcp_cluster_await_replication(void *data, const mcp_stream_ref_t *ref,
     mcp_operation_t *op);
 void mcp_replication_changed(void *data, const mcp_stream_ref_t *ref);
 

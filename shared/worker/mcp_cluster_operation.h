@@ -536,8 +536,9 @@ void mcp_operation_respond_with(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
  *
  * Returns MCP_AGAIN if then() will be called with MCP_OK, MCP_ERR_UNREACHABLE
  * or a result of "await_replication", unless x is freed before; or
- *   MCP_OK               the stream is the first one, because there are no
- *                        other nodes
+ *   MCP_OK               the stream counts as the first one, because there are
+ *                        no other nodes, or because Redis is unreachable and
+ *                        mcp_cluster_sync is off
  *   MCP_ERR_NOT_FOUND    the stream does not exist
  *   MCP_ERR_MEMORY
  *   MCP_ERR_UNREACHABLE  the cluster is unreachable

@@ -149,7 +149,8 @@ wants(int i, char c, int *rc)
     op->data = rc;
     op->rc = MCP_AGAIN;
     *rc = MCP_AGAIN;
-    assert_int_equal(mcp_cluster_replicated(nodes[i].cluster, &info.ref, op),
+    assert_int_equal(mcp_cluster_await_replication(nodes[i].cluster, &info.ref,
+                                                   op),
                      MCP_AGAIN);
 }
 
