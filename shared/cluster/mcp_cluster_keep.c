@@ -49,8 +49,8 @@ mcp_keep_done(void *data, const mcp_reply_t *reply)
     cluster = keep->cluster;
     cluster->keeping = 0;
 
-    /* on an error each stream is renewed by its own redis/append.lua, whose
-     * reply contains the reason */
+    /* after an error, redis/append.lua is called for each stream separately,
+     * and its reply contains the reason */
 
     is_good = reply && mcp_reply_is(mcp_reply_item(reply, 0), "OK")
               && reply->n == 1 + keep->n;

@@ -60,8 +60,9 @@ char *mcp_sse_retry(char *p, uint64_t retry_ms);
 typedef struct {
     mcp_buf_t   data;          /* data of the current event */
     mcp_buf_t   line;
-    mcp_str_t   only;          /* the event's data, if they are one line within
-                                  the present input; "data" is then empty */
+    mcp_str_t   only;          /* the event's data, if it is a single line that
+                                  one call of mcp_sse_decode() got whole;
+                                  "data" is then empty */
     mcp_buf_t   id;            /* id of the last complete event that had an id;
                                   empty: no event had an id, or the id cannot be
                                   sent as a header */

@@ -100,7 +100,7 @@ TEST(all_nodes_are_upgraded__redis_layout_changes_and_old_nodes_are_rejected)
 
 /* Redis gets a layout that a member does not read: the member serves alone
  * until Redis is emptied. */
-TEST(redis_gets_an_unknown_layout__the_member_serves_alone)
+TEST(layout_of_the_data_in_redis_becomes_unknown__the_node_is_standalone)
 {
     begin(0, KEY1);
     (void) command(0, "FLUSHALL");

@@ -472,7 +472,7 @@ TEST(answer_sent_to_another_node_is_on_its_way__the_question_counts_as_answered)
 
 
 /* Redis lacks the task or is unreachable: the state at this node decides. */
-TEST(redis_lacks_the_task_or_is_unreachable__the_state_of_this_node_decides)
+TEST(redis_lacks_a_task_or_is_unreachable__requests_get_this_nodes_task_state)
 {
     size_t             i;
     mcp_stream_info_t  info;

@@ -11,7 +11,7 @@ static char              old[4096];
 static mcp_stream_ref_t  shared;
 
 
-TEST(GET_request_to_the_url_reports_the_number_of_dropped_events)
+TEST(stream_resumed_by_url_begins_with_the_number_of_dropped_events)
 {
     mcp_backend_request_t  *breq;
 

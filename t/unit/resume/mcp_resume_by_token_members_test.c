@@ -98,7 +98,7 @@ TEST(next_token_of_a_result_is_replaced_or_added_or_removed)
 
 
 /* A token in _meta takes precedence over a token at the top of the result. */
-TEST(result_has_next_tokens_at_its_top_and_in_meta__the_token_in_meta_counts)
+TEST(result_has_two_nextResumeToken_members__that_in_meta_is_used)
 {
     static const struct {
         const char  *result;

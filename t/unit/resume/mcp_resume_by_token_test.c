@@ -11,7 +11,7 @@
 /* Some events that were sent on a lost connection have been dropped: when the
  * client resumes, a log message contains their number, and the remaining
  * events follow. */
-TEST(request_with_a_token_reports_the_number_of_dropped_events)
+TEST(response_to_a_resume_token_contains_the_number_of_dropped_events)
 {
     mcp_backend_request_t  *breq;
 

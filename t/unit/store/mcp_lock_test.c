@@ -67,7 +67,7 @@ TEST(four_processes_count_under_the_lock__no_increment_is_lost)
 }
 
 
-TEST(holder_of_the_lock_is_killed__the_next_holder_has_to_repair)
+TEST(holder_of_a_lock_is_killed__locking_it_again_returns_that_repair_is_needed)
 {
     int        i;
     pid_t      pid;

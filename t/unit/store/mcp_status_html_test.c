@@ -156,7 +156,7 @@ TEST(buffer_is_too_small_or_memory_runs_out__rendering_the_status_page_fails)
 }
 
 
-TEST(status_page_shows_the_use_of_the_zone_in_words_and_bytes_and_percent)
+TEST(status_page_shows_zone_usage_as_text_and_in_bytes_and_in_percent)
 {
     size_t              i;
     mcp_buf_t           buf;

@@ -340,7 +340,7 @@ add_third(mcp_store_upstream_row_t row, unsigned n, const mcp_tenant_t *of,
 }
 
 
-TEST(mcp_server_has_maximum_of_sessions__a_callers_least_recent_one_is_dropped)
+TEST(session_limit_is_reached__the_oldest_session_of_a_caller_is_dropped)
 {
     char                      text[MCP_STORE_TEXT_MAX];
     size_t                    len;
