@@ -13,7 +13,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: return directive: the response has its body, and Content-Type: text/plain
+=== TEST 1: return directive: the response has the text as its body and the type text/plain
 --- config
     location = /t {
         return 200 "hello\n";
@@ -30,7 +30,7 @@ Content-Type: text/plain
 
 
 
-=== TEST 2: POST with a body and an empty line after it: the body is sent without this line
+=== TEST 2: empty line after the body of a POST in a test: the line is not sent
 --- http_config
     log_format t '$request_method|$content_length|$http_x_a|$request_body';
 --- config
@@ -96,7 +96,7 @@ Host: example.org
 
 
 
-=== TEST 6: raw request for a missing file, error_page with 410: 410, the error log has the failed open()
+=== TEST 6: raw request for a missing file: error_page sends 410, the error log has the failed open()
 --- config
     location /a/ { root html; error_page 404 = @missing; }
     location @missing { return 410; }
@@ -146,7 +146,7 @@ Transfer-Encoding: chun.*
 
 
 
-=== TEST 9: response that does not end: the test aborts it after its timeout
+=== TEST 9: response that does not end: the client aborts the request after the test's timeout
 --- config
     location = /t {
         proxy_buffering off;

@@ -36,7 +36,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: metadata document: sent to any origin, although another location denies its path
+=== TEST 1: metadata document at a path that another location denies: sent to any origin
 --- config eval
 "location = /mcp { $::Auth }
  location ^~ /.well-known/ { deny all; return 404; }"
@@ -113,7 +113,7 @@ Access-Control-Allow-Origin: *
 
 
 
-=== TEST 6: several protected endpoints: a metadata document for each path, none without a path
+=== TEST 6: several protected resources: each has a metadata document, the path without a suffix gets 404
 --- config eval
 "location = /mcp { $::Auth if (\$arg_x) { } }
  location = /two { $::Auth }
@@ -134,7 +134,7 @@ Access-Control-Allow-Origin: *
 
 
 
-=== TEST 7: mcp_auth_resource: inherited from the http level; off removes the metadata document
+=== TEST 7: mcp_auth_resource at the http level: endpoints inherit it, one with off has no metadata document
 --- http_config
     mcp_auth_server https://outer.example;
     mcp_auth_resource https://mcp.example/a;
@@ -173,7 +173,7 @@ qr/WWW-Authenticate: Basic realm="secret"\r\n(?:.*\r\n)*?WWW-Authenticate: Beare
 
 
 
-=== TEST 9: access denied to a request with a foreign Origin: 403 with a challenge, without CORS headers
+=== TEST 9: deny all for a request with a foreign Origin or none: 403 with a challenge, without CORS headers
 --- config eval
 "location = /mcp { $::Auth deny all; }"
 --- cases eval
@@ -194,7 +194,7 @@ qr/WWW-Authenticate: Basic realm="secret"\r\n(?:.*\r\n)*?WWW-Authenticate: Beare
 
 
 
-=== TEST 10: preflight: answered before access rules and authentication
+=== TEST 10: preflight to an endpoint with access rules and authentication: 204 with CORS headers
 --- config eval
 "location = /mcp { $::Auth deny all; auth_basic secret;
                    auth_basic_user_file /dev/null; auth_request /none; }"
@@ -215,7 +215,7 @@ Access-Control-Allow-Headers: Accept, Authorization, Content-Type, Last-Event-ID
 
 
 
-=== TEST 11: OPTIONS without Access-Control-Request-Method: access rules apply
+=== TEST 11: OPTIONS without Access-Control-Request-Method to an endpoint with deny all: 403
 --- config eval
 "location = /mcp { $::Auth deny all; }"
 --- request
@@ -251,7 +251,7 @@ Access-Control-Allow-Origin: https://a.example" } 1 .. 2]
 
 
 
-=== TEST 13: foreign Origin, rejected by the module: 403 without a challenge
+=== TEST 13: foreign Origin that the module rejects: 403 without a challenge
 --- config eval
 "location = /mcp { $::Auth }"
 --- request eval: MCP::rpc('ping')
@@ -264,7 +264,7 @@ Access-Control-Allow-Origin: https://a.example" } 1 .. 2]
 
 
 
-=== TEST 14: 413 of nginx: has CORS headers for an allowed origin, but no challenge
+=== TEST 14: body larger than client_max_body_size from an allowed origin: 413 with CORS headers, no challenge
 --- config eval
 "location = /mcp { $::Auth client_max_body_size 10; }"
 --- request eval: MCP::rpc('ping')
@@ -279,7 +279,7 @@ Access-Control-Allow-Origin: https://a.example
 
 
 
-=== TEST 15: challenge from auth_request: resource_metadata is added
+=== TEST 15: 401 or 403 whose challenge comes from auth_request: the challenge gets resource_metadata
 --- config eval
 "location = /mcp { $::Auth auth_request /check; }
  location = /check { internal;
@@ -305,7 +305,7 @@ Access-Control-Allow-Origin: https://a.example
 
 
 
-=== TEST 16: mcp_allow_origin without mcp_auth_resource: a 403 of nginx has no challenge
+=== TEST 16: deny all with mcp_allow_origin but without mcp_auth_resource: 403 without a challenge
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin *; deny all; }
 --- request eval: MCP::rpc('ping')
@@ -329,7 +329,7 @@ qr{\[emerg\] .*"mcp" in .*nginx\.conf:\d+: the resource "https://a/mcp" has no a
 
 
 
-=== TEST 18: two endpoints, different metadata at one path: rejected
+=== TEST 18: two endpoints with one resource path but different metadata: rejected
 --- config
     location = /a { mcp mcp; mcp_auth_resource https://a/mcp;
                     mcp_auth_server https://b; }

@@ -86,7 +86,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: backend answers with a bare result or a whole response as JSON: sent as the result
+=== TEST 1: backend's JSON is a result alone or a whole response: the client gets the result
 --- config eval
 ::mcp(CORE::join '',
     ::tool('bare', 'application/json', MCP::text('x')),
@@ -113,7 +113,7 @@ __DATA__
 
 
 
-=== TEST 2: JSON-RPC error from a backend: passed on, with any HTTP status
+=== TEST 2: JSON-RPC error from a backend with any HTTP status: passed on
 --- config eval
 my $error = '{"code":-32602,"message":"Unknown city","data":{"c":"\u00e4"}}';
 ::mcp(CORE::join '', map { ::tool("s$_", 'application/json',
@@ -126,7 +126,7 @@ my $error = '{"code":-32602,"message":"Unknown city","data":{"c":"\u00e4"}}';
 
 
 
-=== TEST 3: NDJSON that begins with the result: answered as plain JSON
+=== TEST 3: NDJSON that begins with the result: the client gets plain JSON
 --- config eval
 ::mcp(CORE::join '', map { ::tool(@$_) }
     ['one', 'application/x-ndjson', MCP::text('x') . "\n"],
@@ -141,7 +141,7 @@ my $error = '{"code":-32602,"message":"Unknown city","data":{"c":"\u00e4"}}';
 
 
 
-=== TEST 4: event stream that begins with the result: answered as plain JSON
+=== TEST 4: event stream that begins with the result: the client gets plain JSON
 --- config eval
 ::mcp(CORE::join '', map { ::tool($_->[0], 'text/event-stream', $_->[1]) }
     ['one', 'data: ' . MCP::text('x') . "\n\n"],
@@ -406,7 +406,7 @@ of "x" failed in its backend: the backend responded with a redirect (HTTP 3xx), 
 
 
 
-=== TEST 17: internal rewrite in the backend's location: the call gets the answer of its target
+=== TEST 17: backend's location with a rewrite to another one: the call gets the answer of the other location
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; }
     location @b { rewrite ^ /inside last; }
@@ -417,7 +417,7 @@ of "x" failed in its backend: the backend responded with a redirect (HTTP 3xx), 
 
 
 
-=== TEST 18: backend's location with only a return: the call gets its text, or an error for its status
+=== TEST 18: backend's location with only a return directive: the call gets the text, for 404 or 500 an error
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; mcp_route e @e; mcp_route f @f; }
     location @b { default_type text/plain; return 200 "$mcp_name!"; }
@@ -446,7 +446,7 @@ access forbidden by rule
 
 
 
-=== TEST 20: error_page in the backend's location: the call gets the answer of the named location
+=== TEST 20: error_page in the backend's location handles a 502: the call gets the answer of the error page
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; }
     location @b {
@@ -492,7 +492,7 @@ Connection refused
 
 
 
-=== TEST 23: auth_request in the backend's location, its subrequest gets 204: the call succeeds
+=== TEST 23: auth_request in the backend's location allows the request: the call succeeds
 --- config
     location = /mcp { mcp mcp; mcp_backend @b; }
     location @b {
@@ -507,7 +507,7 @@ Connection refused
 
 
 
-=== TEST 24: auth_request at the endpoint: a variable that it sets can be the principal
+=== TEST 24: mcp_principal with a variable that auth_request sets: the principal is the value of the variable
 --- config
     location = /mcp {
         auth_request /auth;
@@ -917,7 +917,7 @@ of "x" failed in its backend:
 
 
 
-=== TEST 58: backend sends something other than HTTP: the client still gets a JSON-RPC response
+=== TEST 58: backend sends something other than HTTP: the client gets a JSON-RPC response
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();

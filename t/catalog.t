@@ -172,7 +172,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 5: catalog with only resources or only templates: both can be listed, the missing list is empty
+=== TEST 5: catalog with only resources or only templates: the list of the other kind is empty
 --- config
     location = /r { mcp mcp; mcp_catalog ../html/r.json; mcp_backend @none; }
     location = /t { mcp mcp; mcp_catalog ../html/t.json; mcp_backend @none; }
@@ -199,7 +199,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 6: catalog with empty lists: empty results; empty catalog: -32601
+=== TEST 6: catalog whose lists are empty or missing: list requests get an empty list or -32601, respectively
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html/e.json; mcp_backend @no; }
     location = /none { mcp mcp; mcp_catalog ../html/n.json; mcp_backend @no; }
@@ -261,7 +261,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 9: names that the catalog lacks: -32602, for resources -32002
+=== TEST 9: tool, prompt or resource that the catalog lacks: -32602, or -32002 for the resource
 --- config eval: $::Mcp
 --- user_files eval: ::file($::All)
 --- cases eval
@@ -282,7 +282,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 10: names in the catalog: calls reach the backend
+=== TEST 10: tool or prompt in the catalog: the call reaches the backend
 --- config eval: $::Mcp
 --- user_files eval: ::file($::All)
 --- cases eval
@@ -302,7 +302,7 @@ qr/"capabilities":\{"tools":\{"listChanged":true\},"prompts":\{"listChanged":tru
 
 
 
-=== TEST 11: resources/read of a URI in the catalog, or that a template matches: reaches the backend
+=== TEST 11: resources/read of a URI that the catalog lists or a template matches: reaches the backend
 --- config eval: $::Mcp
 --- user_files eval: ::file($::All)
 --- cases eval
@@ -325,7 +325,7 @@ MCP::fault(-32601, 'Method not found: completion/complete', 1)
 
 
 
-=== TEST 13: mcp_page_size 2: lists in pages of two, linked by cursors
+=== TEST 13: mcp_page_size 2: each list has pages of two items, linked by cursors
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html/catalog.json; mcp_page_size 2; }
 --- user_files eval: ::file(::tools('a' .. 'e'))
@@ -365,7 +365,7 @@ my $text = ::tools('a' .. 'e');
 
 
 
-=== TEST 15: mcp_page_size equal to the length of the list, off or 0: one page
+=== TEST 15: mcp_page_size off, 0 or as large as the list: one page
 --- config
     mcp_catalog ../html/catalog.json;
     location = /5 { mcp mcp; mcp_page_size 5; }
@@ -854,7 +854,7 @@ my $server = quotemeta('{"name":"me","version":"1",'
 
 
 
-=== TEST 55: x-mcp-cache-ttl, x-mcp-cache-scope: results of resources/read have them in 2026-07-28
+=== TEST 55: x-mcp-cache-ttl and x-mcp-cache-scope of a resource: sent in its result in 2026-07-28
 --- config
     location = /mcp {
         mcp mcp;
@@ -904,7 +904,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-cache-scope" must be "public" or "
 
 
 
-=== TEST 57: catalog with true as x-mcp-join, not "key" or "arguments": rejected
+=== TEST 57: catalog with true as x-mcp-join: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json
@@ -916,7 +916,7 @@ qr{\[emerg\] .*/catalog\.json: line 2: "x-mcp-join" must be "key" or "arguments"
 
 
 
-=== TEST 58: catalog with x-mcp-join in a prompt, not a tool: rejected
+=== TEST 58: catalog with x-mcp-join in a prompt: rejected
 --- config eval: $::Broken
 --- user_files
 >>> catalog.json

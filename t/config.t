@@ -184,7 +184,7 @@ names location "@nowhere", which this server does not have
 
 
 
-=== TEST 5: mcp_backend at the http level, its location missing in a server without an endpoint: accepted
+=== TEST 5: mcp_backend at the http level with a location that a server without endpoints lacks: accepted
 --- http_config
     mcp_backend @b;
     server {
@@ -1619,7 +1619,7 @@ qr/\A.*half of zone "mcp" or.*\n.*half of zone "small" or.*\n\z/
 
 
 
-=== TEST 142: x-mcp-header with an underscore: rejected, because nginx drops it
+=== TEST 142: x-mcp-header with an underscore and underscores_in_headers off: rejected
 --- config
     location = /mcp { mcp mcp; mcp_catalog ../html/c.json; mcp_backend @b; }
     location @b { return 204; }
@@ -1633,7 +1633,7 @@ qr/\[emerg\].*c\.json: line 2: the header "Mcp-Param-A_b" is removed by nginx fr
 
 
 
-=== TEST 143: x-mcp-header with an underscore, underscores_in_headers on: accepted
+=== TEST 143: x-mcp-header with an underscore and underscores_in_headers on: accepted
 --- http_config
     underscores_in_headers on;
 --- config
@@ -1650,7 +1650,7 @@ qr/\[emerg\].*c\.json: line 2: the header "Mcp-Param-A_b" is removed by nginx fr
 
 
 
-=== TEST 144: x-mcp-header with a dot, endpoint without 2026-07-28: accepted
+=== TEST 144: x-mcp-header with a dot at an endpoint that lacks 2026-07-28: accepted
 --- config
     location = /mcp {
         mcp mcp; mcp_catalog ../html/c.json; mcp_backend @b;
@@ -1747,7 +1747,7 @@ qr{\[emerg\] .*"mcp_status" in .*nginx\.conf:\d+ has no effect}
 
 
 
-=== TEST 153: mcp_publish in an exact location, no mcp_publish_token: rejected as without effect
+=== TEST 153: mcp_publish in an exact location without mcp_publish_token: rejected
 --- config
     location @b { return 204; }
     location = /publish { mcp_publish mcp; }
@@ -1757,7 +1757,7 @@ qr{\[emerg\] .*"mcp_publish" in .*nginx\.conf:\d+ has no effect in exact locatio
 
 
 
-=== TEST 154: mcp_publish with mcp_publish_token in an exact location: accepted; proxy_pass in an if after mcp: accepted
+=== TEST 154: mcp_publish with a token in an exact location, or proxy_pass in an if after mcp: accepted
 --- config
     location @b { return 204; }
     location = /publish { mcp_publish mcp; mcp_publish_token t; }

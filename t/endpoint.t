@@ -137,7 +137,7 @@ Content-Type: application/json
 
 
 
-=== TEST 8: Accept in several header lines: each line counts
+=== TEST 8: Accept in several header lines: the values of all lines are combined
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -299,7 +299,7 @@ my $body = MCP::message('ping', undef, '"\u00e4"');
 
 
 
-=== TEST 20: Expect: 100-continue: the client gets 100, then 200
+=== TEST 20: Expect header with 100-continue: the client gets 100, then 200
 --- config eval: $::Mcp
 --- request eval: $::Ping
 --- more_headers eval: MCP::post(more => 'Expect: 100-continue')
@@ -349,7 +349,7 @@ Content-Length: 36
 
 
 
-=== TEST 24: headers that may appear only once, sent twice: 400
+=== TEST 24: two lines of a header that may appear only once: 400
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(@$_), 400, qr/Bad Request/] }
@@ -374,7 +374,7 @@ Content-Length: 36
 
 
 
-=== TEST 26: Origin equal to Host on this machine: 200 with CORS headers
+=== TEST 26: Origin equal to a loopback Host: 200 with CORS headers
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(more => $_), 200, $::Pong] }
@@ -417,7 +417,7 @@ Content-Length: 36
 
 
 
-=== TEST 28: Origin of a foreign page: 403 without CORS headers
+=== TEST 28: foreign Origin: 403 without CORS headers
 --- config eval: $::Mcp
 --- request eval: $::Ping
 --- more_headers eval: MCP::post(more => 'Origin: http://example.com')
@@ -445,7 +445,7 @@ Content-Length: 36
 
 
 
-=== TEST 30: Origin equal to the server's name: accepted
+=== TEST 30: Origin equal to Host and to server_name: accepted
 --- server_name: mcp.example
 --- config eval: $::Mcp
 --- cases eval
@@ -505,7 +505,7 @@ Content-Length: 36
 
 
 
-=== TEST 34: mcp_allow_origin with ~*: ignores the case of the origin
+=== TEST 34: mcp_allow_origin with a pattern after ~*: the case of the origin is ignored
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin ~*^HTTPS://a\.example$; }
 --- request eval: $::Ping
@@ -514,7 +514,7 @@ Content-Length: 36
 
 
 
-=== TEST 35: mcp_allow_origin with ~. for any origin: null still gets 403, because it must be listed
+=== TEST 35: mcp_allow_origin with ~. as a pattern: any origin is accepted, except null
 --- config
     location = /mcp { mcp mcp; mcp_allow_origin ~.; }
 --- cases eval

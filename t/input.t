@@ -77,7 +77,7 @@ MCP::same($client->body, qr/id: S\.2\ndata: \Q$::Result\E\n\n\z/);
 
 
 
-=== TEST 2: two questions with a state: answers in any order reach the backend with it
+=== TEST 2: two questions answered in reverse order: the backend gets both answers and the requestState
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -98,7 +98,7 @@ MCP::same($client->body, qr/id: S\.3\ndata: \Q$::Result\E\n\n\z/);
 
 
 
-=== TEST 3: three rounds of questions with progress between them: then the result
+=== TEST 3: three rounds of questions with progress between them: the client gets the result
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -116,7 +116,7 @@ MCP::same($client->body, qr/id: S\.7\ndata: \Q$::Result\E\n\n\z/);
 
 
 
-=== TEST 4: input_required with only a requestState: the backend is called again with it
+=== TEST 4: input_required with only a requestState: the backend is called again with this state
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -191,7 +191,7 @@ MCP::same($client->body, qr/\Q$::Result\E\n\n\z/);
 
 
 
-=== TEST 9: second answer to one question: accepted, the first one counts
+=== TEST 9: two answers to one question: both get 202, the backend gets the first one
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();
@@ -238,7 +238,7 @@ MCP::same($client->body, qr/id: S\.2\ndata: .*did not answer.*"isError":true/);
 
 
 
-=== TEST 12: backend asks by a method that is not a question (ping): -32603 or isError
+=== TEST 12: backend asks with ping, which is not a question: -32603 or a result with isError
 --- config eval: $::Own
 --- init
 my $backend = MCP::backend();

@@ -115,7 +115,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 8: valid UTF-8 in an id: accepted; invalid: 400, -32700
+=== TEST 8: id with valid or invalid UTF-8: accepted or 400 with -32700, respectively
 --- config eval: $::Mcp
 --- cases eval
 [
@@ -131,7 +131,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 9: id of a request: the same bytes in the result
+=== TEST 9: id in any valid form: the result has the same bytes as its id
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text(::ping($_)), undef, 200, MCP::answer('{}', $_)] }
@@ -142,7 +142,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 10: id of a request: the same bytes in the error
+=== TEST 10: id in any valid form: the error has the same bytes as its id
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text(MCP::message('nothing', undef, $_)), undef, 200,
@@ -217,7 +217,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 15: invalid messages: the error never has "id": null
+=== TEST 15: invalid message without a valid id: the error has no id
 --- config eval: $::Mcp
 --- cases eval
 [map { [::post_text($_), undef, 400, qr/\A(?!.*"id")/s] }
@@ -296,7 +296,7 @@ MCP::post(more => 'Content-Length: ' . (8 + length ::ping(1)))
 
 
 
-=== TEST 21: 202 for a notification: no Content-Type
+=== TEST 21: notification: 202 without Content-Type
 --- config eval: $::Mcp
 --- request eval
 ::post_text('{"jsonrpc":"2.0","method":"notifications/initialized"}')
@@ -428,7 +428,7 @@ MCP::fault(-32000, 'Bad Request: Mcp-Session-Id header is required')
 
 
 
-=== TEST 30: default of mcp_max_batch: 50 messages
+=== TEST 30: mcp_max_batch not set: a batch of 50 messages is accepted, one of 51 gets 400
 --- config eval: $::Mcp
 --- cases eval
 [
