@@ -49,7 +49,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: mirror in a backend's location: does not delay the answer, gets the whole body
+=== TEST 1: mirror in a backend's location: the answer is not delayed, the mirror gets the whole body
 --- config eval
 MCP::own('mcp_max_message 8m;', 'mirror /mirror; client_body_buffer_size 8m;')
 . <<'END'
@@ -76,7 +76,7 @@ $mirror->reply('text/plain', 'ignored');
 
 
 
-=== TEST 2: mirror subrequest of a backend's location outlasts the answer: the call is no longer active
+=== TEST 2: mirror subrequest that outlasts the backend's answer: the status counts no active call
 --- config eval
 MCP::own('', 'mirror /mirror;') . <<'END'
 location = /mirror {
@@ -97,7 +97,7 @@ $mirror->reply('text/plain', 'ignored');
 
 
 
-=== TEST 3: client of a GET with a body closes its connection: its listener ends
+=== TEST 3: GET with a body whose client closes the connection: the listener ends
 --- config eval
 MCP::own('mcp_keepalive off;') . "location = /status { mcp_status mcp; }\n"
 --- init
@@ -191,7 +191,7 @@ X-Accel-Redirect to "/mcp" is refused, because its target is not the location of
 
 
 
-=== TEST 6: error log line after the backend's answer: names the call
+=== TEST 6: error of a mirror after the backend's answer: the line in the error log names the call
 --- config eval
 MCP::own('', 'mirror /mirror;') . <<'END'
 location = /mirror {

@@ -72,7 +72,7 @@ qr/refused with 200: Unknown tool: "(?:admin_drop|nothing)"/
 
 
 
-=== TEST 3: several mcp_allow: the first match decides; a tool without a match is hidden
+=== TEST 3: several mcp_allow: the first match shows a tool, a tool without a match is hidden
 --- config eval: ::config('mcp_allow tools/echo 1; mcp_allow ~^echo 0;')
 --- user_files eval: ::catalog()
 --- request eval: MCP::rpc('tools/list')
@@ -81,7 +81,7 @@ qr/refused with 200: Unknown tool: "(?:admin_drop|nothing)"/
 
 
 
-=== TEST 4: missing scope: the tool is listed, its call gets 403
+=== TEST 4: tool whose scope the caller lacks: listed, but a call gets 403
 --- config eval: ::config('mcp_granted_scopes $http_x_scopes;')
 --- user_files eval
 ::catalog($::Tools =~ s/"admin_drop"/"admin_drop","x-mcp-scope":"a b"/r)
@@ -204,7 +204,7 @@ qr{\[warn\] .*has "mcp_allow tools/ecco", which matches no item}
 
 
 
-=== TEST 16: mcp_debug on, call fails: -32603 has the reason
+=== TEST 16: failed call with mcp_debug on: -32603 has the reason
 --- config eval: ::config('mcp_debug on;') =~ s/return 500/fastcgi_pass unix:..\/html\/none.sock/r
 --- user_files eval: ::catalog()
 --- request eval: MCP::call('echo')
@@ -216,7 +216,7 @@ failed in its backend
 
 
 
-=== TEST 17: mcp_debug off, call fails: -32603 has no reason
+=== TEST 17: failed call with mcp_debug off: -32603 has no reason
 --- config eval: ::config('mcp_debug off;') =~ s/return 500/fastcgi_pass unix:..\/html\/none.sock/r
 --- user_files eval: ::catalog()
 --- request eval: MCP::call('echo')
@@ -228,7 +228,7 @@ failed in its backend
 
 
 
-=== TEST 18: mcp_debug on, no backend: -32603 has the reason
+=== TEST 18: call without a backend with mcp_debug on: -32603 has the reason
 --- config eval: ::config('mcp_debug on;') =~ s/mcp_backend \@b;//r
 --- user_files eval: ::catalog()
 --- request eval: MCP::call('echo')

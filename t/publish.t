@@ -130,7 +130,7 @@ __DATA__
 
 
 
-=== TEST 3: publish without mcp_publish_token: 403, even with an empty token
+=== TEST 3: publish endpoint without mcp_publish_token: 403 with an empty, a wrong or no token
 --- config
     location /publish { mcp_publish mcp; }
 --- cases eval
@@ -175,7 +175,7 @@ __DATA__
 
 
 
-=== TEST 7: mcp_publish open: accepted from any address with the token
+=== TEST 7: mcp_publish open: the token is accepted from any address
 --- config eval
 'set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;' . ::door('open')
 --- cases eval
@@ -188,7 +188,7 @@ __DATA__
 
 
 
-=== TEST 8: publish with JSON, NDJSON or events: 202, other types 415
+=== TEST 8: media type of a publish: JSON, NDJSON and event streams get 202, others 415
 --- config eval: ::door()
 --- cases eval
 [
@@ -221,7 +221,7 @@ __DATA__
 
 
 
-=== TEST 10: message for a call, published with mcp_publish_token, not the call's token: 403
+=== TEST 10: call's message with mcp_publish_token instead of the call's token: 403
 --- config eval: ::door()
 --- cases eval
 [map { [::publish($_), $::Token, 403, $::Forbidden] }
@@ -270,7 +270,7 @@ Retry-After: \d+
 
 
 
-=== TEST 14: list change, published with a call's token: 202
+=== TEST 14: list change published with a call's token: 202
 --- config eval: ::door()
 --- request eval: ::publish($::Changed)
 --- more_headers eval: ::head(::call_token(0))
@@ -279,7 +279,7 @@ Retry-After: \d+
 
 
 
-=== TEST 15: list changes are published: the listener gets them
+=== TEST 15: published list changes: the listener gets each
 --- config eval: ::door()
 --- init
 my $client = ::listen();
@@ -307,7 +307,7 @@ MCP::same(MCP::ask('GET /status?format=json', ''),
 
 
 
-=== TEST 17: publish without listeners: 202, nothing is stored
+=== TEST 17: publish without listeners: 202, a later listener does not get the message
 --- config eval: ::door()
 --- init
 ::deliver('/publish', $::Changed, $::Token) == 202 or die;
@@ -320,7 +320,7 @@ MCP::same($client->in =~ s/.*?\r\n\r\n//sr,
 
 
 
-=== TEST 18: listener resumes by Last-Event-ID: gets the later events
+=== TEST 18: listener resumed by Last-Event-ID: the client gets the later events
 --- config eval: ::door()
 --- init
 my $client = ::listen();
@@ -340,7 +340,7 @@ MCP::same($again->body, qr/id: S\.3\n[^\n]*\n\nretry: 2000\n\n\z/);
 
 
 
-=== TEST 19: listener returns without Last-Event-ID: continues after the last event sent
+=== TEST 19: listener resumed without Last-Event-ID: the client gets the events that were not sent
 --- config eval: ::door()
 --- init
 my $client = ::listen();
@@ -354,7 +354,7 @@ MCP::same($again->in, qr/id: S\.2\n/);
 
 
 
-=== TEST 20: listener open for longer than mcp_close_after, no event sent: stays open
+=== TEST 20: listener without events for longer than mcp_close_after: stays open
 --- config eval: ::door('', 'mcp_close_after 1ms; mcp_keepalive 20ms;')
 --- init
 my $client = ::listen();
@@ -376,7 +376,7 @@ MCP::same($client->in =~ s/.*?\r\n\r\n//sr, ":\n\n"
 
 
 
-=== TEST 22: more than mcp_max_events while a listener is away: 404 with Last-Event-ID, else a warning message
+=== TEST 22: listener that missed more than mcp_max_events: 404 with Last-Event-ID, otherwise a log message
 --- config eval: ::door('', 'mcp_max_events 3;')
 --- init
 my $client = ::listen();
@@ -410,7 +410,7 @@ GET /mcp
 
 
 
-=== TEST 24: resources/updated: only subscribers get it
+=== TEST 24: resources/updated: only subscribers of the resource get the notification
 --- config eval: ::door()
 --- init
 my $backend = MCP::backend();
@@ -439,7 +439,7 @@ MCP::same($clients[0]->in, qr/id: S\.3\ndata: \Q$::Changed\E\n\n\z/);
 
 
 
-=== TEST 25: backend rejects a subscription: no updates
+=== TEST 25: subscription that the backend rejects: the listener gets no updates
 --- config eval: ::door()
 --- init
 my $backend = MCP::backend();
@@ -455,7 +455,7 @@ MCP::same($listener->in, qr/id: S\.1\ndata: \Q$::Changed\E/);
 
 
 
-=== TEST 26: resource updated before its subscriber listens: the notification is sent later
+=== TEST 26: resource updated before the subscriber listens: the new listener gets the notification
 --- config eval: ::door()
 --- init
 my $backend = MCP::backend();
@@ -556,7 +556,7 @@ MCP::same($client->body, MCP::priming() . MCP::event(1, $::Result));
 
 
 
-=== TEST 34: call whose response is POSTed after mcp_call_timeout: -32603
+=== TEST 34: call without a late response within mcp_call_timeout: -32603
 --- config eval: ::door('', 'mcp_call_timeout 1s;')
 --- init
 my ($client, $path) = ::detached();
@@ -567,7 +567,7 @@ of "x" timed out
 
 
 
-=== TEST 35: late log message: passed on; late progress with another token: dropped
+=== TEST 35: late log message and late progress with another token: only the log message is passed on
 --- config eval: ::door()
 --- init
 my ($client, $path) = ::detached();

@@ -140,7 +140,7 @@ line 4: "x-mcp-max-wait" must be a number of seconds, with three decimals at mos
 
 
 
-=== TEST 10: client that declares two resumption methods: the policy of each has the configured waits
+=== TEST 10: client that declares two resumption methods: both announce mcp_min_wait and mcp_max_wait
 --- config eval: ::own('mcp_max_wait 90s; mcp_min_wait 2500ms;')
 --- init
 my ($call, $client) = ::begun(::every());
@@ -172,7 +172,7 @@ MCP::answer('{"statuses":[]}')
 
 
 
-=== TEST 13: requests/resume with an unknown token: -32602 with resume: refused
+=== TEST 13: requests/resume with an unknown token: -32602 with "refused" in the data
 --- config eval: ::own()
 --- request eval: MCP::rpc('requests/resume', '{"resumeToken":"x"}')
 --- more_headers eval: MCP::post(::every())
@@ -182,7 +182,7 @@ MCP::fault(-32602, 'Unknown or expired resume token', 1)
 
 
 
-=== TEST 14: x-mcp-stream-after 0, x-mcp-max-wait 7: the call streams at once, with maxWait 7
+=== TEST 14: tool with x-mcp-stream-after 0 and x-mcp-max-wait 7: the call streams at once, maxWait is 7
 --- config eval: ::own('mcp_catalog ../html/catalog.json; mcp_stream_after 1h;')
 --- user_files
 >>> catalog.json
@@ -199,7 +199,7 @@ $client->rest;
 
 
 
-=== TEST 15: call longer than mcp_resume_after: an interim response, whose token resumes the call
+=== TEST 15: call longer than mcp_resume_after: an interim response has a token that resumes the call
 --- config eval
 ::own('mcp_resume_tokens on; mcp_resume_after 50ms; mcp_stream_after 1h;')
 --- init
@@ -216,7 +216,7 @@ index($again->rest, 'data: ' . MCP::answer(MCP::text('x'), 2)) >= 0
 
 
 
-=== TEST 16: token in a stream URL: hidden in the access log, hidden in the error log
+=== TEST 16: token in a stream URL: hidden in the access log and in the error log
 --- log_level: info
 --- http_config eval: $::Logs
 --- config eval
@@ -237,7 +237,7 @@ S3CRET
 
 
 
-=== TEST 17: token in a rewritten request's arguments: hidden in the access log
+=== TEST 17: token in the arguments of a rewritten request: hidden in the access log
 --- http_config eval: $::Logs
 --- config eval
 ::own('mcp_link on;')

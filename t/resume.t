@@ -139,7 +139,7 @@ for my $round (1 .. 2) {
 
 
 
-=== TEST 4: resume by the id of the last event: 204
+=== TEST 4: resume of an ended call by the id of its last event: 204
 --- config eval: ::own()
 --- init
 MCP::then_request('GET /mcp', MCP::get(after => ::ended(2)));
@@ -164,7 +164,7 @@ my $s = 'A' x 22;
 
 
 
-=== TEST 6: empty Last-Event-ID: the session's listening stream
+=== TEST 6: GET with an empty Last-Event-ID: the session's listener begins
 --- config eval: ::own()
 --- init
 my $client = MCP::begin('GET /mcp', MCP::get(after => ''));
@@ -224,7 +224,7 @@ GET /mcp
 
 
 
-=== TEST 10: resume by a session id of the same session, with another expiry and revision: accepted
+=== TEST 10: resume with an id of the same session that has another expiry and revision: accepted
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -256,7 +256,7 @@ GET /mcp
 
 
 
-=== TEST 12: resume without a session: 400; with an unknown session: 404
+=== TEST 12: resume without a session or with an unknown one: 400 or 404, respectively
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -284,7 +284,7 @@ MCP::same($client->body, MCP::priming(20) . MCP::event(21, $::Result));
 
 
 
-=== TEST 14: more unsent events than mcp_max_events: none is dropped, the backend waits
+=== TEST 14: more unsent events than mcp_max_events: none is dropped
 --- config eval: ::own('mcp_max_events 3;')
 --- init
 my ($call, $id) = ::begun(1);
@@ -308,7 +308,7 @@ MCP::same($client->body, ":\n\n" . ::events(2, 2)
 
 
 
-=== TEST 16: two connections for one stream: the later one takes over
+=== TEST 16: two connections for one stream: the later one gets the events, the earlier one ends
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -357,7 +357,7 @@ $call->ndjson(MCP::text('x'))->last;
 
 
 
-=== TEST 19: call streams after mcp_stream_after, client left: resumed, gets the response
+=== TEST 19: resume of a stream that mcp_stream_after began: the client gets the response
 --- config eval: ::own('mcp_stream_after 10ms;')
 --- init
 my ($call, $id) = ::begun(0);
@@ -416,7 +416,7 @@ MCP::same($client->in, qr/\A(?!.*result)/s);
 
 
 
-=== TEST 23: cancellation with another id or session: the call continues
+=== TEST 23: cancellation with the id of another request or from another session: the call continues
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -485,7 +485,7 @@ MCP::same($client->body =~ s/^:\n\n//mgr, MCP::priming() . ::events(1, 1)
 
 
 
-=== TEST 27: mcp_linger is over after the response: the stream is freed, resume gets 404
+=== TEST 27: resume later than mcp_linger after the response: 404
 --- config eval: ::own('mcp_linger 1ms;')
 --- init
 my $id = ::ended(1);
@@ -498,7 +498,7 @@ GET /mcp
 
 
 
-=== TEST 28: more than mcp_max_session_streams: 429; other sessions continue
+=== TEST 28: more streams than mcp_max_session_streams: 429, but calls of other sessions are accepted
 --- config eval: ::own('mcp_max_session_streams 2;')
 --- init
 my $backend = MCP::backend();
@@ -521,7 +521,7 @@ $_->ndjson(MCP::text('x')) for @kept;
 
 
 
-=== TEST 29: more than mcp_quota_streams: 429; other principals continue
+=== TEST 29: more streams than mcp_quota_streams: 429, but calls of other principals are accepted
 --- config eval
 ::own('mcp_quota_streams 1; mcp_principal $http_x_user;')
 --- init
@@ -542,7 +542,7 @@ $_->ndjson(MCP::text('x')) for @kept;
 
 
 
-=== TEST 30: zone is full: streams get -32603, quick calls are answered
+=== TEST 30: full zone: a call that streams gets -32603, a call without a stream is answered
 --- bare
 --- http_config
     mcp_zone mcp 304k;
@@ -573,7 +573,7 @@ $_->ndjson(MCP::text('x')) for @calls;
 
 
 
-=== TEST 31: twenty connections resume at once: the last one gets the response
+=== TEST 31: twenty connections resume a stream at once: at least one gets the response
 --- config eval: ::own()
 --- init
 my ($call, $id) = ::begun(1);
@@ -589,7 +589,7 @@ GET /mcp
 
 
 
-=== TEST 32: resumed stream of a batch: gets the responses that its client missed
+=== TEST 32: resumed stream of a batch: the client gets the responses that it missed
 --- config eval: ::own()
 --- init
 my $backend = MCP::backend();

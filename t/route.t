@@ -64,7 +64,7 @@ __DATA__
 
 
 
-=== TEST 2: mcp_route with a name: exact match, otherwise mcp_backend
+=== TEST 2: mcp_route with a name: calls of exactly this name use the route, others mcp_backend
 --- config eval
 'location = /mcp {
     mcp mcp;
@@ -128,7 +128,7 @@ __DATA__
 
 
 
-=== TEST 5: several routes to one location: the calls of each reach it
+=== TEST 5: several routes to one location: the calls of each route reach the location
 --- config eval
 'location = /mcp {
     mcp mcp;
@@ -145,7 +145,7 @@ __DATA__
 
 
 
-=== TEST 6: routes without mcp_backend: routed names work, unknown ones get -32602
+=== TEST 6: mcp_route without mcp_backend: a routed tool is called, an unknown one gets -32602
 --- config eval
 'location = /mcp {
     mcp mcp;
@@ -185,7 +185,7 @@ location = /own/default { mcp mcp; mcp_backend @c; }' . $::Named
 
 
 
-=== TEST 8: completion/complete: routed by the prompt or resource
+=== TEST 8: completion/complete: goes to the backend of the prompt or resource
 --- config eval
 'location = /mcp { mcp mcp; mcp_backend @default; mcp_route p @json; }
 location @json {
@@ -297,7 +297,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 16: $mcp_protocol_version: the session's revision, not that of the header
+=== TEST 16: $mcp_protocol_version with another revision in the header: the session's revision
 --- config eval: ::variable('mcp_protocol_version')
 --- cases eval
 [
@@ -327,7 +327,7 @@ location = /json { default_type application/json; return 200 \'{"c":1}\'; }'
 
 
 
-=== TEST 18: $mcp_client_capabilities: the capabilities that initialize declared
+=== TEST 18: $mcp_client_capabilities after initialize: the declared sampling, elicitation, roots
 --- config eval: ::variable('mcp_client_capabilities')
 --- init
 my ($token) = MCP::ask(MCP::initialize('2025-11-25',
@@ -412,7 +412,7 @@ $client->rest =~ /"text":"ok"/ or die $client->in;
 
 
 
-=== TEST 24: mcp_proxy_params: the backend gets an Mcp- header for each variable
+=== TEST 24: include of mcp_proxy_params: the backend gets an Mcp- header for each variable with a value
 --- config eval
 "location = /mcp {
     mcp mcp;
@@ -465,7 +465,7 @@ $client->rest =~ /"text":"ok"/ or die $client->in;
 
 
 
-=== TEST 26: no mcp_backend, no route matches: -32603
+=== TEST 26: call that matches no mcp_route of an endpoint without mcp_backend: -32603
 --- config eval
 'location = /mcp {
     mcp mcp;

@@ -37,7 +37,7 @@ run_tests();
 
 __DATA__
 
-=== TEST 1: initialize: revision, capabilities, serverInfo, a session id
+=== TEST 1: initialize: the response has a revision, capabilities, serverInfo and a session id
 --- config eval: $::Mcp
 --- request eval: MCP::initialize()
 --- more_headers eval: MCP::first()
@@ -51,7 +51,7 @@ Content-Type: application/json
 
 
 
-=== TEST 2: initialize with a known revision: the same revision
+=== TEST 2: initialize with a known revision: the result has the same revision
 --- config eval: $::Mcp
 --- cases eval
 [map { [MCP::initialize($_), MCP::first(), 200,
@@ -60,7 +60,7 @@ Content-Type: application/json
 
 
 
-=== TEST 3: initialize with an unknown revision: 2025-11-25
+=== TEST 3: initialize with an unknown revision or one without sessions: the result has 2025-11-25
 --- config eval: $::Mcp
 --- cases eval
 [map { [MCP::initialize($_), MCP::first(), 200,
@@ -145,7 +145,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $token));
 
 
 
-=== TEST 10: two sessions: deleting one leaves the other
+=== TEST 10: DELETE of one of two sessions: the other one is still valid
 --- config eval: $::Mcp
 --- init
 my ($one, $two) = map {
@@ -197,7 +197,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $two));
 
 
 
-=== TEST 14: session id with a wrong purpose, layout or revision: 404
+=== TEST 14: correctly signed session id with a wrong purpose, layout or revision: 404
 --- config eval: $::Mcp
 --- cases eval
 [map { [$::Ping, MCP::post(session => $_), 404, $::UnknownId] }
@@ -225,7 +225,7 @@ MCP::then_request(MCP::rpc('ping'), MCP::post(session => $two));
 
 
 
-=== TEST 16: mcp_session_lifetime: stored in the session id, 24 hours by default
+=== TEST 16: mcp_session_lifetime: the session id expires after this time, by default after 24 hours
 --- config
     location = /mcp { mcp mcp; mcp_session_lifetime 1h; }
     location = /default { mcp mcp; }
@@ -335,7 +335,7 @@ DELETE /mcp
 
 
 
-=== TEST 23: initialize with a principal: other principals get 404
+=== TEST 23: session that initialize began for a principal: other principals get 404
 --- config
     location = /mcp { mcp mcp; mcp_principal "$http_x_user@$server_name"; }
 --- init

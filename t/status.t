@@ -75,7 +75,7 @@ Content-Type: application/json
 
 
 
-=== TEST 2: format argument: JSON, Prometheus or HTML
+=== TEST 2: format argument: the status is JSON, Prometheus text or HTML
 --- config eval: $::Config
 --- cases eval
 [
@@ -102,7 +102,7 @@ Content-Type: application/json
 
 
 
-=== TEST 4: Accept header: chooses the format
+=== TEST 4: status with an Accept header: sent in the accepted format
 --- config eval: $::Config
 --- cases eval
 [map { ['GET /status', $_->[0], 200, $_->[1]] }
@@ -282,7 +282,7 @@ MCP::same($client->body, qr/"isError":true/);
 
 
 
-=== TEST 16: listeners, subscriptions: counted until their session is deleted
+=== TEST 16: listener and subscription of a session: counted until the session is deleted
 --- config eval: $::Config
 --- init
 my $backend = MCP::backend();
@@ -300,7 +300,7 @@ $listener->closed;
 
 
 
-=== TEST 17: ten calls have ended: zone_used_bytes is the same as before
+=== TEST 17: zone_used_bytes after ten ended calls: the same as before
 --- config eval
 $::Config =~ s/mcp mcp;/mcp mcp; mcp_linger 1ms;/r
 --- init
@@ -318,7 +318,7 @@ for my $n (1 .. 10) {
 
 
 
-=== TEST 18: active call of a principal: the status names the principal only with details
+=== TEST 18: active call of a principal: only mcp_status with details names the principal
 --- config eval
 $::Config =~ s/mcp mcp;/mcp mcp; mcp_principal \$http_x_user;/r
     . "location = /details { mcp_status mcp details; }\n"

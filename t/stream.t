@@ -73,7 +73,7 @@ Transfer-Encoding: chunked
 
 
 
-=== TEST 3: stream to a client of HTTP/1.0: ends with the connection
+=== TEST 3: stream to an HTTP/1.0 client: not chunked, the connection closes after the last event
 --- config eval: ::files()
 --- user_files eval: ::file(@::Two)
 --- request eval: MCP::progress_call('x') =~ s{/mcp}{/mcp HTTP/1.0}r
@@ -108,7 +108,7 @@ Connection: close
 
 
 
-=== TEST 6: mcp_retry 0: no retry is sent
+=== TEST 6: mcp_retry 0: the priming event has no "retry"
 --- config eval: ::files('mcp_retry 0;')
 --- user_files eval: ::file(@::Two)
 --- request eval: MCP::progress_call('x')
@@ -117,7 +117,7 @@ Connection: close
 
 
 
-=== TEST 7: progress without the request's token: dropped
+=== TEST 7: progress whose token is not the request's: dropped
 --- config eval: ::files()
 --- user_files eval
 ::file(MCP::progress(1, '"q"'), MCP::progress(1, 1), MCP::progress(1, 'null'),
@@ -134,7 +134,7 @@ Connection: close
 
 
 
-=== TEST 8: log messages: sent from the session's level on
+=== TEST 8: log messages in a session with a log level: only those of this level or above are sent
 --- config eval: ::files()
 --- user_files eval
 ::file((map { ::logged($_) } qw( debug info warning error emergency )),
@@ -204,7 +204,7 @@ MCP::priming() . MCP::event(1,
 
 
 
-=== TEST 12: error after progress: the last event of the stream
+=== TEST 12: backend's error after progress: sent as the last event of the stream
 --- config eval: ::files()
 --- user_files eval
 ::file(MCP::progress(1),
@@ -378,7 +378,7 @@ MCP::same($client->body =~ s/^:\n\n//mgr, MCP::priming() . $::Two);
 
 
 
-=== TEST 26: mcp_close_after: the connection ends with a retry, resumed streams get the rest
+=== TEST 26: stream open for longer than mcp_close_after: ends with a retry field, resume gets the rest
 --- config eval: MCP::own('mcp_close_after 20ms; mcp_retry 300ms;')
 --- init
 my $backend = MCP::backend();
@@ -413,7 +413,7 @@ MCP::same($client->body =~ s/^:\n\n//mgr, $::Two);
 
 
 
-=== TEST 28: batch that streams: responses in the order in which they are ready
+=== TEST 28: batch that streams: the responses are sent in the order in which they are ready
 --- config eval: MCP::own()
 --- init
 my $backend = MCP::backend();

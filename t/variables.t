@@ -72,7 +72,7 @@ qr/LOG 200 \[initialize\] \[-\] \[0\] \[([\w-]{8})\] \[\1[\w-]{14}\] \[-\] \[202
 
 
 
-=== TEST 3: 405 in the access log: outcome error without a session
+=== TEST 3: 405 in the access log: outcome error, no session
 --- http_config eval: $::Log
 --- config eval: ::logged('location = /mcp { mcp mcp; }')
 --- request
@@ -194,7 +194,7 @@ $again->rest;
 
 
 
-=== TEST 12: stream resumed while it is read, in the access log: outcomes taken-over, complete, finished
+=== TEST 12: resume of a stream that is being read: outcomes taken-over, complete, finished in the access log
 --- http_config eval: $::Log
 --- config eval: ::logged($::Own)
 --- init
@@ -217,7 +217,7 @@ MCP::ask('GET /mcp', MCP::get(after => $again->last_id));
 
 
 
-=== TEST 13: mcp_close_after in the access log: outcome closed
+=== TEST 13: stream ended by mcp_close_after in the access log: outcome closed
 --- http_config eval: $::Log
 --- config eval
 ::logged($::Own =~ s/mcp mcp;/mcp mcp; mcp_close_after 10ms;/r)
@@ -292,7 +292,7 @@ GET /t
 
 
 
-=== TEST 18: access_log with a map of $mcp_method: only the selected requests have a line
+=== TEST 18: access_log for only one value of $mcp_method: other requests have no line
 --- http_config
     map $mcp_method $loggable { tools/call 1; default 0; }
     log_format m 'LOG $mcp_method';
@@ -311,7 +311,7 @@ LOG ping
 
 
 
-=== TEST 19: request of a session: the access log has no session id
+=== TEST 19: request with a session id: the access log does not have the id
 --- config
     location = /mcp { mcp mcp; }
 --- request eval: MCP::rpc('nothing')
