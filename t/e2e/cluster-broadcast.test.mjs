@@ -189,7 +189,7 @@ describe('a session, faults of Redis', { concurrency: true }, () => {
         assert.equal(await ping(session), 404);
     });
 
-    test('Redis is unreachable, mcp_cluster_sync off: DELETE ends the session at this node',
+    test('Redis is unreachable, mcp_cluster_sync off: DELETE ends the session at the node that gets the request',
          async (t) => {
         const { cut, fixture } = await cuttable(t, { sync: 'off' });
         const session = await fixture.session();

@@ -33,7 +33,7 @@ async function clusterOf(fixture) {
 
 
 describe('a call whose stream is read at two nodes', { concurrency: true }, () => {
-    test('node of a call cut off from Redis for longer than mcp_cluster_node_timeout: the call ends with -32603',
+    test('node is cut off from Redis for longer than mcp_cluster_node_timeout: its call ends with -32603',
          async (t) => {
         const { cut, here, there } = await pair(t, {
             http: { mcp_cluster_node_timeout: '2s' } });
@@ -210,8 +210,8 @@ describe('a call whose stream is read at two nodes', { concurrency: true }, () =
         await counting.finish();
     });
 
-    test('node dies, Redis fails over without its last writes: the stream that a client '
-         + 'reads at another node ends, its resume gets 404', async (t) => {
+    test('node dies, Redis fails over without the last writes: a stream read at another '
+         + 'node ends, a resume gets 404', async (t) => {
         const redis = await Redis.start();
 
         t.after(() => redis.stop());
@@ -300,7 +300,7 @@ describe('a call whose stream is read at two nodes', { concurrency: true }, () =
         await counting.finish();
     });
 
-    test('script of another client keeps Redis busy: events wait until it ends',
+    test('script of another client keeps Redis busy: events wait until the script ends',
          async (t) => {
         const { redis, here, there } = await pair(t);
         const session = await here.session();
@@ -321,7 +321,7 @@ describe('a call whose stream is read at two nodes', { concurrency: true }, () =
         await counting.finish();
     });
 
-    test('Redis restarts slowly: events wait until it has loaded its data',
+    test('Redis restarts slowly: events wait until Redis has loaded its data',
          async (t) => {
         const { redis, here, there } = await pair(t);
         const session = await here.session();
@@ -348,7 +348,7 @@ describe('a call whose stream is read at two nodes', { concurrency: true }, () =
         await counting.finish();
     });
 
-    test('one kind of keys after the other is deleted in Redis: each event of a call arrives once',
+    test('keys are deleted in Redis, one kind after the other: each event of a call arrives once',
          async (t) => {
         const { redis, here, there } = await pair(t, {
             http: { mcp_cluster_node_timeout: '2s' } });

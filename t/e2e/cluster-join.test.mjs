@@ -327,8 +327,8 @@ test('Redis is emptied during a call: an equal call at another node gets 503 at 
 });
 
 
-test('Redis fails over to a replica without the writes of the last second: a call '
-     + 'with an idempotency key from this second is executed once', async (t) => {
+test('Redis fails over to a replica that lacks a call with an idempotency key: the '
+     + 'call is executed once', async (t) => {
     const master = await Redis.start();
 
     t.after(() => master.stop());
@@ -385,7 +385,7 @@ test('Redis fails over to a replica without the writes of the last second: a cal
 // The new connections of both nodes lead to another master, and one node keeps
 // its old ones, as behind a proxy that was switched.
 
-test('two Redis masters accept writes, one node is connected to the old one: each call '
+test('one node is connected to the old Redis master, the other to the new one: each call '
      + 'with an idempotency key is executed once', async (t) => {
     const old = await Redis.start();
 

@@ -257,7 +257,7 @@ describe('a node', { concurrency: true }, () => {
 
 
 describe('a call, faults of Redis', { concurrency: true }, () => {
-    test('Redis is unreachable for a time: the events of a call wait until it is reachable',
+    test('Redis is unreachable for a time: the events of a call wait until Redis is reachable',
          async (t) => {
         const { cut, fixture } = await cuttable(t);
         const session = await fixture.session();

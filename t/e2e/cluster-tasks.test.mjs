@@ -116,7 +116,7 @@ describe('a task', { concurrency: true }, () => {
         });
     }
 
-    test('progress of a task: its message is the statusMessage at each node',
+    test('progress of a task: each node shows the message of the progress as the statusMessage',
          async () => {
         const k = key();
         const tasks = client();

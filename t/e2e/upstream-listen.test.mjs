@@ -224,7 +224,7 @@ describe('questions on the GET stream', () => {
             params: { requestId: messages[0].id } });
     });
 
-    test('two calls share a GET stream, which has a question: the client gets it once, the MCP server gets the answer',
+    test('question on a GET stream that two calls share: the client gets the question once, the MCP server gets the answer',
          async () => {
         const it = await server.session({ capabilities: CAN });
         const both = Promise.withResolvers();
@@ -251,7 +251,7 @@ describe('questions on the GET stream', () => {
         await stream.closed;
     });
 
-    test('two calls share a GET stream, one call ends with an open question: the question is cancelled, then sent on the stream of the other call',
+    test('one of two calls on a GET stream ends with an open question: the question is cancelled, then sent on the other call\'s stream',
          async () => {
         const it = await server.session({ capabilities: CAN });
         const first = await startedCall(it);
@@ -350,7 +350,7 @@ describe('life of the GET stream', () => {
         assert.equal(steps('GET'), 0);
     });
 
-    test('MCP server closes the GET stream: it is opened again with the id of the last event',
+    test('MCP server closes the GET stream: the stream is opened again with the id of the last event',
          async () => {
         const it = await server.session({ capabilities: CAN });
 
@@ -445,8 +445,8 @@ describe('session that several clients of a principal share', () => {
         await shares(its);
     });
 
-    test('two clients of 2026-07-28 share a session: the MCP server gets no GET in this session; '
-         + 'client of 2025-11-25: one GET in its own session', async () => {
+    test('two clients of 2026-07-28, one of 2025-11-25: the MCP server gets a GET only in '
+         + 'the session of the client of 2025-11-25', async () => {
         const own = await Fixture.use(options(upstream.port, { location }));
         const its = [new Modern(own, client), new Modern(own, client)];
 

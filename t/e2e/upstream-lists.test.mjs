@@ -243,17 +243,17 @@ describe('list that the server declares as public', () => {
 
 describe('list that is not cached: each client gets the server\'s response', () => {
     for (const [what, form, scope, options] of [
-        ['private', 'modern', 'private', {}],
-        ['private, mcp_upstream_lists shared', 'modern', 'private',
+        ['with cacheScope private', 'modern', 'private', {}],
+        ['with cacheScope private, mcp_upstream_lists shared', 'modern', 'private',
          { lists: 'shared' }],
         ['without cacheScope', 'stateless', undefined, {}],
         ['with an unknown cacheScope, mcp_upstream_lists shared', 'modern', 'all',
          { lists: 'shared' }],
-        ['public, mcp_upstream_lists off', 'modern', 'public',
+        ['with cacheScope public, mcp_upstream_lists off', 'modern', 'public',
          { lists: 'off' }],
-        ['public, mcp_pass_authorization', 'modern', 'public',
+        ['with cacheScope public, mcp_pass_authorization', 'modern', 'public',
          { location: { mcp_pass_authorization: 'on' } }],
-        ['public, mcp_pass_cookie', 'modern', 'public',
+        ['with cacheScope public, mcp_pass_cookie', 'modern', 'public',
          { location: { mcp_pass_cookie: 'on' } }],
         ['larger than 1 MB', 'modern', 'public', { size: 1 << 20 }]])
     {
@@ -376,7 +376,7 @@ describe('server that is down', () => {
         }
     });
 
-    test('expired list in the cache: sent to clients if the MCP server responds with 500, not with 401',
+    test('expired list in the cache, MCP server responds with 500 or 401: clients get the list after 500, an error after 401',
          async () => {
         const { server, upstream } = await started('modern', 'public',
                                                    { check: '1ms' });

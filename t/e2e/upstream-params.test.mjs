@@ -217,7 +217,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
         assert.deepEqual(methods(from).slice(3), ['tools/call']);
     });
 
-    test('MCP server refuses a call without Mcp-Param headers, tool on page 2 of tools/list: both pages are requested',
+    test('MCP server refuses a call without Mcp-Param headers, the tool is on page 2 of tools/list: both pages are requested',
          async () => {
         pages = [[tool('other', {})], [tool('query', query)], [tool('b', {})]];
 
@@ -230,7 +230,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
                                          'tools/list', 'tools/call']);
     });
 
-    test('x-mcp-header was added to a tool after tools/list: its refused call is sent again with the header',
+    test('x-mcp-header was added to a tool after tools/list: a refused call of this tool is sent again with the header',
          async () => {
         pages = [[tool('query', { region: { type: 'string' } })]];
 
@@ -242,7 +242,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
                          { 'mcp-param-region': 'eu' });
     });
 
-    test('MCP server refuses a call because of a header that tools/list does not declare: the call is sent once more, then the client gets -32603',
+    test('MCP server requires a header that tools/list does not declare: the call is sent twice, then the client gets -32603',
          async () => {
         pages = [[tool('query', {})]];
 
@@ -329,7 +329,7 @@ describe('client of 2025-11-25, the tools of the server are not known', () => {
 });
 
 
-test('client of 2026-07-28: the MCP server gets the Mcp-Param headers, the client gets the server\'s refusal of a call without them',
+test('client of 2026-07-28: the MCP server gets the client\'s Mcp-Param headers, the client gets the server\'s refusal',
      async () => {
     const client = new Modern(server);
     const from = upstream.requests.length;

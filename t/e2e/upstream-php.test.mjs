@@ -84,7 +84,7 @@ const begun = (name) => written((entry) => entry.begun === name);
 
 const furtherCases = ({ sessions, questions }) => (official, client) => {
     if (questions) {
-        test('tool with two questions: it gets both answers', async () => {
+        test('tool with two questions: the tool gets both answers', async () => {
             assert.equal(textOf(await client().call('askTwice', {})),
                          'answered yes yes');
         });
@@ -211,7 +211,7 @@ describe('MCP servers in PHP', { skip: !phpFpm && 'no php-fpm' }, async () => {
             assert.equal(textOf(await it.tool('add', { a: 1, b: 2 })), '3');
         });
 
-        test('MCP server accepts only Host localhost, the location does not set it: clients get 503, the log names Host',
+        test('MCP server accepts only Host localhost, the location does not set this Host: clients get 503, the log names Host',
              async () => {
             const server = await use('sdk', 'modern', options);
             const { status } = await initialize(server, headers);
@@ -372,7 +372,7 @@ describe('MCP servers in PHP', { skip: !phpFpm && 'no php-fpm' }, async () => {
             assert.match(await server.log(), /refused the credentials/);
         });
 
-        test('no credentials for the request for the MCP server\'s description: clients get 503', async () => {
+        test('request for the MCP server\'s description has no credentials: clients get 503', async () => {
             const own = await setup({}, { alice: 'alice' });
 
             assert.equal((await initialize(own, { 'X-User': 'alice' })).status,

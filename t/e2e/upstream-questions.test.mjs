@@ -92,7 +92,7 @@ describe('questions to a client of 2025-11-25', () => {
             roots: {} });
     });
 
-    test('client disconnects before it answers, then reload: it can answer and resume the stream',
+    test('client disconnects before its answer, then the server reloads: the client can answer and resume the stream',
          async () => {
         const it = await server.session({ capabilities: ALL });
 
@@ -650,7 +650,7 @@ describe('questions of a task', () => {
         assert.equal((await client.settled(taskId)).status, 'completed');
     });
 
-    test('client of a task does not answer within mcp_input_timeout: elicitation gets the action cancel, other questions get an error',
+    test('client of a task does not answer within mcp_input_timeout: elicitation gets the action "cancel", other questions get an error',
          async () => {
         const hasty = await Fixture.use({
             without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
@@ -801,7 +801,7 @@ describe('requests that the client does not get', () => {
 
 
 describe('client that does not answer within mcp_input_timeout', () => {
-    test('no answer within mcp_input_timeout: elicitation gets the action cancel, other questions get an error',
+    test('no answer within mcp_input_timeout: elicitation gets the action "cancel", other questions get an error',
          async () => {
         const hasty = await Fixture.use({
             without: ['mcp_catalog', 'mcp_route', 'mcp_server'],

@@ -219,7 +219,7 @@ describe('sessions of clients of 2025-11-25', () => {
         }
     });
 
-    test('mcp_upstream_max_sessions 2, three clients: the least recently used session is ended, the next call of its client opens a new session',
+    test('mcp_upstream_max_sessions 2, three clients: the least recently used session is ended, its client\'s next call opens a new one',
          async () => {
         const limited = await Fixture.start({
             workers: 1, without: ['mcp_catalog', 'mcp_route', 'mcp_server'],

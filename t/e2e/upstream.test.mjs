@@ -474,7 +474,7 @@ describe('description of the upstream', () => {
         }
     });
 
-    test('upstream has never responded: initialize gets 503; upstream has responded before it fails: clients get its last description',
+    test('initialize while the upstream is down: 503, or the last description if the upstream has sent one',
          async () => {
         const upstream = await recording();
         const fresh = await Fixture.start({
@@ -576,8 +576,7 @@ const failures = [
      /invalid response/, 'backend_output'],
 ];
 
-describe('failure of an upstream: the client gets an error, the status page its reason',
-         () => {
+describe('failures of an upstream', () => {
     for (const [name, reply, message, reason] of failures) {
         test(`upstream sends ${name}: the client gets an error, the status has the reason`,
              async () => {
@@ -629,7 +628,7 @@ describe('failure of an upstream: the client gets an error, the status page its 
         assert.equal(result.content[0].text, 'Missing capability: sampling');
     });
 
-    test('upstream that is not reachable: the client gets "Backend failed"',
+    test('upstream closes the connection without a response: the client gets -32603',
          async () => {
         const session = await server.session();
 

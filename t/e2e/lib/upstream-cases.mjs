@@ -144,7 +144,7 @@ export function clientCases(title, server, {
             });
 
             if (asks(official)) {
-                test('tool with a question: it gets the answer of the client',
+                test('tool with a question: the tool gets the client\'s answer',
                      async () => {
                     assert.equal(textOf(await client.call('ask', {})),
                                  'answered yes');
