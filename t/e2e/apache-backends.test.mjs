@@ -288,7 +288,7 @@ suite('log lines of httpd about a backend', async () => {
         ErrorLogFormat "[%l] %P#%-T: %m: (%L) %M"` });
     const session = await server.session();
 
-    test('httpd logs an error about a backend: the log has the id and the name of the call', async () => {
+    test('httpd logs an error about a backend: log lines have the id and the name of the call', async () => {
         assert.equal((await session.response('tools/call', { name: 'crash',
             arguments: { after: 0, format: 'sse' } })).error?.code, -32603);
 
@@ -558,7 +558,7 @@ cat > /dev/null
                      'notifications/tools/list_changed');
     }
 
-    test('program of an output filter holds up one stream: other streams continue',
+    test('program of mod_ext_filter holds up one stream: other streams continue',
          async () => {
         const listener = await session.get();
 
@@ -580,7 +580,7 @@ cat > /dev/null
         listener.close();
     });
 
-    test('program of an access log holds up streams: other streams continue',
+    test('piped log program does not read its input: streams continue',
          { skip }, async () => {
         const listener = await session.get();
 

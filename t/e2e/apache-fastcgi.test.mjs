@@ -311,7 +311,7 @@ suite('a FastCGI backend', async () => {
     for (const [tool, name] of Object.entries(names)) {
         const end = others[name] ?? 'done';
 
-        test(`FastCGI reply with ${name}: the call ends with "${end}"`,
+        test(`FastCGI reply with ${name}: the call ends with ${JSON.stringify(end)}`,
              async () => {
             assert.equal((await outcome(tool)).end, end);
         });

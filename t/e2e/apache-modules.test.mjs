@@ -54,7 +54,7 @@ suite('filters on every response', async () => {
     });
     const gzip = { 'Accept-Encoding': 'gzip' };
 
-    test('output filters on every response, metadata document: GET gets the document, compressed on request; OPTIONS gets 204',
+    test('output filters on every response, metadata document: GET gets it, compressed if the client accepts gzip, OPTIONS gets 204',
         async () => {
             const where = '/.well-known/oauth-protected-resource/mcp';
             const plain = await get(server, where);
@@ -305,7 +305,7 @@ suite('slow calls from one address', async () => {
         send: (options) => request(server.port, { ...options, localAddress }),
     }).request('tools/call', { name: 'count', arguments: args });
 
-    test('slow calls of one address use half of the threads: its other calls get 429, other addresses are served', {
+    test('slow calls of one address use half of the threads: further calls of this address get 429, other addresses are served', {
         skip: MPM === 'prefork' && 'a process has one thread',
     }, async () => {
         const gate = 'slow';

@@ -71,7 +71,7 @@ describe('rejected settings', { concurrency: 2 }, () => {
     })) {
         const quote = NGINX ? '"' : '';
 
-        test(`${old}: rejected, the error names ${name}`, () => assert.rejects(
+        test(`old directive ${old}: rejected, the error names ${name}`, () => assert.rejects(
             Fixture.start({ server: endpoint('old', { [old]: 'off' }) }),
             (error) => {
                 assert.ok(error.message.includes(
@@ -82,7 +82,7 @@ describe('rejected settings', { concurrency: 2 }, () => {
             }));
     }
 
-    test('$mcp_sent_name: rejected, the error names $mcp_header_name',
+    test('old variable $mcp_sent_name: rejected, the error names $mcp_header_name',
         { skip: !NGINX && 'notes of Apache are not declared' },
         () => assert.rejects(
             Fixture.start({ http: 'log_format old "$mcp_sent_name";' }),

@@ -123,7 +123,7 @@ describe('demo', async () => {
                      'A table for 3 at 18:00 under the name of Ada.');
     });
 
-    test('demo, mcp_link on, a question ends a stream: the last retry of this stream is 100 ms, the next stream has only the retry of mcp_retry',
+    test('demo with mcp_link on, a question ends a stream: its last retry is 100 ms, the next stream has only that of mcp_retry',
         async () => {
             const linked = await open({ mcp_link: 'on', mcp_retry: '3s' });
             const retries = ({ blocks }) => blocks.filter((b) => b.retry)
@@ -274,7 +274,7 @@ describe('make run', async () => {
                          { closed: [0, null], errors: '' });
     });
 
-    test('make run-gateway: clients can call the MCP server behind it, Ctrl-C ends both servers',
+    test('make run-gateway: clients can call the MCP server behind the gateway, Ctrl-C ends both',
          async () => {
         const demo = await demonstration('gateway');
         const session = await Session.open(demo);
@@ -341,7 +341,7 @@ async function twoTools(name, backend) {
         clients.push(await server.session({ version }));
     }
 
-    test(`tool ${name}_hello: the result, in each revision`, async () => {
+    test(`tool ${name}_hello, client of each revision: the result`, async () => {
         for (const client of clients) {
             assert.equal(textOf(await client.tool(`${name}_hello`,
                                                   { name: 'Ada' })),
@@ -351,7 +351,7 @@ async function twoTools(name, backend) {
         }
     });
 
-    test(`tool ${name}_slow: progress, then the result, in each revision`,
+    test(`tool ${name}_slow, client of each revision: progress, then the result`,
          () => Promise.all(clients.map(async (client) => {
         const { messages, response } = await client.follow(
             await client.request('tools/call', {

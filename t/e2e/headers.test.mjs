@@ -155,23 +155,23 @@ const VERSION = 'MCP-Protocol-Version: 2026-07-28';
 const TOOL = 'test_x_mcp_header';
 
 const sent = [
-    ['plain Mcp-* headers: the variables for them have their values', [VERSION, 'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
+    ['plain Mcp-* headers: the variables have the values of the headers', [VERSION, 'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
              'Mcp-Param-Region: eu'], `tools/call|${TOOL}|eu`],
-    ['Mcp-* headers in Base64: the variables for them have the decoded values', [VERSION, 'Mcp-Method: tools/call',
+    ['Mcp-* headers in Base64: the variables have the decoded values', [VERSION, 'Mcp-Method: tools/call',
                  `Mcp-Name: =?base64?${Buffer.from(TOOL).toString('base64')}?=`,
                  'Mcp-Param-Region: =?base64?ZXU=?='], `tools/call|${TOOL}|eu`],
-    ['Mcp-* headers with the version 2025-11-25: the variables for them are empty', ['MCP-Protocol-Version: 2025-11-25',
+    ['Mcp-* headers with the version 2025-11-25: the variables are empty', ['MCP-Protocol-Version: 2025-11-25',
                               'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
                               'Mcp-Param-Region: eu'], '||'],
-    ['Mcp-* headers without a version header: the variables for them are empty', ['Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
+    ['Mcp-* headers without a version header: the variables are empty', ['Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
                         'Mcp-Param-Region: eu'], '||'],
-    ['Mcp-* headers with malformed Base64 or UTF-8: their variables are empty', [VERSION, 'Mcp-Method: tools/call',
+    ['Mcp-* headers with malformed Base64 or UTF-8: the variables are empty', [VERSION, 'Mcp-Method: tools/call',
                    'Mcp-Name: =?base64?ZXU?=',
                    'Mcp-Param-Region: =?base64?/w==?='], 'tools/call||'],
-    ['Mcp-* header with control characters in Base64: its variable is "?"', [VERSION, 'Mcp-Method: tools/call',
+    ['Mcp-* header with control characters in Base64: the variable is "?"', [VERSION, 'Mcp-Method: tools/call',
                             'Mcp-Param-Region: =?base64?YQ0KWDogYg==?='],
      'tools/call||?'],
-    ['Mcp-Name twice: its variable is empty in nginx, both values in Apache', [VERSION, 'Mcp-Method: tools/call', 'Mcp-Name: a',
+    ['Mcp-Name header twice: the variable is empty in nginx, has both values in Apache', [VERSION, 'Mcp-Method: tools/call', 'Mcp-Name: a',
                    'Mcp-Name: b', 'Mcp-Param-Region: eu'],
      { nginx: 'tools/call||eu', apache: 'tools/call|a, b|eu' }[SERVER]],
 ];
@@ -185,7 +185,7 @@ for (const [name, lines, expected] of sent) {
     });
 }
 
-test('Mcp-* headers over HTTP/2: the variables for them have their values',
+test('Mcp-* headers over HTTP/2: the variables have the values of the headers',
      { skip: skip2 }, async () => {
     const [, lines, expected] = sent[0];
 

@@ -358,7 +358,7 @@ for (const [language, { needs, start, catalog, exit }] of Object.entries(LANGUAG
                 });
             }
 
-            test(is('tool that asks two questions in turn: it gets both answers'),
+            test(is('tool that asks two questions in turn: the tool gets both answers'),
                  async () => {
                 const { asked, result } = await ask(client, 't_two', {},
                     [accept({ x: 'é "1"\n' }), accept({ x: '2/~' })]);

@@ -168,7 +168,7 @@ describe('files of mcp-init', () => {
                      before);
     });
 
-    test('mcp-init with --dry-run, answer "n" or no answer: nothing is written',
+    test('mcp-init with --dry-run, with the answer "n" or without an answer: nothing is written',
          async () => {
         const where = await system();
         const before = await tree(where);

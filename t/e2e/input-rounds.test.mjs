@@ -343,7 +343,7 @@ test('2026-07-28, backend of a task has questions: the client gets them by tasks
 });
 
 
-test('2026-07-28, requestState: accepted unchanged and with equal arguments, -32602 if altered or sent with another request',
+test('2026-07-28, client sends requestState back: -32602 if the state, the tool or an argument differs',
      async () => {
     const modern = new Asked(server, { capabilities: ALL });
     const params = { name: 'book', arguments: { a: 1, b: ['x', { c: 2 }] } };
@@ -423,10 +423,10 @@ test('2026-07-28, question whose capability the client did not declare: 400, -32
 });
 
 
-test('backend responds with input_required without questions: passed on in 2026-07-28; in a session the backend is called again, after longer and longer pauses',
-     async () => {
-    // a client of 2026-07-28 chooses its own pauses
+// A client of 2026-07-28 chooses its own pauses.
 
+test('2026-07-28, backend responds with input_required without questions: passed on to the client',
+     async () => {
     const modern = new Asked(server);
     let more = {};
     let result;
@@ -439,9 +439,13 @@ test('backend responds with input_required without questions: passed on in 2026-
     }
 
     assert.equal(result.resultType, 'complete');
+});
 
-    // for other clients the server calls the backend again, later each time
 
+// For other clients the server calls the backend again, later each time.
+
+test('2025-06-18, backend responds with input_required without questions: the backend is called again, after growing pauses',
+     async () => {
     const session = await sessionOf(server, '2025-06-18', {});
     const times = JSON.parse(textOf(await session.tool('busy')));
     const pauses = times.slice(1).map((t, i) => t - times[i]);

@@ -94,7 +94,7 @@ test('questions for sampling and roots: the client\'s answers reach the backend'
 });
 
 
-test('declined question: the backend gets the action decline', async () => {
+test('declined question: the backend gets the action "decline"', async () => {
     const { response } = await answering(await session.call('ask'),
                                          () => ({ action: 'decline' }));
 

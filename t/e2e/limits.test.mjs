@@ -353,7 +353,7 @@ describe('a flood of resumptions', async () => {
     // One stream has one consumer, however often it is resumed.
 
     for (const [name, resume] of Object.entries(ways)) {
-        test(`stream resumed 1000 times ${name}: one consumer`, async () => {
+        test(`stream resumed 1000 times ${name}: one consumer is left`, async () => {
             const call = await held(session, 3);
             const before = await settle(() => status(server),
                                         { consumers_active: 1 });

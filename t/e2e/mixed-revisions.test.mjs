@@ -148,7 +148,7 @@ function scenarios({ name: who, modern, connect }) {
         await client.end();
     });
 
-    test('declined question: the backend gets the action decline', async () => {
+    test('declined question: the backend gets the action "decline"', async () => {
         const client = await on({ requests: {
             'elicitation/create': () => ({ action: 'decline' }) } });
 
@@ -259,7 +259,7 @@ describe('clients with and without sessions at one endpoint',
 
 
 describe('an endpoint with or without sessions', () => {
-    test('endpoint with only 2026-07-28, or without it: only clients that support one of its revisions connect',
+    test('endpoint with only 2026-07-28 or only older revisions: only clients that support one of these connect',
          async () => {
         const [v1, legacy, auto, pinned] = eras;
         const older = await Fixture.use({ location: {

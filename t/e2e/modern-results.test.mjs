@@ -276,7 +276,7 @@ describe('caching', () => {
         }
     });
 
-    test('lists of the catalog: ttlMs from mcp_cache_ttl, cacheScope public, but private with principals',
+    test('lists of the catalog: ttlMs is mcp_cache_ttl, cacheScope is private if the endpoint has principals, else public',
         async () => {
             const fixture = (location) => Fixture.use({
                 location: { mcp_catalog: file, mcp_cache_ttl: '90s',
@@ -311,7 +311,7 @@ describe('caching', () => {
             }
         });
 
-    test('lists of a backend: its cache hints are passed on; without hints, ttlMs 0 and cacheScope private',
+    test('list of a backend with or without cache hints: the hints are passed on, or ttlMs 0 and cacheScope private are added',
          async () => {
         const plain = await ask('{"tools":[]}', 'tools/list', {}, bare);
 
@@ -488,7 +488,7 @@ describe('errors of a backend', () => {
         });
     }
 
-    test('2026-07-28, backend answers resources/read with -32002: -32602 with the URI',
+    test('2026-07-28, backend responds to resources/read with -32002: the client gets -32602 with the URI',
          async () => {
         const missing = (data) => {
             next = ({ message }) => error(-32002, data)
@@ -505,7 +505,7 @@ describe('errors of a backend', () => {
         }
     });
 
-    test('2025-11-25, backend answers resources/read with -32002: passed on',
+    test('2025-11-25, backend responds to resources/read with -32002: passed on',
          async () => {
         next = ({ message }) => error(-32002)
             .replace('"ID"', JSON.stringify(message.id));
@@ -606,7 +606,7 @@ describe('streams', () => {
         method: 'notifications/message',
         params: { level, logger: 'l', data: { at: level } } }));
 
-    test('2026-07-28, request without a log level: no log messages',
+    test('2026-07-28, request without a log level: no log messages are sent',
          async () => {
         await session.response('logging/setLevel', { level: 'debug' });
 
@@ -616,7 +616,7 @@ describe('streams', () => {
     });
 
     for (const [i, level] of LEVELS.entries()) {
-        test(`2026-07-28, request with log level ${level}: log messages of this level and above`,
+        test(`2026-07-28, request with log level ${level}: log messages of this level and above are sent`,
              async () => {
             const { messages, response } = await modern.follow(
                 await stream([...logs, done],

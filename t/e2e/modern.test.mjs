@@ -419,7 +419,7 @@ describe('params', () => {
 
 
 describe('messages that are not requests', () => {
-    test('2026-07-28, GET without Last-Event-ID, and DELETE: 405, Allow: POST',
+    test('2026-07-28, GET without Last-Event-ID, or DELETE: 405 with only POST in Allow',
          async () => {
         for (const [method, headers] of [
             ['GET', {}], ['GET', { 'Mcp-Session-Id': session.id }],
@@ -571,7 +571,7 @@ describe('HTTP', () => {
 
     // None of the codes is in the range that the revision forbids (schema.mjs).
 
-    test('wrong Content-Type: 415; wrong Accept: 406; body too large: 413',
+    test('POST with a wrong Content-Type, a wrong Accept or a body that is too large: 415, 406 or 413',
          async () => {
         const status = async (headers, body) => {
             const answer = await modern.post(body
@@ -736,7 +736,7 @@ describe('discovery', () => {
 
 
 describe('mcp_revisions', () => {
-    test('mcp_revisions 2026-07-28: initialize gets 4xx, a POST with an older or no version 400, GET and DELETE 405',
+    test('mcp_revisions 2026-07-28: initialize gets 4xx, POST with an older or no version gets 400, GET and DELETE get 405',
          async () => {
         const only = await Fixture.use({ location: { mcp_revisions: MODERN } });
         const client = new Modern(only);

@@ -183,7 +183,7 @@ function behind(name, swallows, send) {
 }
 
 
-test('body filter of nginx that keeps all its input: the log has an error, the kept bytes are limited',
+test('body filter of nginx that passes on no data: the connection is closed before 400 kB are held back, the log has an error',
      async () => {
     const session = await Session.open(server, {
         send: (options) => request(server.port, { ...options,

@@ -11,10 +11,10 @@ export const known = [
         why: 'the status page shows the numbers of one node only',
         cases: [
             ...of('requests', [
-                'client has read a stream to its end: pending messages are reported until the client confirms the last event',
+                'client has read a stream to its end: status requests report pending messages until the client confirms the last event',
             ]),
             ...of('streams', [
-                'client has read a stream to its end: pending messages are reported until the client confirms the last event',
+                'client has read a stream to its end: status requests report pending messages until the client confirms the last event',
                 'connection lost before the first byte: the call continues',
             ]),
         ],
@@ -24,7 +24,7 @@ export const known = [
         why: 'some of many GETs at once get 503, because another node has the stream',
         sometimes: true,
         cases: [
-            'stream resumed 1000 times by event id: one consumer',
+            'stream resumed 1000 times by event id: one consumer is left',
         ],
     },
     {
@@ -32,8 +32,8 @@ export const known = [
         why: 'the status page shows the numbers of one node only, and some of '
             + 'many resumptions at once get 503',
         cases: [
-            'stream resumed 1000 times by requests/resume: one consumer',
-            'stream resumed 1000 times by stream/resume: one consumer',
+            'stream resumed 1000 times by requests/resume: one consumer is left',
+            'stream resumed 1000 times by stream/resume: one consumer is left',
         ],
     },
     {
@@ -76,10 +76,10 @@ export const known = [
                 'connection lost before the first byte: the call continues',
                 'connection lost while the response is sent: the resumed client gets the response',
                 'no client resumes within mcp_max_wait: the call is aborted, a later resume gets 404 or -32602',
-                'no client after the end of the call: it expires, resume gets 404 or -32602',
+                'no client resumes after the end of a call: the call expires, a later resume gets 404 or -32602',
             ]),
             ...of('Last-Event-ID', [
-                'no client after the end of the call: it expires, resume gets 404 or -32602',
+                'no client resumes after the end of a call: the call expires, a later resume gets 404 or -32602',
             ]),
         ],
     },

@@ -717,11 +717,17 @@ test('build between releases: the version has the short hash of the commit',
 });
 
 
-test('build outside of a git repository: the version has no commit hash; from a tarball of git archive: the hash of the archived commit',
+test('build outside of a git repository: the version has no commit hash',
      async () => {
-    const { top, git, commit } = await tree('1.2.0-dev');
+    const { commit } = await tree('1.2.0-dev');
 
     assert.equal((await commit()).text, NONE);
+});
+
+
+test('build from a tarball of git archive: the version has the hash of the archived commit',
+     async () => {
+    const { top, git } = await tree('1.2.0-dev');
 
     await fs.copyFile(`${root}/.gitattributes`, `${top}/.gitattributes`);
     git('init', '-q');

@@ -130,7 +130,7 @@ test('503 with Retry-After from a backend: isError with the seconds to wait',
 
 // httpd's own limiter, configured as in the manual.
 
-test('mod_qos with the rules of the manual: concurrent calls and calls in an hour are limited',
+test('mod_qos with the rules of the manual: concurrent calls and calls per hour are limited',
      { skip: SERVER === 'nginx' && 'Apache only' }, async () => {
     const manual = await fs.readFile(`${root}/docs/operations.md`, 'utf8');
     const [, rules] = /<!-- run: qos -->\n```apache\n([^]*?)```/.exec(manual);

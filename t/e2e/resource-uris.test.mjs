@@ -84,15 +84,15 @@ describe('resources/read', () => {
         ['URI with a percent-encoded slash', 'file:///docs%2Fcafé.txt', REFUSED],
         ['URI with scheme and host in lower case', 'http://example.com/A', PASSED],
         ['URI with the host in upper case', 'http://EXAMPLE.COM/A', PASSED],
-        ['URI with the path in lower case, not in upper case', 'http://example.com/a', REFUSED],
+        ['URI with the path in lower instead of upper case', 'http://example.com/a', REFUSED],
         ['URI of a template with a plain literal', 'file:///t/café/1', PASSED],
         ['URI of a template with a percent-encoded literal', 'file:///t/caf%c3%A9/1', PASSED],
         ['URI of a template with a value of one character', 'file:///t/café/%C3%A9', PASSED],
         ['URI of a template with an empty value', 'file:///t/café/', REFUSED],
         ['URI of a template with an empty value in the middle', 'test://template//data',
             REFUSED],
-        ['URI of a template of any characters, with an empty value', 'all:', REFUSED],
-        ['URI of a template of any characters', 'all:x', PASSED],
+        ['URI of a template that accepts any characters, with an empty value', 'all:', REFUSED],
+        ['URI of a template that accepts any characters', 'all:x', PASSED],
     ];
 
     for (const [name, uri, expected] of cases) {

@@ -199,7 +199,7 @@ describe('a client that declares resumableRequests', () => {
         await completes(alice, call);
     });
 
-    test('event id from a session in a GET without a session, event id from a call without a session in a GET of a session: 404',
+    test('event id from a session in a GET without a session, or the reverse: 404',
          async () => {
         const session = await declared.session();
         const old = await session.call('count', { n: 1 });
@@ -212,7 +212,7 @@ describe('a client that declares resumableRequests', () => {
         await completes(client, call);
     });
 
-    test('2026-07-28, GET with an unknown event id: 404; with a malformed one: 400; without one: 405',
+    test('2026-07-28, GET with an unknown, a malformed or no event id: 404, 400 or 405',
          async () => {
         await refused(await get(client, `${'A'.repeat(22)}.1`), 404);
 

@@ -136,8 +136,7 @@ test('request target with bytes that a URL cannot contain: percent-encoded in th
 });
 
 
-test('mcp_link_origin is invalid: rejected at the start; a variable makes mcp_link_origin invalid: no Link header, a line in the log',
-     async () => {
+test('mcp_link_origin is invalid: rejected at the start', async () => {
     for (const origin of ['https://a.example/', '"a b"', 'ftp://a.example']) {
         await assert.rejects(
             Fixture.start({ workers: 1, location: {
@@ -145,7 +144,11 @@ test('mcp_link_origin is invalid: rejected at the start; a variable makes mcp_li
                 apache: `MCPLinkOrigin ${origin}` } }),
             { message: /" is not of the form http:\/\/host\[:port\]/ });
     }
+});
 
+
+test('variable makes mcp_link_origin invalid: no Link header, a line in the log',
+     async () => {
     const warned = await Fixture.use({ workers: 1, location: {
         mcp_link: 'on',
         nginx: 'mcp_link_origin https://a.example$http_x_rest;',
@@ -380,7 +383,7 @@ test('question in 2025-03-26 or 2025-06-18: the stream ends, its URL accepts the
 });
 
 
-test('token in a stream\'s URL is percent-encoded: valid; the URL has two tokens: the last token counts',
+test('stream\'s URL with one or two percent-encoded tokens: accepted if the last token is valid',
      async () => {
     const call = await held(session, 1, 1);
     const url = urlOf(call.answer);

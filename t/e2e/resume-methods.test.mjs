@@ -140,7 +140,7 @@ test('connection lost while the backend is silent: the client can resume',
 
 // Everything that was written is pending until the client confirms an event id.
 
-test('client has read a stream to its end: pending messages are reported until the client confirms the last event', async (resumption) => {
+test('client has read a stream to its end: status requests report pending messages until the client confirms the last event', async (resumption) => {
     const caller = await begin(resumption, count(2), main);
     const pending = async (last) => {
         const { result } = await (await caller.poll({ last })).json();
@@ -625,7 +625,7 @@ describe('calls without a client', { concurrency: true }, () => {
         }
     });
 
-    test('no client after the end of the call: it expires, resume gets 404 or -32602',
+    test('no client resumes after the end of a call: the call expires, a later resume gets 404 or -32602',
          async (resumption) => {
         const caller = await begin(resumption, count(2), brief);
 

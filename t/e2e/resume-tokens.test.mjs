@@ -164,7 +164,7 @@ for (const top of [false, true]) {
 // The connection is reset when the head of an answer arrives; a client that
 // repeats the request may have parsed and written its params anew.
 
-test('page whose response was lost is requested again, with params spelled differently: same response',
+test('page whose response was lost is requested again, with params spelled differently: the same response',
      async () => {
     const args = { n: 4, a: 3, b: { c: 'x/y', d: [1, 0.5] } };
     const spelled = '{"arguments":{"b":{"d":[1.0,5e-1],"c":"x\\/\\u0079"},'
@@ -496,9 +496,9 @@ test('resume token older than mcp_resume_lifetime: -32602', async () => {
 
 // A client without a session: its call continues although the connection ended.
 
-for (const [how, to, declared] of [['which declares resumeTokens', quick, capabilities],
-                                   ['with mcp_resume_tokens on', offered, {}]]) {
-    test(`slow call of a client without a session, ${how}: each message arrives once`,
+for (const [how, to, declared] of [['client declares resumeTokens', quick, capabilities],
+                                   ['mcp_resume_tokens on', offered, {}]]) {
+    test(`slow call without a session, ${how}: each message arrives once`,
          async () => {
         const modern = new Modern(to, { capabilities: declared });
         const gate = `tokens ${gates++}`;

@@ -265,7 +265,7 @@ test('ended stream, resumed from each of its events: the later events are sent a
     });
 
 
-test('GET with an event id that is unknown or of another session: 404; with a malformed one: 400',
+test('GET with an event id that is unknown, malformed or of another session: 404 or 400',
      async () => {
     const { answer, gate, last } = await held(1);
     const other = await server.session();
@@ -318,7 +318,7 @@ test('call whose client left: runs to its end', async () => {
 // A pipelined request may come before the first one is answered; the server
 // notices the end of a connection behind it all the same.
 
-test('second call on the connection of an active call: both are answered, neither if the client has closed the connection for writing',
+test('second call on the connection of an active call: both get responses unless the client has closed the connection for writing',
      async () => {
     const [caller, porter] = [await slow.session(), await slow.session()];
     const options = { port: slow.port, host: '127.0.0.1', allowHalfOpen: true };

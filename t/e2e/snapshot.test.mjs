@@ -65,7 +65,7 @@ test('mcp-snapshot, server whose lists have several pages: writes all items',
 });
 
 
-test('mcp-snapshot of a server without 2026-07-28: writes all items as well',
+test('mcp-snapshot of a server without 2026-07-28: writes all items',
      async () => {
     const old = await Fixture.use({
         location: { ...location, mcp_revisions: '2025-06-18 2025-11-25' } });
@@ -90,7 +90,7 @@ test('mcp-snapshot --check with the catalog of the server: prints nothing', asyn
 });
 
 
-test('mcp-snapshot --check with a different catalog: prints each difference in a line', async () => {
+test('mcp-snapshot --check with a different catalog: prints one line for each difference', async () => {
     const other = structuredClone(catalog);
 
     other.tools[0].description = 'Another tool';

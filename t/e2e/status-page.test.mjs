@@ -211,7 +211,7 @@ function assertQuiet(server) {
 }
 
 
-test('status page in HTML: has security headers; in other formats: has none', { skip: threads },
+test('status page in HTML or in another format: only HTML has security headers', { skip: threads },
      async () => {
     const server = await use({ zone: '4m' });
     const page = await get(server, '/status', { Accept: 'text/html' });

@@ -227,7 +227,7 @@ test('quick call: answered without a task', async () => {
 });
 
 
-test('progress before a call becomes a task: arrives on the stream; progress after that: is the statusMessage of the task',
+test('progress of a call that becomes a task: sent on the stream at first, shown as statusMessage of the task later',
      async () => {
     const k = key();
     const task = await tasks.create('later_steps', { key: k, n: 3 }, META);
@@ -402,7 +402,7 @@ test('task with a result of 5 MB: tasks/get and a subscriber get it whole',
 });
 
 
-test('client did not declare tasks: tasks/* requests get -32021, calls get a stream; wrong task id: -32602',
+test('tasks/* request of a client that did not declare tasks, or with a wrong task id: -32021 or -32602',
      async () => {
     const k = key();
     const { taskId } = await tasks.create('work', { key: k });
@@ -438,16 +438,18 @@ test('client did not declare tasks: tasks/* requests get -32021, calls get a str
     assert.equal(errors[0].status, 200);
     assert.equal(errors[0].code, -32602);
     gate(k).open();
+});
 
-    // a client without the capability gets the same call as a stream
 
+test('call of a client that did not declare tasks: the client gets a stream',
+     async () => {
     const session = await server.session();
-    const l = key();
+    const k = key();
 
-    const answer = await session.call('always_work', { key: l });
+    const answer = await session.call('always_work', { key: k });
 
     assert.ok(answer.sse);
-    gate(l).open();
+    gate(k).open();
 
     const { response } = await session.follow(answer);
 
@@ -497,7 +499,7 @@ test('notifications of a task to its subscribers: each has the same content as a
 });
 
 
-test('client leaves before its call becomes a task: the call is aborted; client leaves after that: the task continues',
+test('client leaves during a call: the call is aborted unless it has become a task',
      async () => {
     const k = key();
     const answer = await tasks.call('always_work', { key: k });

@@ -154,7 +154,7 @@ test('call without a session: the log has "session (none)"', async () => {
     assert.doesNotMatch(log, /AAAAAAAA/);
 });
 
-test('backend closes the connection, backend does not exist: the status has the reason of each error',
+test('backend that closes the connection or does not exist: the status has the reason of the error',
      async () => {
     await call('dies');
     await call('absent');
@@ -174,7 +174,7 @@ test('question that the client cannot answer: log and status name the capability
         assert.match(await detail('asks'), /lacks the capabilities .*"elicitation"/);
     });
 
-test('invalid output of a backend: the status quotes it only if it is configured to show details',
+test('invalid output of a backend: the status quotes the output only if configured to show details',
      async () => {
     await call('broken');
 

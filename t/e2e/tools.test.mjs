@@ -47,8 +47,12 @@ test('lists of tools, prompts, resources, templates: as in the catalog',
 });
 
 
-test('ping: a result; unknown method: -32601', async () => {
+test('ping: an empty result', async () => {
     assert.deepEqual((await session.response('ping')).result, {});
+});
+
+
+test('unknown method: -32601', async () => {
     assert.equal((await session.response('no/such')).error.code, -32601);
 });
 
@@ -321,7 +325,7 @@ test('paths other than the endpoint\'s: 404', async () => {
 });
 
 
-test('unknown session: 404; unknown version: 400; foreign Origin: 403',
+test('request with an unknown session, an unknown version or a foreign Origin: 404, 400 or 403',
      async () => {
     const bad = async (status, options) => assert.equal(
         (await session.post({ jsonrpc: '2.0', id: 1, method: 'ping' },
