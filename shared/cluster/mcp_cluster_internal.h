@@ -339,6 +339,12 @@ struct mcp_cluster_s {
                                                      replicated all streams of
                                                      dead nodes that were
                                                      assigned to it */
+    int                           stalled;        /* error for which a stream
+                                                     of a dead node could not
+                                                     be taken over, and which
+                                                     was logged; MCP_OK: none
+                                                     since the node was last
+                                                     "settled" */
 
     mcp_replication_t            *repls[MCP_CLUSTER_BUCKETS];
     size_t                        kept;   /* bucket of "repls" at which the

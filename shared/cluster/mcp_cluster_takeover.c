@@ -74,10 +74,33 @@ mcp_takeover_has(const mcp_cluster_t *cluster, mcp_str_t text)
 }
 
 
+/* Logs why a stream of a dead node cannot be taken over yet. The leader
+ * requests the stream again with each heartbeat, so an error is logged again
+ * only after all assigned streams were taken over. */
+static void
+mcp_takeover_stalled(mcp_cluster_t *cluster, int error)
+{
+    if (error == cluster->stalled) {
+        return;
+    }
+
+    cluster->stalled = error;
+    mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
+                   "cluster: cannot take over a stream of a dead node yet, "
+                   "because %s",
+                   error == MCP_ERR_DENIED
+                   ? "requests still read its events at this node"
+                   : error == MCP_ERR_MEMORY
+                     ? "memory ran out"
+                     : "the zone has no room: enlarge the zone");
+}
+
+
 /* Creates the mirror of a dead node's stream, to take it over. */
 static void
 mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
 {
+    int                     rc;
     uint64_t                now, first, seq;
     mcp_replication_t      *repl;
     mcp_stream_ref_t        ref;
@@ -118,16 +141,13 @@ mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
 
     /* a mirror needs only the events that its client has not confirmed */
 
-    repl = mcp_store_mirror(cluster->worker->store, &spec, first,
-                            seq < checkpoint.seq ? seq : checkpoint.seq,
-                            mcp_reply_number(mcp_reply_item(item, 1)), now,
-                            &ref)
-           == MCP_OK ? mcp_replication_get(cluster, &ref) : NULL;
+    rc = mcp_store_mirror(cluster->worker->store, &spec, first,
+                          seq < checkpoint.seq ? seq : checkpoint.seq,
+                          mcp_reply_number(mcp_reply_item(item, 1)), now, &ref);
+    repl = rc == MCP_OK ? mcp_replication_get(cluster, &ref) : NULL;
 
     if (repl == NULL) {
-        mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
-                       "cluster: cannot take over a stream of a dead node yet, "
-                       "because the zone has no room: enlarge the zone");
+        mcp_takeover_stalled(cluster, rc == MCP_OK ? MCP_ERR_MEMORY : rc);
         return;
     }
 
@@ -206,6 +226,10 @@ mcp_takeover_done(void *data, const mcp_reply_t *reply)
 
         cluster->settled = own ? reply->n <= 1
                                : cluster->settled && reply->n <= 1;
+
+        if (cluster->settled) {
+            cluster->stalled = MCP_OK;
+        }
 
         if (!own && reply->n > 1) {
             mcp_takeover_continue(cluster);
