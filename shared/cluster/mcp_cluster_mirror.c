@@ -539,6 +539,51 @@ mcp_mirror_send_position(mcp_replication_t *repl, uint64_t sent, int left)
 }
 
 
+static void
+mcp_mirror_freed_reported(void *data, const mcp_reply_t *reply)
+{
+    if (reply && reply->type != MCP_REPLY_ARRAY) {
+        mcp_cluster_unexpected_reply(data, "read_position", reply);
+    }
+}
+
+
+/* Without this report, the owner would keep a stream that is over for max_wait,
+ * because the stream would count as not completely sent. */
+int
+mcp_mirror_report_freed(mcp_replication_t *repl)
+{
+    int                 rc;
+    mcp_cluster_t      *cluster;
+    mcp_script_args_t   args;
+
+    cluster = repl->cluster;
+
+    if (repl->left == 0 || repl->number == 0) {
+        return MCP_OK;
+    }
+
+    if (cluster->state != MCP_CLUSTER_MEMBER) {
+        return MCP_AGAIN;
+    }
+
+    mcp_args_init(&args);
+    mcp_args_stream(&args, repl->ref.id);
+    mcp_args_number(&args, repl->number);
+    mcp_args_number(&args, repl->left);
+    mcp_args_text(&args, mcp_str("1"));
+
+    rc = mcp_cluster_run(cluster, MCP_SCRIPT_READ_POSITION, args.args, args.n,
+                         mcp_mirror_freed_reported, cluster);
+
+    if (rc == MCP_OK) {
+        repl->left = 0;
+    }
+
+    return rc;
+}
+
+
 /* Turns the mirror of a dead node's stream into a stream of this node. */
 static void
 mcp_mirror_promote(mcp_replication_t *repl)

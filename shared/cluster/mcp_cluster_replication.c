@@ -485,7 +485,9 @@ mcp_replication_forget_now(mcp_replication_t *repl)
 /* Frees the replication of a freed stream, after removing the stream from Redis
  * if mcp_replication_is_forgotten() returns 1. If Redis kept such a stream,
  * requests at other nodes would wait for it, or would mistake its data for the
- * data of a later stream with the same id. */
+ * data of a later stream with the same id. Before that, reports the reader of a
+ * freed mirror; if that is not possible now, tries again later, or when the
+ * process is a member again. */
 static void
 mcp_replication_gone(mcp_replication_t *repl)
 {
@@ -493,7 +495,12 @@ mcp_replication_gone(mcp_replication_t *repl)
 
     ops = mcp_replication_acknowledged(repl, UINT64_MAX);
 
-    if (mcp_replication_forget_now(repl) == MCP_OK) {
+    if (mcp_mirror_report_freed(repl) != MCP_OK) {
+        if (repl->cluster->state == MCP_CLUSTER_MEMBER) {
+            mcp_replication_within(repl, MCP_REPLICATION_LATER);
+        }
+
+    } else if (mcp_replication_forget_now(repl) == MCP_OK) {
         mcp_replication_drop(repl);
     }
 
@@ -553,6 +560,8 @@ mcp_replication_check(mcp_replication_t *repl)
         mcp_replication_drop(repl);
         return;
     }
+
+    repl->left = 0;
 
     if (repl->phase == MCP_REPLICATION_FORGET) {
         if (mcp_replication_forget_now(repl) != MCP_OK) {
@@ -638,7 +647,7 @@ mcp_replication_flush(mcp_cluster_t *cluster,
     if (repl) {
         mcp_replication_wait_no_more(repl);
         cluster->at_once = 1;
-        mcp_replication_changed(cluster, &info.ref);
+        mcp_replication_changed(cluster, &info.ref, 0);
         cluster->at_once = 0;
     }
 }
@@ -733,7 +742,7 @@ mcp_cluster_await_replication(void *data, const mcp_stream_ref_t *ref,
 
 
 void
-mcp_replication_changed(void *data, const mcp_stream_ref_t *ref)
+mcp_replication_changed(void *data, const mcp_stream_ref_t *ref, uint64_t sent)
 {
     mcp_replication_t  *repl;
 
@@ -747,6 +756,7 @@ mcp_replication_changed(void *data, const mcp_stream_ref_t *ref)
      * and must not be omitted */
 
     if (ref->index == 0) {
+        repl->left = sent;
         mcp_replication_wait_no_more(repl);
 
         if (repl->phase >= MCP_REPLICATION_SENT

@@ -131,6 +131,10 @@ struct mcp_replication_s {
     uint64_t                sent;         /* last event that was sent to the
                                              reader, as last reported to
                                              Redis */
+    uint64_t                left;         /* last event that was sent to the
+                                             reader of a mirror that was freed
+                                             and of which Redis has not been
+                                             informed; 0: no such mirror */
     uint64_t                fetched;      /* number of the event after which the
                                              last redis/resume.lua began to
                                              fetch */
@@ -301,7 +305,8 @@ void mcp_cluster_replicate(void *data, const mcp_stream_ref_t *ref,
     uint32_t limit);
 int mcp_cluster_await_replication(void *data, const mcp_stream_ref_t *ref,
     mcp_operation_t *op);
-void mcp_replication_changed(void *data, const mcp_stream_ref_t *ref);
+void mcp_replication_changed(void *data, const mcp_stream_ref_t *ref,
+    uint64_t sent);
 
 /* Returns 1 if a command may be sent for this stream now. Returns 0 if the
  * stream has to wait; the stream is then checked again when a command may be
@@ -382,6 +387,11 @@ int mcp_mirror_feed(mcp_cluster_t *cluster,
 /* Sets repl->upto and repl->batch, the limits of the next XRANGE commands, from
  * a reply of redis/resume.lua. */
 void mcp_bulk_fetch_note(mcp_replication_t *repl, const mcp_reply_t *reply);
+
+/* Reports to Redis how far a freed mirror has been read, and that its reader
+ * has left, unless Redis was informed before. Returns MCP_OK if there is
+ * nothing to report, otherwise the values of mcp_link_send(). */
+int mcp_mirror_report_freed(mcp_replication_t *repl);
 
 /* Counts a reply that Redis does not have the stream of a mirror. Frees the
  * mirror after MCP_REPLICATION_MISSES consecutive replies of this kind. */

@@ -380,7 +380,9 @@ typedef struct {
  *                        readers have changed, or it was freed
  *   MCP_WAKE_CONSUMER    the stream has a new event or state, or was freed, or
  *                        another consumer has displaced one of this process
- *   MCP_WAKE_REPLICATOR  the stream has changed or was freed
+ *   MCP_WAKE_REPLICATOR  the stream has changed or was freed; "handle" is the
+ *                        last event that was sent to the reader of a freed
+ *                        mirror that was over, otherwise 0
  *
  * Returns the number of entries in out, at most n. The caller calls the
  * function until it returns 0.

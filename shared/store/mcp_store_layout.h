@@ -462,7 +462,10 @@ typedef struct {
 
     /* the following fields are used for mirrors only */
     uint64_t                last;      /* last event that the owner is known to
-                                          have; the mirror may lack it */
+                                          have; the mirror may lack it. Of a
+                                          freed mirror: last event that was sent
+                                          to its reader if the mirror was over,
+                                          otherwise 0 */
     uint64_t                confirmed;
     mcp_store_checkpoint_t  known[2];
     mcp_store_joined_t joined;

@@ -126,6 +126,7 @@ mcp_store_replication_leave(mcp_store_op_t *op, mcp_store_stream_t *st)
     op->head->n_mirrors -= (repl->mirror != 0);
 
     st->repl = 0;
+    repl->last = repl->mirror && mcp_store_final(st) ? st->sent_seq : 0;
     repl->stream = 0;
 
     if (repl->slot != MCP_STORE_OWNERLESS) {
@@ -148,7 +149,7 @@ mcp_store_replication_drain(mcp_store_op_t *op, uint32_t index,
     repl = mcp_store_replication_of(op->head, index);
 
     out->kind = MCP_WAKE_REPLICATOR;
-    out->handle = 0;
+    out->handle = repl->stream == 0 ? repl->last : 0;
     out->ref.index = repl->stream;
     memcpy(out->ref.id, repl->id, MCP_STREAM_ID_LEN);
 

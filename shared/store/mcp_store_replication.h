@@ -153,8 +153,8 @@ typedef struct {
  * Starts the replication of a stream, or changes "sync" (see the top of this
  * file). For a call, only the owner may do that; for a listener, only its
  * replicator, or any process if there is no replicator yet. This process then
- * gets wake-ups of the kind MCP_WAKE_REPLICATOR, which have no handle. No event
- * is acknowledged at first.
+ * gets wake-ups of the kind MCP_WAKE_REPLICATOR. No event is acknowledged at
+ * first.
  *
  * Returns MCP_OK, or
  *   MCP_ERR_DENIED     another process owns or replicates the stream; or it is

@@ -406,8 +406,10 @@ struct mcp_cluster_hooks_s {
                       uint32_t limit);
 
     /* Called for a wake-up of the kind MCP_WAKE_REPLICATOR: a replicated
-     * stream or a mirror of this process has changed. */
-    void (*changed)(void *cluster, const mcp_stream_ref_t *ref);
+     * stream or a mirror of this process has changed. "sent" is the last event
+     * that was sent to the reader of a freed mirror that was over, otherwise
+     * 0. */
+    void (*changed)(void *cluster, const mcp_stream_ref_t *ref, uint64_t sent);
 
     /* Called when another process has woken this one, and when this process
      * begins to shut down: the leader of the node may have to change. */

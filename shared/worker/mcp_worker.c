@@ -383,7 +383,8 @@ mcp_worker_wake(mcp_worker_t *worker)
             mcp_worker_wake_handle(worker, wakes[i].handle);
 
         } else if (worker->cluster) {
-            worker->cluster_hooks->changed(worker->cluster, &wakes[i].ref);
+            worker->cluster_hooks->changed(worker->cluster, &wakes[i].ref,
+                                           wakes[i].handle);
         }
     }
 

@@ -142,10 +142,11 @@ replicates_nothing(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 
 /* The hook "changed" of a cluster that ignores changes of streams. */
 static inline void
-changes_nothing(void *ctx, const mcp_stream_ref_t *ref)
+changes_nothing(void *ctx, const mcp_stream_ref_t *ref, uint64_t sent)
 {
     (void) ctx;
     (void) ref;
+    (void) sent;
 }
 
 

@@ -67,10 +67,11 @@ replicate(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 
 
 static void
-changed(void *ctx, const mcp_stream_ref_t *ref)
+changed(void *ctx, const mcp_stream_ref_t *ref, uint64_t sent)
 {
     (void) ctx;
     (void) ref;
+    (void) sent;
 }
 
 

@@ -53,6 +53,47 @@ TEST(reader_of_a_mirror_leaves__the_owners_stream_has_no_consumer_any_more)
 }
 
 
+/* Stream "a" is over, and its client has read all events at node 1. With "cut",
+ * node 1 has lost its link. The mirror is freed before node 1 has reported that,
+ * because other streams need the room. The owner is informed nevertheless, so
+ * the stream counts as sent. */
+static void
+free_read_mirror(int cut)
+{
+    uint64_t           seq;
+    mcp_stream_info_t  info;
+
+    begin_replicated(2, 2);
+    come(1, 'a', 0, 's');
+    (void) read_from(1, 'a', 0, &seq);
+    add(0, 'a', "{\"result\":{}}", 0, MCP_STATE_COMPLETED);
+    UNTIL(info_of(1, 'a').state == MCP_STATE_COMPLETED
+          && info_of(0, 'a').consumer_slot == MCP_STORE_REMOTE_CONSUMER);
+
+    if (cut) {
+        cut_off(1);
+    }
+
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_DONE);
+    assert_int_equal(seq, 3);
+    leave(1, 'a', 3);
+    info = info_of(1, 'a');
+    mcp_store_free(&nodes[1].store, &info.ref);
+
+    UNTIL(info_of(0, 'a').consumer_slot == MCP_STORE_NO_SLOT);
+    assert_int_equal(info_of(0, 'a').sent_seq, 3);
+    UNTIL(n_replications(1) == 0);
+    end_all();
+}
+
+
+TEST(mirror_is_freed_after_its_client_has_read_it__the_owner_is_informed)
+{
+    free_read_mirror(0);
+    free_read_mirror(1);
+}
+
+
 /* Redis is emptied. If the owner replicates the stream again, the mirror gets
  * later events, and the mirror's reader is in Redis again. If the owner does
  * not, the mirror is removed. */
