@@ -495,8 +495,8 @@ void mcp_lag_init(mcp_cluster_t *cluster);
 void mcp_takeover_check_members(mcp_cluster_t *cluster,
     const mcp_reply_t *members);
 
-/* Discards the observations of other nodes, because the link was lost or
- * another process became the leader. */
+/* Discards the observations of other nodes, because the link was lost, Redis
+ * has lost keys, or another process became the leader. */
 void mcp_takeover_forget_members(mcp_cluster_t *cluster);
 
 

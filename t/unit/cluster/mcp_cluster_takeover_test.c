@@ -405,6 +405,50 @@ TEST(redis_is_emptied_and_an_unregistered_node_dies__its_stream_is_taken_over)
 }
 
 
+/* Node 0 has sent no heartbeat for two checks of node 1. Then Redis is emptied,
+ * and node 0 sends as many heartbeats as Redis had counted before. Node 1
+ * detects the loss of keys, and does not compare the new number with the old
+ * one. */
+TEST(redis_is_emptied__new_heartbeats_of_a_node_are_not_taken_for_old_ones)
+{
+    char             text[64];
+    uint64_t         count;
+    unsigned         n;
+    mcp_cluster_t   *cluster;
+
+    begin_replicated(2, 2);
+    cluster = nodes[1].cluster;
+
+    while (cluster->n_heartbeats == 0
+           || cluster->heartbeats[0].seen < MCP_CLUSTER_HEARTBEATS)
+    {
+        carry(1);
+        usleep(1000);
+    }
+
+    count = cluster->heartbeats[0].count;
+    (void) command(0, "FLUSHALL");
+    snprintf(text, sizeof(text), "ZSCORE {mcp}:1:nodes %016llx",
+             (unsigned long long) nodes[0].cluster->node);
+
+    for (n = 0; strtoull(command(0, text), NULL, 10) != count; n++) {
+        assert_true(n <= count);
+        tick(0);
+    }
+
+    while (cluster->n_heartbeats == 0 || cluster->heartbeats[0].seen != 1) {
+        carry(1);
+        usleep(1000);
+        assert_null(strstr(nodes[1].te.last, "declared dead"));
+    }
+
+    pass_heartbeats(0, 3);
+    assert_false(info_of(0, 'a').mirror);
+    assert_false(is_at(1, 'a'));
+    all_expire(1);
+}
+
+
 /* A node that was only paused detects that it was declared dead, and registers
  * again. */
 TEST(node_was_paused_and_declared_dead__it_becomes_a_member_again)
