@@ -77,7 +77,8 @@ typedef struct {
 
 static model_t   models[STREAMS];
 static uint64_t  seed, still[ALL];
-static int       deaths;
+static int       deaths, dropped;     /* dropped: 1 if a node that has died had
+                                         given up a stream, see has_dropped() */
 static unsigned  questions;
 static char      letter;
 static uint64_t  handles;
@@ -247,6 +248,14 @@ append_one(model_t *m, int ends)
      * event: the event is not appended */
 
     if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
+        return;
+    }
+
+    /* other nodes have declared the owner dead and ended the stream; the last
+     * of them has died, so the owner's node has taken the stream over */
+
+    if (rc == MCP_ERR_NOT_FOUND && m->risk) {
+        m->owner = -1;
         return;
     }
 
@@ -468,12 +477,22 @@ cut_one(void)
 }
 
 
+/* Returns 1 if node i has given up a stream of a dead node, because the zone of
+ * node i had no room for the events. */
+static int
+drops(int i)
+{
+    return node_info(i).counts[MCP_NODE_DROPPED] > 0;
+}
+
+
 static void
 kill_one(void)
 {
     int  k, i = (int) draw(ALL);
 
     risk(i);
+    dropped = dropped || drops(i);
 
     for (k = 0; k < STREAMS; k++) {
         if (models[k].owner == i) {
@@ -702,15 +721,15 @@ stuck(const model_t *m)
 }
 
 
-/* Returns 1 if a node has given up a stream of a dead node, because the node's
- * zone had no room for the events. */
+/* Returns 1 if a node has given up a stream of a dead node, even if the node
+ * has died since. */
 static int
 has_dropped(void)
 {
-    int  i, dropped = 0;
+    int  i;
 
     for (i = 0; i < ALL; i++) {
-        dropped = dropped || node_info(i).counts[MCP_NODE_DROPPED] > 0;
+        dropped = dropped || drops(i);
     }
 
     return dropped;
@@ -790,6 +809,7 @@ play(uint64_t with, int deadly, unsigned rounds)
 
     seed = with;
     deaths = deadly;
+    dropped = 0;
     letter = FIRST;
     memset(models, 0, sizeof(models));
     memset(still, 0, sizeof(still));
