@@ -495,11 +495,6 @@ mcp_cluster_heartbeat_done(void *data, const mcp_reply_t *reply)
          * so a reply other than OK is ignored */
 
     } else if (mcp_reply_is(kind, "GONE")) {
-
-        /* Redis now counts the heartbeats of all nodes from 0 again: a number
-         * must not be compared with an earlier one */
-
-        mcp_takeover_forget_members(cluster);
         mcp_cluster_register(cluster);
 
     } else if (mcp_reply_is(kind, "DEAD")) {

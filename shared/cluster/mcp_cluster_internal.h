@@ -329,6 +329,10 @@ struct mcp_cluster_s {
 
     mcp_heartbeats_t              heartbeats[MCP_NODE_MEMBERS];
     size_t                        n_heartbeats;
+    uint64_t                      own_heartbeats;    /* number of heartbeats of
+                                                        this node in the last
+                                                        reply to one; 0:
+                                                        unknown */
     mcp_heartbeats_t              takeover;  /* the dead node whose streams are
                                                 being taken over; or this node,
                                                 while its leader requests the

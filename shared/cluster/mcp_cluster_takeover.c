@@ -314,6 +314,35 @@ mcp_takeover_observe(const mcp_cluster_t *cluster, mcp_heartbeats_t *heartbeat)
 }
 
 
+/* Discards the observations if the number of this node's own heartbeats has not
+ * grown since the last check: Redis has lost the numbers and counts from 0
+ * again, so the numbers of other nodes must not be compared with earlier ones.
+ * "members" may lack this node if there are more than MCP_NODE_MEMBERS. */
+static void
+mcp_takeover_check_own(mcp_cluster_t *cluster, const mcp_reply_t *members)
+{
+    size_t              i;
+    uint64_t            own;
+    const mcp_reply_t  *item;
+
+    for (i = 0, own = 0; i < members->n; i++) {
+        item = members->items[i];
+
+        if (mcp_cluster_read_id(mcp_reply_item(item, 0)->text)
+            == cluster->node)
+        {
+            own = mcp_reply_number(mcp_reply_item(item, 4));
+        }
+    }
+
+    if (own != 0 && own <= cluster->own_heartbeats) {
+        mcp_takeover_forget_members(cluster);
+    }
+
+    cluster->own_heartbeats = own;
+}
+
+
 /* Returns 1 if all nodes of the last check are among the n nodes in
  * "heartbeats". */
 static int
@@ -345,6 +374,8 @@ mcp_takeover_check_members(mcp_cluster_t *cluster, const mcp_reply_t *members)
     uint64_t            now;
     mcp_heartbeats_t    heartbeats[MCP_NODE_MEMBERS], *heartbeat;
     const mcp_reply_t  *item;
+
+    mcp_takeover_check_own(cluster, members);
 
     now = mcp_worker_now(cluster->worker);
     memset(heartbeats, 0, sizeof(heartbeats));
@@ -393,5 +424,6 @@ void
 mcp_takeover_forget_members(mcp_cluster_t *cluster)
 {
     cluster->n_heartbeats = 0;
+    cluster->own_heartbeats = 0;
     cluster->settled = 0;
 }

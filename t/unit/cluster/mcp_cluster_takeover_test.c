@@ -405,11 +405,12 @@ TEST(redis_is_emptied_and_an_unregistered_node_dies__its_stream_is_taken_over)
 }
 
 
-/* Node 0 has sent no heartbeat for two checks of node 1. Then Redis is emptied,
- * and node 0 sends as many heartbeats as Redis had counted before. Node 1
- * detects the loss of keys, and does not compare the new number with the old
- * one. */
-TEST(redis_is_emptied__new_heartbeats_of_a_node_are_not_taken_for_old_ones)
+/* Node 0 has sent no heartbeat for two checks of node 1. Then "loss", a command
+ * for Redis, deletes keys, and node 0 sends as many heartbeats as Redis had
+ * counted before. Node 1 detects the loss of keys, and does not compare the new
+ * number with the old one. */
+static void
+heartbeats_after(const char *loss)
 {
     char             text[64];
     uint64_t         count;
@@ -427,7 +428,7 @@ TEST(redis_is_emptied__new_heartbeats_of_a_node_are_not_taken_for_old_ones)
     }
 
     count = cluster->heartbeats[0].count;
-    (void) command(0, "FLUSHALL");
+    (void) command(0, loss);
     snprintf(text, sizeof(text), "ZSCORE {mcp}:1:nodes %016llx",
              (unsigned long long) nodes[0].cluster->node);
 
@@ -446,6 +447,19 @@ TEST(redis_is_emptied__new_heartbeats_of_a_node_are_not_taken_for_old_ones)
     assert_false(info_of(0, 'a').mirror);
     assert_false(is_at(1, 'a'));
     all_expire(1);
+}
+
+
+TEST(redis_is_emptied__new_heartbeats_of_a_node_are_not_taken_for_old_ones)
+{
+    heartbeats_after("FLUSHALL");
+}
+
+
+/* Each node still has its data, so its heartbeats get no reply GONE. */
+TEST(redis_loses_the_list_of_nodes__new_heartbeats_are_not_taken_for_old_ones)
+{
+    heartbeats_after("DEL {mcp}:1:nodes");
 }
 
 
