@@ -30,7 +30,7 @@ Content-Type: text/plain
 
 
 
-=== TEST 2: empty line after the body of a POST in a test: the line is not sent
+=== TEST 2: POST body in a test file ends with an empty line: Test::Nginx does not send the line
 --- http_config
     log_format t '$request_method|$content_length|$http_x_a|$request_body';
 --- config

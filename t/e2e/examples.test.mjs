@@ -146,7 +146,7 @@ describe('demo', async () => {
             assert.deepEqual(retries(back), [3000]);
         });
 
-    test('tool chart of the demo: a PNG image', async () => {
+    test('tool "chart" of the demo: the result is a PNG image', async () => {
         const [image] = (await session.tool('chart',
             { values: [1, 2, 3] })).content;
 
