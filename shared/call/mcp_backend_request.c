@@ -16,7 +16,7 @@
 #include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_session.h"
-#include "call/mcp_upstream_status.h"
+#include "call/mcp_upstream_record_stats.h"
 #include "call/mcp_upstream_wait.h"
 #include "worker/mcp_resume_hooks.h"
 

@@ -7,8 +7,8 @@
 #include "call/mcp_upstream_detect.h"
 #include "call/mcp_upstream_param_header.h"
 #include "call/mcp_upstream_session.h"
-#include "call/mcp_upstream_status.h"
-#include "http/mcp_header_value.h"
+#include "call/mcp_upstream_record_stats.h"
+#include "http/mcp_mirrored_header.h"
 #include "rpc/mcp_upstream_body.h"
 
 

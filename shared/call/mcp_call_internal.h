@@ -25,8 +25,8 @@
  *   mcp_upstream_listen.c            the GET stream of a session
  *   mcp_upstream_listen_message.c    the messages on the GET stream
  *   mcp_upstream_detect.c            the properties of an MCP server
- *   mcp_upstream_status.c            the statistics of an MCP server
- *   mcp_backend_request_message.c    messages from a backend
+ *   mcp_upstream_record_stats.c      the statistics of an MCP server
+ *   mcp_backend_request_receive.c    messages from a backend
  *   mcp_backend_request_subscribe.c  subscriptions of a session
  *   mcp_inbox.c                      posts from other processes
  *   mcp_cancel.c                     cancellation
@@ -313,7 +313,7 @@ int  mcp_backend_request_to_upstream(mcp_request_t *req);
 void mcp_backend_request_meta(mcp_request_t *req, mcp_upstream_meta_t *meta);
 
 
-/* --- mcp_backend_request_message.c --- */
+/* --- mcp_backend_request_receive.c --- */
 
 /*
  * Processes one message from the backend or the publish endpoint. Returns

@@ -3,7 +3,7 @@
 #include "call/mcp_upstream_detect.h"
 
 #include "call/mcp_upstream_session.h"
-#include "call/mcp_upstream_status.h"
+#include "call/mcp_upstream_record_stats.h"
 #include "rpc/mcp_revision.h"
 
 

@@ -3,10 +3,11 @@
 /*
  * Sends and receives broadcasts: messages to all nodes, which contain a value
  * for the store of each node, a change of a subscription
- * (mcp_cluster_topic.c), or a notification (mcp_cluster_notification.c). Every
- * process sends broadcasts on its own link. The leader of a node receives them
- * on a second connection, on which one command waits for new broadcasts. The
- * position up to which the node has received broadcasts is in the zone.
+ * (mcp_cluster_session_topic.c), or a notification
+ * (mcp_cluster_notification.c). Every process sends broadcasts on its own link.
+ * The leader of a node receives them on a second connection, on which one
+ * command waits for new broadcasts. The position up to which the node has
+ * received broadcasts is in the zone.
  *
  * A position can be later than Redis's clock, because that clock was set back,
  * or because Redis is now another server, which has an earlier clock and lacks

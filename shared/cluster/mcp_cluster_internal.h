@@ -3,20 +3,20 @@
 /*
  * Internal declarations of a process's part in a cluster.
  *
- *   mcp_cluster.c               the node: registers, sends heartbeats, changes
- *                               the leader
- *   mcp_cluster_members.c       the list of members, and why the node is
- *                               rejected
- *   mcp_cluster_link.c          one connection to Redis and its life cycle
- *   mcp_cluster_command.c       commands on a connection, and their replies
- *   mcp_cluster_operations.c    operations: a script for each kind
- *   mcp_cluster_login.c         the first commands on a connection
- *   mcp_cluster_script.h        the Lua scripts that Redis runs
- *   mcp_cluster_wire.c          the Redis protocol
- *   mcp_cluster_broadcast.c     messages to all nodes
- *   mcp_cluster_notification.c  MCP notifications among these messages
- *   mcp_cluster_takeover.c      take-over of the streams of dead nodes
- *   mcp_cluster_replication.h   replication of streams
+ *   mcp_cluster.c                 the node: registers, sends heartbeats,
+ *                                 changes the leader
+ *   mcp_cluster_diagnosis.c       the list of members, and why the node is
+ *                                 rejected
+ *   mcp_cluster_link.c            one connection to Redis and its life cycle
+ *   mcp_cluster_command.c         commands on a connection, and their replies
+ *   mcp_cluster_run_operation.c   operations: a script for each kind
+ *   mcp_cluster_login.c           the first commands on a connection
+ *   mcp_cluster_script.h          the Lua scripts that Redis runs
+ *   mcp_cluster_redis_protocol.c  the Redis protocol
+ *   mcp_cluster_broadcast.c       messages to all nodes
+ *   mcp_cluster_notification.c    MCP notifications among these messages
+ *   mcp_cluster_takeover.c        take-over of the streams of dead nodes
+ *   mcp_cluster_replication.h     replication of streams
  *
  * docs/cluster.md explains clusters to operators.
  */
@@ -28,7 +28,7 @@
 
 #include "mcp_cluster.h"
 #include "cluster/mcp_cluster_script.h"
-#include "cluster/mcp_cluster_wire.h"
+#include "cluster/mcp_cluster_redis_protocol.h"
 #include "store/mcp_store_node.h"
 #include "worker/mcp_cluster_operation.h"
 
@@ -279,7 +279,7 @@ struct mcp_cluster_s {
     mcp_link_t                    probe;   /* connection by which the leader
                                               finds out to which Redis the
                                               addresses lead now, see
-                                              mcp_cluster_members.c */
+                                              mcp_cluster_diagnosis.c */
     char                          run[MCP_NODE_RUN_MAX + 1]; /* run id of the
                                               Redis with which this process has
                                               registered; empty: unknown */
@@ -434,7 +434,7 @@ int mcp_cluster_is_unreachable(void *data);
 int mcp_cluster_clock(void *data);
 
 
-/* --- mcp_cluster_members.c --- */
+/* --- mcp_cluster_diagnosis.c --- */
 
 /* Stores the list of members in the zone, so that every process can show it in
  * the status. "reply" is {"OK", time, layout, members}, for a registration or a
@@ -718,7 +718,7 @@ size_t mcp_script_keys_of(const mcp_cluster_t *cluster, mcp_script_e script,
     const mcp_str_t *args, size_t n, mcp_script_keys_t *keys);
 
 
-/* --- mcp_cluster_operations.c --- */
+/* --- mcp_cluster_run_operation.c --- */
 
 /* Starts an operation, see the hook "start" in mcp_cluster_operation.h. */
 int mcp_cluster_start(void *data, const mcp_operation_spec_t *spec,

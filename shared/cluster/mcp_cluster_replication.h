@@ -12,15 +12,15 @@
  * The replies to the owner's node contain the reader and its position, and the
  * replies to the reader's node contain the owner's state.
  *
- *   mcp_cluster_replication.c     a process's replicated streams and mirrors,
- *                                 the send queue and the replication lag
+ *   mcp_cluster_replication.c    a process's replicated streams and mirrors,
+ *                                the send queue and the replication lag
  *   mcp_cluster_append.c         the replicator
  *   mcp_cluster_append_reply.c   the replies to its commands
  *   mcp_cluster_keep.c           renewal of many idle streams
  *   mcp_cluster_mirror.c         feeding a mirror
  *   mcp_cluster_join_calls.c     joining a call at another node
  *   mcp_cluster_remote_resume.c  resuming a stream of another node
- *   mcp_cluster_topic.c          topics of a session's own stream
+ *   mcp_cluster_session_topic.c  topics of a session's own stream
  *   mcp_cluster_token.c          resume tokens that are valid once
  *   mcp_cluster_node_queue.c     entries of this node's queue
  *   mcp_cluster_codec.c          text forms of values in Redis
@@ -426,7 +426,7 @@ void mcp_cluster_generation(mcp_cluster_t *cluster,
     const unsigned char id[MCP_STREAM_ID_LEN], uint32_t generation);
 
 
-/* --- mcp_cluster_topic.c --- */
+/* --- mcp_cluster_session_topic.c --- */
 
 /* Requests the topics of a dead node's listener whose mirror is at this node,
  * and sets the state MCP_MIRROR_TOPICS when they are complete. Changes of

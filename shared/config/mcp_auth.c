@@ -14,7 +14,7 @@
 #include "config/mcp_auth_internal.h"
 #include "config/mcp_setup_internal.h"
 #include "http/mcp_http_authority.h"
-#include "http/mcp_http_challenge.h"
+#include "http/mcp_http_parse_challenge.h"
 
 
 static int

@@ -6,7 +6,7 @@
 
 
 #include "config/mcp_endpoint_internal.h"
-#include "http/mcp_header_value.h"
+#include "http/mcp_mirrored_header.h"
 #include "mcp_variable.h"
 #include "mcp_early_header.h"
 #include "rpc/mcp_method.h"

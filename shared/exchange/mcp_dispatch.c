@@ -19,7 +19,7 @@
 #include "rpc/mcp_result.h"
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_cluster_operation.h"
-#include "worker/mcp_exchange_state.h"
+#include "worker/mcp_exchange_set_state.h"
 #include "worker/mcp_respond.h"
 #include "worker/mcp_resume_hooks.h"
 

@@ -13,7 +13,7 @@
 #include "http/mcp_http_authority.h"
 #include "worker/mcp_respond.h"
 #include "worker/mcp_cluster_operation.h"
-#include "worker/mcp_exchange_state.h"
+#include "worker/mcp_exchange_set_state.h"
 #include "worker/mcp_resume_hooks.h"
 
 

@@ -3,9 +3,9 @@
 /* Stores the Mcp-Param-* headers of a request, and checks whether they agree
  * with the arguments of a tool call in the body. */
 
-#include "config/mcp_tool_param.h"
+#include "config/mcp_param_header.h"
 #include "exchange/mcp_exchange_param.h"
-#include "http/mcp_header_value.h"
+#include "http/mcp_mirrored_header.h"
 
 
 /* Returns the part of a header's name after "Mcp-Param-"; its data is NULL if

@@ -9,7 +9,7 @@
 #include "http/mcp_sse.h"
 #include "http/mcp_http_accept.h"
 #include "worker/mcp_respond.h"
-#include "worker/mcp_exchange_state.h"
+#include "worker/mcp_exchange_set_state.h"
 #include "worker/mcp_notification.h"
 
 

@@ -3,7 +3,7 @@
 #include "config/mcp_catalog.h"
 #include "exchange/mcp_exchange_session.h"
 #include "exchange/mcp_stateless.h"
-#include "http/mcp_header_value.h"
+#include "http/mcp_mirrored_header.h"
 #include "worker/mcp_respond.h"
 
 

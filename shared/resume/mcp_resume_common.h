@@ -13,10 +13,10 @@
 #include "call/mcp_cancel.h"
 #include "call/mcp_input.h"
 #include "exchange/mcp_exchange_session.h"
-#include "resume/mcp_resume_list.h"
+#include "resume/mcp_resume_methods.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
-#include "worker/mcp_exchange_state.h"
+#include "worker/mcp_exchange_set_state.h"
 #include "worker/mcp_respond.h"
 
 

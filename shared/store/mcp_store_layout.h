@@ -4,34 +4,34 @@
  * The layout of the region, and the functions that the store's files share.
  * Only files of this folder and tests include it.
  *
- *   mcp_store.c                format, lock, sweep, counters
- *   mcp_store_process.c        processes: attach, drain, reclaim, adopt
- *   mcp_store_chunk.c          chunks, lists, private chains
- *   mcp_store_log.c            records in a chain of chunks
- *   mcp_store_stream_create.c  creation of a stream
- *   mcp_store_stream.c         session, states, end and times of a stream
- *   mcp_store_append.c         retention, appending, room in the region
- *   mcp_store_inbox.c          post, take, cancel
- *   mcp_store_task.c           tasks: keep, lookup
- *   mcp_store_consumer.c       watch, unwatch, read
- *   mcp_store_join_calls.c     calls that other requests may join, and
- *                                 their joined readers
+ *   mcp_store.c                   format, lock, sweep, counters
+ *   mcp_store_process.c           processes: attach, drain, reclaim, adopt
+ *   mcp_store_chunk.c             chunks, lists, private chains
+ *   mcp_store_log.c               records in a chain of chunks
+ *   mcp_store_stream_create.c     creation of a stream
+ *   mcp_store_stream.c            session, states, end and times of a stream
+ *   mcp_store_append.c            retention, appending, room in the region
+ *   mcp_store_inbox.c             post, take, cancel
+ *   mcp_store_task.c              tasks: keep, lookup
+ *   mcp_store_consumer.c          watch, unwatch, read
+ *   mcp_store_join_calls.c        calls that other requests may join, and their
+ *                                 joined readers
  *   mcp_store_replication.c       replicated streams, the last visible event,
  *                                 client input from other nodes
  *   mcp_store_replication_read.c  the interface of the replicator, and a
  *                                 consumer at another node
- *   mcp_store_mirror.c      mirrors of streams of other nodes
- *   mcp_store_tenant.c      accounting of each tenant
- *   mcp_store_quota.c       quotas of each tenant, eviction
- *   mcp_store_hash.c        entries and groups
- *   mcp_store_value.c       small values
- *   mcp_store_topic.c       subscriptions, publishing
- *   mcp_store_call_stats.c  outcomes, statistics of finished calls,
+ *   mcp_store_mirror.c            mirrors of streams of other nodes
+ *   mcp_store_tenant.c            accounting of each tenant
+ *   mcp_store_quota.c             quotas of each tenant, eviction
+ *   mcp_store_entry.c             entries and groups
+ *   mcp_store_value.c             small values
+ *   mcp_store_topic.c             subscriptions, publishing
+ *   mcp_store_call_stats.c        outcomes, statistics of finished calls,
  *                                 active requests
- *   mcp_store_duration.c        durations of requests
- *   mcp_store_upstream_stats.c  statistics of MCP servers
- *   mcp_store_node.c            the zone as a node of a cluster
- *   mcp_store_repair.c          repair
+ *   mcp_store_duration.c          durations of requests
+ *   mcp_store_upstream_stats.c    statistics of MCP servers
+ *   mcp_store_node.c              the zone as a node of a cluster
+ *   mcp_store_repair.c            repair
  *
  * docs/internals/store.md explains how the store works.
  *
@@ -1803,7 +1803,7 @@ int mcp_store_replication_taken(mcp_store_head_t *head,
 int mcp_store_mirror_due(const mcp_store_stream_t *st, uint64_t now);
 
 
-/* --- mcp_store_hash.c --- */
+/* --- mcp_store_entry.c --- */
 
 /* Returns a hash value of a key and a salt. It also depends on the secret seed
  * of the region. */

@@ -2,7 +2,7 @@
 
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
-#include "worker/mcp_exchange_state.h"
+#include "worker/mcp_exchange_set_state.h"
 #include "worker/mcp_respond.h"
 
 

@@ -7,7 +7,7 @@
 
 #include "http/mcp_sse.h"
 #include "worker/mcp_consumer.h"
-#include "worker/mcp_exchange_state.h"
+#include "worker/mcp_exchange_set_state.h"
 #include "worker/mcp_resume_hooks.h"
 
 

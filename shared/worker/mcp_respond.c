@@ -3,7 +3,7 @@
 #include "worker/mcp_respond.h"
 #include "store/mcp_store_node.h"
 #include "worker/mcp_duration.h"
-#include "worker/mcp_exchange_state.h"
+#include "worker/mcp_exchange_set_state.h"
 #include "worker/mcp_call_stats_rows.h"
 
 

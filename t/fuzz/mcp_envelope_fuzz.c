@@ -14,7 +14,7 @@
 
 #include "core_driver.h"
 
-#include "http/mcp_header_value.h"
+#include "http/mcp_mirrored_header.h"
 
 
 #define HEADERS  8

@@ -12,7 +12,7 @@
 
 #include "base/mcp_base64.h"
 #include "base/mcp_utf8.h"
-#include "http/mcp_header_value.h"
+#include "http/mcp_mirrored_header.h"
 
 
 /* Encodes a value like a client that encodes every value, even if that is not

@@ -16,7 +16,7 @@
 #include "call/mcp_call_internal.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "worker/mcp_consumer.h"
-#include "worker/mcp_exchange_state.h"
+#include "worker/mcp_exchange_set_state.h"
 #include "worker/mcp_notification.h"
 #include "worker/mcp_respond.h"
 

@@ -5,7 +5,7 @@
 
 #include "core_cases.h"
 
-#include "resume/mcp_resume_list.h"
+#include "resume/mcp_resume_methods.h"
 
 
 TEST(client_gets_only_the_resumption_methods_that_it_declared)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "config/mcp_tool_param.h"
+#include "config/mcp_param_header.h"
 
-#include "http/mcp_header_value.h"
+#include "http/mcp_mirrored_header.h"
 
 
 /* A hash table of the names at index "level" of the paths of some headers. A

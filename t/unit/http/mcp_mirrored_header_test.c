@@ -7,7 +7,7 @@
 #include "memory_cases.h"
 
 #include "base/mcp_base64.h"
-#include "http/mcp_header_value.h"
+#include "http/mcp_mirrored_header.h"
 
 
 static const struct {

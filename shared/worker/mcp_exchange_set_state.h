@@ -5,8 +5,8 @@
  * call, if it has one. */
 
 
-#ifndef MCP_EXCHANGE_STATE_H_INCLUDED
-#define MCP_EXCHANGE_STATE_H_INCLUDED
+#ifndef MCP_EXCHANGE_SET_STATE_H_INCLUDED
+#define MCP_EXCHANGE_SET_STATE_H_INCLUDED
 
 
 #include "worker/mcp_worker_internal.h"
@@ -21,4 +21,4 @@ void mcp_consumer_set_state(mcp_exchange_t *x, mcp_consumer_state_e state);
 void mcp_consumer_set_close(mcp_exchange_t *x, mcp_consumer_close_e close);
 
 
-#endif /* MCP_EXCHANGE_STATE_H_INCLUDED */
+#endif /* MCP_EXCHANGE_SET_STATE_H_INCLUDED */

@@ -7,7 +7,7 @@
 
 #include "test_env.h"
 
-#include "config/mcp_tool_param.h"
+#include "config/mcp_param_header.h"
 
 
 #define SCHEMA                                                                \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_hash.c: entries in their chunks, and groups. */
+/* mcp_store_entry.c: entries in their chunks, and groups. */
 
 
 #include "store_fixture.h"

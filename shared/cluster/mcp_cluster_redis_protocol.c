@@ -7,7 +7,7 @@
 
 #include <hiredis/hiredis.h>
 
-#include "cluster/mcp_cluster_wire.h"
+#include "cluster/mcp_cluster_redis_protocol.h"
 
 
 struct mcp_wire_s {

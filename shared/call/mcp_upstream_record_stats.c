@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "call/mcp_upstream_status.h"
+#include "call/mcp_upstream_record_stats.h"
 
 #include "call/mcp_upstream_session.h"
 #include "worker/mcp_upstream_stats_rows.h"

@@ -3,8 +3,8 @@
 /* The list of all resumption methods. Each method has a file. */
 
 
-#ifndef MCP_RESUME_LIST_H_INCLUDED
-#define MCP_RESUME_LIST_H_INCLUDED
+#ifndef MCP_RESUME_METHODS_H_INCLUDED
+#define MCP_RESUME_METHODS_H_INCLUDED
 
 
 #include "worker/mcp_resume_hooks.h"
@@ -24,4 +24,4 @@ extern const mcp_resume_method_t  mcp_resume_token;
 extern const mcp_resume_method_t *const  mcp_resume_methods[];
 
 
-#endif /* MCP_RESUME_LIST_H_INCLUDED */
+#endif /* MCP_RESUME_METHODS_H_INCLUDED */

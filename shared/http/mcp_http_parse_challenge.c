@@ -7,7 +7,7 @@
  */
 
 
-#include "http/mcp_http_challenge.h"
+#include "http/mcp_http_parse_challenge.h"
 #include "http/mcp_http_accept.h"
 
 

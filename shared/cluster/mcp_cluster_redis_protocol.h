@@ -5,8 +5,8 @@
  * input, and all replies have the form that is declared here. */
 
 
-#ifndef MCP_CLUSTER_WIRE_H_INCLUDED
-#define MCP_CLUSTER_WIRE_H_INCLUDED
+#ifndef MCP_CLUSTER_REDIS_PROTOCOL_H_INCLUDED
+#define MCP_CLUSTER_REDIS_PROTOCOL_H_INCLUDED
 
 
 #include "base/mcp_arena.h"
@@ -78,4 +78,4 @@ int mcp_reply_is(const mcp_reply_t *reply, const char *text);
 uint64_t mcp_reply_number(const mcp_reply_t *reply);
 
 
-#endif /* MCP_CLUSTER_WIRE_H_INCLUDED */
+#endif /* MCP_CLUSTER_REDIS_PROTOCOL_H_INCLUDED */

@@ -12,7 +12,7 @@
 #include "call/mcp_upstream_param_header.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_session.h"
-#include "call/mcp_upstream_status.h"
+#include "call/mcp_upstream_record_stats.h"
 #include "rpc/mcp_request_id.h"
 #include "rpc/mcp_revision_filter.h"
 #include "worker/mcp_call_stats_rows.h"

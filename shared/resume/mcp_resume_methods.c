@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The list of all resumption methods. mcp_session.c has the names of the
- * capabilities by which clients declare them. */
+/* The list of all resumption methods, and the functions of the interface that
+ * need it. rpc/mcp_client.c has the names of the capabilities by which clients
+ * declare the methods. */
 
 
 #include "call/mcp_receive_broadcast.h"
-#include "resume/mcp_resume_list.h"
+#include "resume/mcp_resume_methods.h"
 
 
 const mcp_resume_method_t *const  mcp_resume_methods[] = {

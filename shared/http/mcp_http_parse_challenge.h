@@ -3,8 +3,8 @@
 /* The Bearer challenge in WWW-Authenticate. */
 
 
-#ifndef MCP_HTTP_CHALLENGE_H_INCLUDED
-#define MCP_HTTP_CHALLENGE_H_INCLUDED
+#ifndef MCP_HTTP_PARSE_CHALLENGE_H_INCLUDED
+#define MCP_HTTP_PARSE_CHALLENGE_H_INCLUDED
 
 
 #include "mcp_http.h"
@@ -34,4 +34,4 @@ typedef struct {
 int mcp_http_bearer(mcp_str_t line, mcp_http_challenge_t *challenge);
 
 
-#endif /* MCP_HTTP_CHALLENGE_H_INCLUDED */
+#endif /* MCP_HTTP_PARSE_CHALLENGE_H_INCLUDED */

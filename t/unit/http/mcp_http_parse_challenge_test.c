@@ -4,7 +4,7 @@
 
 
 #include "test_env.h"
-#include "http/mcp_http_challenge.h"
+#include "http/mcp_http_parse_challenge.h"
 
 
 #define NONE  -1

@@ -5,7 +5,7 @@
 
 #include "test_env.h"
 
-#include "cluster/mcp_cluster_wire.h"
+#include "cluster/mcp_cluster_redis_protocol.h"
 
 
 static test_mem_t  tm;

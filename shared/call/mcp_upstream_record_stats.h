@@ -8,8 +8,8 @@
  */
 
 
-#ifndef MCP_UPSTREAM_STATUS_H_INCLUDED
-#define MCP_UPSTREAM_STATUS_H_INCLUDED
+#ifndef MCP_UPSTREAM_RECORD_STATS_H_INCLUDED
+#define MCP_UPSTREAM_RECORD_STATS_H_INCLUDED
 
 
 #include "call/mcp_call.h"
@@ -45,4 +45,4 @@ void mcp_upstream_status_form(mcp_request_t *req, mcp_upstream_e form,
 void mcp_upstream_status_initialized(mcp_request_t *req, int ok);
 
 
-#endif /* MCP_UPSTREAM_STATUS_H_INCLUDED */
+#endif /* MCP_UPSTREAM_RECORD_STATS_H_INCLUDED */

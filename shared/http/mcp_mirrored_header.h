@@ -7,8 +7,8 @@
  */
 
 
-#ifndef MCP_HEADER_VALUE_H_INCLUDED
-#define MCP_HEADER_VALUE_H_INCLUDED
+#ifndef MCP_MIRRORED_HEADER_H_INCLUDED
+#define MCP_MIRRORED_HEADER_H_INCLUDED
 
 
 #include "base/mcp_arena.h"
@@ -97,4 +97,4 @@ int mcp_header_value_is_integer(mcp_str_t number);
 int mcp_header_value_is(mcp_str_t value, const mcp_json_value_t *body);
 
 
-#endif /* MCP_HEADER_VALUE_H_INCLUDED */
+#endif /* MCP_MIRRORED_HEADER_H_INCLUDED */

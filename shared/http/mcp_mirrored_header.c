@@ -6,7 +6,7 @@
 
 #include "base/mcp_base64.h"
 #include "base/mcp_utf8.h"
-#include "http/mcp_header_value.h"
+#include "http/mcp_mirrored_header.h"
 
 
 #define mcp_header_prefix  mcp_str("=?base64?")
