@@ -13,9 +13,14 @@
  * An MCP server that is a backend may send requests for a running call on a
  * separate stream.  The backend request that reads this stream
  * (MCP_BACKEND_REQUEST_LISTEN) needs a thread during the whole call.  Such
- * backend requests get at most half of the module's threads.  Backend requests
- * that send the responses to the server (MCP_BACKEND_REQUEST_RESPONSE) go to
- * the front of the queue.
+ * backend requests get at most half of the module's threads.
+ *
+ * A backend request may wait for another one: an MCP server that has asked a
+ * question ends its response only after it has received the answer.  So urgent
+ * backend requests go to the front of the queue, and some of the module's
+ * threads run nothing else (spare()).  All backend requests during which a
+ * server may ask (req->asks) use fewer connections than mod_proxy opens to one
+ * backend, which are as many as ThreadsPerChild unless "max" is set.
  */
 
 #include "mod_mcp_backend_threads.h"
@@ -45,9 +50,10 @@ static mod_mcp_cond_t *idle;         /* signalled when a thread has ended */
 static apr_pool_t *pool;                /* pool of the threads of this file,
                                            which are detached */
 /* number of threads of this file; number of these threads that wait for work;
- * number of queued backend requests; number of the MPM's threads that run a
- * backend request */
-static int threads, waiting, queued, lent;
+ * number of these threads that run a backend request that is not urgent; number
+ * of the MPM's threads that run a backend request; number of running backend
+ * requests during which a server may ask */
+static int threads, waiting, busy, lent, asking;
 static int ended;                       /* 1 when the threads must end */
 
 /*
@@ -91,8 +97,9 @@ void mod_mcp_backend_threads_init(apr_pool_t *pchild)
     running = NULL;
     threads = 0;
     waiting = 0;
-    queued = 0;
+    busy = 0;
     lent = 0;
+    asking = 0;
     ended = 0;
 
     work = mod_mcp_cond(pchild);
@@ -168,6 +175,8 @@ static mod_mcp_backend_request_t *request_create(mcp_backend_request_t *breq,
     req->snapshot = snapshot;
     req->id = apr_pstrmemdup(p, id.data, id.len);
     req->bare = breq->bare;
+    req->urgent = breq->urgent;
+    req->asks = breq->asks;
     req->kind = breq->kind;
     req->http_method = breq->http_method;
     set_target(req, mcp_setup_target(snapshot->dir->setup, breq->target));
@@ -216,6 +225,9 @@ static void request_begin(mod_mcp_backend_request_t *req)
 {
     req->next = running;
     running = req;
+
+    busy += !req->urgent && req->client == NULL;
+    asking += req->asks;
 }
 
 static void request_leave(mod_mcp_backend_request_t *req)
@@ -227,7 +239,12 @@ static void request_leave(mod_mcp_backend_request_t *req)
     }
 
     *link = req->next;
+
+    busy -= !req->urgent && req->client == NULL;
+    asking -= req->asks;
 }
+
+static apr_status_t thread_start(void);
 
 void mod_mcp_backend_threads_run(mod_mcp_backend_request_t *req)
 {
@@ -256,6 +273,13 @@ void mod_mcp_backend_threads_run(mod_mcp_backend_request_t *req)
     }
 
     request_leave(req);
+
+    /* a thread of the MPM does not take queued backend requests */
+
+    if (client) {
+        (void) thread_start();
+    }
+
     request_end(req, failure, detail);
     req->logs = mod_mcp_fetch_note(req);
 }
@@ -298,24 +322,130 @@ void mod_mcp_backend_threads_free(mod_mcp_backend_request_t *req)
     mod_mcp_backend_threads_release(&remains);
 }
 
-/* --- threads --- */
+/* --- limits --- */
 
+static int thread_limit(void)
+{
+    mod_mcp_global_t *global = mod_mcp_config_global(mod_mcp_child.server);
+
+    if (global->threads > 0) {
+        return global->threads;
+    }
+
+    return mod_mcp_child.threads > 4 ? mod_mcp_child.threads : 4;
+}
+
+/*
+ * Returns how many of n threads or connections only urgent backend requests may
+ * use: an eighth, at least 1, at most 8.  Without threads of the MPM there are
+ * none, because backend requests run one at a time.
+ */
+static int spare(int n)
+{
+    if (single) {
+        return 0;
+    }
+
+    n /= 8;
+
+    return n < 1 ? 1 : n > 8 ? 8 : n;
+}
+
+/* Returns the number of this file's threads that may run backend requests that
+ * are not urgent. */
+static int busy_limit(void)
+{
+    int n = thread_limit();
+
+    return n > 1 ? n - spare(n) : n;
+}
+
+/*
+ * Returns the number of backend requests during which a server may ask that may
+ * run at the same time.  All of them may use the same backend, to which
+ * mod_proxy opens as many connections as the MPM has threads, unless "max" is
+ * set.  A higher MCPThreads requires a higher "max".  With one thread there is
+ * no limit on connections.
+ */
+static int ask_limit(void)
+{
+    int n = thread_limit();
+
+    if (mod_mcp_child.threads > 1
+        && (n < mod_mcp_child.threads
+            || mod_mcp_config_global(mod_mcp_child.server)->threads <= 0)) {
+        n = mod_mcp_child.threads;
+    }
+
+    return n > 1 ? n - spare(n) : n;
+}
+
+/* --- queue --- */
+
+static void enqueue(mod_mcp_backend_request_t *req)
+{
+    mod_mcp_backend_request_t **link = queue_tail;
+
+    if (req->urgent) {
+        link = &queue_head;
+
+        while (*link && (*link)->urgent) {
+            link = &(*link)->next;
+        }
+    }
+
+    req->next = *link;
+    req->queued = 1;
+    *link = req;
+
+    if (req->next == NULL) {
+        queue_tail = &req->next;
+    }
+}
+
+static void dequeue(mod_mcp_backend_request_t *req)
+{
+    mod_mcp_backend_request_t **link;
+
+    for (link = &queue_head; *link != req; link = &(*link)->next) {
+        /* the loop ends, because req is in the queue */
+    }
+
+    *link = req->next;
+
+    if (req->next == NULL) {
+        queue_tail = link;
+    }
+
+    req->queued = 0;
+}
+
+/* Returns the first queued backend request that may start now, or NULL. */
 static mod_mcp_backend_request_t *next_request(void)
 {
     mod_mcp_backend_request_t *req = queue_head;
+    int full;
 
-    if (req) {
-        queue_head = req->next;
-        req->queued = 0;
-        queued--;
+    /* urgent backend requests are at the front */
 
-        if (queue_head == NULL) {
-            queue_tail = &queue_head;
-        }
+    if (req == NULL || req->urgent) {
+        return req;
+    }
+
+    if (busy >= busy_limit()) {
+        return NULL;
+    }
+
+    full = (asking >= ask_limit());
+
+    while (req && req->asks && full) {
+        req = req->next;
     }
 
     return req;
 }
+
+/* --- threads --- */
 
 static void *APR_THREAD_FUNC worker(apr_thread_t *thread, void *data)
 {
@@ -323,17 +453,23 @@ static void *APR_THREAD_FUNC worker(apr_thread_t *thread, void *data)
 
     mod_mcp_lock();
 
-    while (!ended || queue_head) {
+    for ( ;; ) {
         req = next_request();
 
         if (req == NULL) {
+            if (ended) {
+                break;
+            }
+
             waiting++;
             mod_mcp_wait(work, 0);
             waiting--;
             continue;
         }
 
+        dequeue(req);
         request_begin(req);
+        (void) thread_start();
         mod_mcp_unlock();
 
         mod_mcp_backend_threads_run(req);
@@ -350,21 +486,10 @@ static void *APR_THREAD_FUNC worker(apr_thread_t *thread, void *data)
     return NULL;
 }
 
-static int thread_limit(void)
-{
-    mod_mcp_global_t *global = mod_mcp_config_global(mod_mcp_child.server);
-
-    if (global->threads > 0) {
-        return global->threads;
-    }
-
-    return mod_mcp_child.threads > 4 ? mod_mcp_child.threads : 4;
-}
-
 /*
- * Wakes or starts a thread for queued backend requests, unless there are
- * already thread_limit() threads.  Returns an error if there is no thread at
- * all.
+ * Wakes or starts a thread if a queued backend request may start, unless there
+ * are already as many threads as allowed.  The thread does the same when it has
+ * taken the backend request.  Returns an error if there is no thread at all.
  */
 static apr_status_t thread_start(void)
 {
@@ -372,12 +497,16 @@ static apr_status_t thread_start(void)
     apr_thread_t *thread;
     apr_status_t rv;
 
-    if (waiting >= queued) {
+    if (next_request() == NULL) {
+        return APR_SUCCESS;
+    }
+
+    if (waiting > 0) {
         mod_mcp_signal(work);
         return APR_SUCCESS;
     }
 
-    if (threads >= thread_limit()) {
+    if (threads >= busy_limit() + spare(thread_limit())) {
         return APR_SUCCESS;
     }
 
@@ -454,52 +583,25 @@ static int lend_limit(void)
     return n < 4 ? n : n - (n / 8 > 2 ? n / 8 : 2);
 }
 
+/*
+ * Returns 1 if a backend request need not wait because servers may ask during
+ * too many others.  The queued backend request that may start, if there is one,
+ * counts, because it came first.
+ */
+static int may_ask(const mod_mcp_backend_request_t *req)
+{
+    const mod_mcp_backend_request_t *next = next_request();
+
+    return !req->asks || asking + (next && next->asks) < ask_limit();
+}
+
 static int may_lend(mod_mcp_client_t *client,
     const mod_mcp_backend_request_t *req)
 {
     return client && req->kind != MCP_BACKEND_REQUEST_LISTEN
            && mod_mcp_client_attended(client) && client->req == NULL
-           && mod_mcp_connection_can_lend(client) && lent < lend_limit();
-}
-
-static void enqueue(mod_mcp_backend_request_t *req)
-{
-    mod_mcp_backend_request_t **link = queue_tail;
-
-    if (req->kind == MCP_BACKEND_REQUEST_RESPONSE) {
-        link = &queue_head;
-
-        while (*link && (*link)->kind == MCP_BACKEND_REQUEST_RESPONSE) {
-            link = &(*link)->next;
-        }
-    }
-
-    req->next = *link;
-    req->queued = 1;
-    *link = req;
-    queued++;
-
-    if (req->next == NULL) {
-        queue_tail = &req->next;
-    }
-}
-
-static void dequeue(mod_mcp_backend_request_t *req)
-{
-    mod_mcp_backend_request_t **link;
-
-    for (link = &queue_head; *link != req; link = &(*link)->next) {
-        /* the loop ends, because req is in the queue */
-    }
-
-    *link = req->next;
-
-    if (req->next == NULL) {
-        queue_tail = link;
-    }
-
-    req->queued = 0;
-    queued--;
+           && mod_mcp_connection_can_lend(client) && lent < lend_limit()
+           && may_ask(req);
 }
 
 /*
@@ -564,9 +666,9 @@ static mod_mcp_backend_request_t *prepare_request(mcp_backend_request_t *breq,
 static void lend(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
 {
     lent++;
-    request_begin(req);
     client->req = req;
     req->client = client;
+    request_begin(req);
 
     if (client->state == MOD_MCP_HOLDING) {
         mod_mcp_signal(client->cond);
@@ -574,17 +676,19 @@ static void lend(mod_mcp_client_t *client, mod_mcp_backend_request_t *req)
 }
 
 /*
- * Returns the number of backend requests in a list that are not
- * MCP_BACKEND_REQUEST_LISTEN.  Adds to *own the number of backend requests
- * among them whose call belongs to "tenant".
+ * Returns the number of backend requests in a list that compete with breq: that
+ * are not MCP_BACKEND_REQUEST_LISTEN and, if a server may ask during breq,
+ * during which a server may ask as well.  Adds to *own the number of backend
+ * requests among them whose call belongs to "tenant".
  */
 static int count_runs(const mod_mcp_backend_request_t *req,
-    const unsigned char *tenant, int *own)
+    const mcp_backend_request_t *breq, const unsigned char *tenant, int *own)
 {
     int n = 0;
 
     for ( ; req; req = req->next) {
-        if (req->kind == MCP_BACKEND_REQUEST_LISTEN) {
+        if (req->kind == MCP_BACKEND_REQUEST_LISTEN
+            || (breq->asks && !req->asks)) {
             continue;
         }
 
@@ -603,17 +707,17 @@ static int count_runs(const mod_mcp_backend_request_t *req,
 static int exceeds_share(const mcp_backend_request_t *breq)
 {
     const unsigned char *tenant = mcp_backend_request_tenant(breq);
+    int limit = breq->asks ? ask_limit() : lend_limit() + thread_limit();
     int all, own = 0;
 
     if (tenant == NULL || !mcp_backend_request_is_first(breq)) {
         return 0;
     }
 
-    all = count_runs(running, tenant, &own);
-    all += count_runs(queue_head, tenant, &own);
+    all = count_runs(running, breq, tenant, &own);
+    all += count_runs(queue_head, breq, tenant, &own);
 
-    return own > 0
-           && 2 * (own + 1) > lend_limit() + thread_limit() - (all - own);
+    return own > 0 && 2 * (own + 1) > limit - (all - own);
 }
 
 /* Returns the number of backend requests in a list that are
@@ -644,7 +748,7 @@ static const char *exceeds_streams(const mcp_backend_request_t *breq)
     }
 
     return count_streams(running) + count_streams(queue_head)
-           < thread_limit() / 2
+           < busy_limit() / 2
            ? NULL : "GET streams of MCP servers already use half of the "
                     "threads of this process: raise MCPThreads";
 }

@@ -29,8 +29,10 @@ struct mod_mcp_backend_request_t {
                                            request; NULL on a backend thread */
     const char *id;                     /* id of the call, for logs */
     const char *target;                 /* URI of the backend */
-    int bare;                           /* bare, kind and http_method: copies of
-                                           the members of breq */
+    int bare;                           /* bare to http_method: copies of the
+                                           members of breq */
+    int urgent;
+    int asks;
     mcp_backend_request_kind_e kind;
     mcp_backend_request_method_e http_method;
     const char *line;                   /* request line, contains "target" */

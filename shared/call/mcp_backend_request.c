@@ -204,6 +204,8 @@ mcp_backend_request_prepare(mcp_request_t *req)
     breq->started = 0;
     breq->aborted = 0;
     breq->bare = call->bare;
+    breq->urgent = 0;
+    breq->asks = 0;
     breq->http_method = MCP_BACKEND_REQUEST_POST;
     breq->glue = NULL;
     breq->target = req->target;

@@ -401,6 +401,7 @@ mcp_upstream_listen_create(mcp_request_t *req)
     listen->breq.call = req->call;
     listen->breq.kind = MCP_BACKEND_REQUEST_LISTEN;
     listen->breq.http_method = MCP_BACKEND_REQUEST_GET;
+    listen->breq.asks = 1;
     listen->breq.request = req->breq.request;
     listen->breq.target = req->target;
     listen->breq.body = mcp_str("");

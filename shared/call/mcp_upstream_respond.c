@@ -50,6 +50,7 @@ mcp_upstream_post_get(mcp_call_t *call)
         post->breq.call = call;
         post->breq.kind = MCP_BACKEND_REQUEST_RESPONSE;
         post->breq.rebuilt = 1;
+        post->breq.urgent = 1;
         post->breq.queued.action.breq = &post->breq;
         post->breq.queued.taken = mcp_upstream_post_taken;
         mcp_buf_init(&post->body, &call->worker->env->mem, SIZE_MAX / 2);

@@ -328,6 +328,29 @@ mcp_upstream_put_state(mcp_request_t *req, mcp_str_t state)
 }
 
 
+/*
+ * Sets the members of the backend request that determine when the glue starts
+ * it. CANCEL and CLOSE let a call or a session end. All other steps lead to a
+ * request during which the server may ask. They count from the first step on,
+ * so that requests that could only wait for a thread open no session. A request
+ * for the description of the server never leads to such a request.
+ */
+static void
+mcp_upstream_session_rank(mcp_request_t *req, mcp_upstream_step_e step)
+{
+    mcp_backend_request_t  *breq;
+
+    breq = &req->breq;
+
+    breq->urgent = step == MCP_UPSTREAM_STEP_CANCEL
+                   || step == MCP_UPSTREAM_STEP_CLOSE;
+
+    breq->asks = !breq->urgent && !req->call->bare
+                 && (step != MCP_UPSTREAM_STEP_RESUME
+                     || req->session->version.len);
+}
+
+
 /* Sets the variable $mcp_upstream_state: "again" if the server has lost a
  * session of this request, "init" if this request opens the session, otherwise
  * "hit". Does nothing if no session is open or being opened. */
@@ -361,6 +384,8 @@ mcp_upstream_session_prepare(mcp_request_t *req)
     rc = MCP_OK;
     session = req->session;
     version = session->version;
+
+    mcp_upstream_session_rank(req, session->step);
 
     switch (session->step) {
 

@@ -25,12 +25,10 @@ typedef enum {
     MCP_BACKEND_REQUEST_CALL = 0,      /* a request of the call, or a step of
                                           its session at an MCP server */
     MCP_BACKEND_REQUEST_RESPONSE,      /* POSTs a JSON-RPC response to a request
-                                          that an MCP server has sent. The glue
-                                          starts this POST before other backend
-                                          requests: it takes little time, and
-                                          the server may need it to continue
-                                          another backend request. The HTTP
-                                          status is only logged. */
+                                          that an MCP server has sent. The
+                                          server may need it to continue another
+                                          backend request. The HTTP status is
+                                          only logged. */
     MCP_BACKEND_REQUEST_LISTEN         /* a GET stream of an MCP server. It
                                           stays open while calls use it. The
                                           glue may end it at once, for example
@@ -90,6 +88,17 @@ struct mcp_backend_request_s {
                                           its other headers, its query or its
                                           user, because the backend request is
                                           not made for this client */
+    unsigned             urgent:1;     /* 1: takes little time, and lets a call
+                                          continue or end. The glue starts it
+                                          before other backend requests, and
+                                          keeps a thread and a connection to the
+                                          backend free for it. */
+    unsigned             asks:1;       /* 1: may end only after an urgent
+                                          backend request to the same MCP
+                                          server, because the server may ask,
+                                          and wait for the response. Such
+                                          backend requests must not use all
+                                          threads or connections. */
     mcp_backend_request_kind_e    kind;
     mcp_backend_request_method_e  http_method;
 };

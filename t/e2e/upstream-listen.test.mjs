@@ -608,7 +608,7 @@ describe('server without a usable GET stream', () => {
     test('Apache, GET streams use half of MCPThreads: further calls are sent without a GET stream',
          { skip: SERVER !== 'apache' }, async () => {
         const own = await Fixture.use(options(upstream.port,
-            { http: { apache: 'MCPThreads 3' } }));
+            { http: { apache: 'MCPThreads 4' } }));
         const its = await Promise.all([1, 2].map(() =>
             own.session({ capabilities: CAN })));
         const both = Promise.withResolvers();

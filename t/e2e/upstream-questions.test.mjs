@@ -13,6 +13,7 @@ import { Redis, until } from './lib/redis.mjs';
 import { textOf } from './lib/session.mjs';
 import { Tasks } from './lib/tasks.mjs';
 import { done, event, reload, withSessions } from './lib/upstream.mjs';
+import { request } from './lib/wire.mjs';
 
 const upstream = await withSessions();
 const server = await Fixture.use({
@@ -48,6 +49,91 @@ beforeEach(() => {
     upstream.described.length = 0;
     upstream.steps.length = 0;
     upstream.asked.clear();
+});
+
+
+// In Apache, a call with an open question holds a thread and a connection to its
+// MCP server, and so does the POST of its answer.
+
+describe('more users with an open question than threads', () => {
+    const MPM = process.env.FIXTURE_MPM ?? 'event';
+    const location = { mcp_stream_after: '0', mcp_backend: 'sessions',
+                       mcp_call_timeout: '20s' };
+
+    // Opens sessions of users with different addresses, because a caller has
+    // only a share of the threads.
+
+    const users = (own, n) => Promise.all(Array.from({ length: n }, (_, i) =>
+        own.session({ capabilities: ALL, send: (options) =>
+            request(own.port, { ...options,
+                                localAddress: `127.0.1.${i + 1}` }) })));
+
+    const asksAll = (began = () => {}) => asks((call) => {
+        const answer = asked(call, 'roots/list', undefined, call.body.id);
+
+        began();
+
+        return answer;
+    });
+
+    const finishes = (its, calls, ready) => Promise.all(calls.map(
+        async (call, i) => {
+            const { response } = await its[i].follow(await call, {
+                onMessage: async ({ id }) => {
+                    await ready;
+                    await its[i].respond(id, { roots: [] });
+                },
+            });
+
+            assert.deepEqual(valueOf(response).result, { roots: [] });
+        }));
+
+    // The users have sessions at the server, so each call is one request. With
+    // the default values, 7 of them have a thread and a connection.
+
+    test('20 users have an open question, a process has 8 threads: all get their results', {
+        skip: SERVER === 'apache' && MPM !== 'event'
+            && 'in this MPM a waiting client holds a thread' }, async () => {
+        const own = await Fixture.use({
+            workers: 1, threads: 8,
+            without: ['mcp_catalog', 'mcp_route', 'mcp_server'], location,
+            backends: { sessions: { http: upstream.port,
+                                    upstream: 'session' } } });
+        const its = await users(own, 20);
+        const open = Promise.withResolvers();
+        let n = 0;
+
+        upstream.answer = () => ({ content: [] });
+
+        for (const it of its) {
+            await it.tool('add');
+        }
+
+        asksAll(() => {
+            if (++n === 7) {
+                open.resolve();
+            }
+        });
+
+        const calls = its.map((it) => it.call('add'));
+
+        await finishes(its, calls, Promise.all([...calls, open.promise]));
+    });
+
+    test('Apache, MCPThreads 1: all users get their results', {
+        skip: SERVER !== 'apache' ? 'Apache only'
+            : MPM === 'prefork' && 'it runs one backend request at a time' },
+         async () => {
+        const own = await Fixture.use({
+            workers: 1, http: { apache: 'MCPThreads 1' },
+            without: ['mcp_catalog', 'mcp_route', 'mcp_server'], location,
+            backends: { sessions: { http: upstream.port,
+                                    upstream: 'session' } } });
+        const its = await users(own, 3);
+
+        asksAll();
+        await finishes(its, its.map((it) => it.call('add')));
+    });
 });
 
 

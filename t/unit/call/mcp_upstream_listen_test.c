@@ -43,6 +43,7 @@ get(void)
 
     assert_non_null(found);
     assert_int_equal(found->http_method, MCP_BACKEND_REQUEST_GET);
+    assert_true(found->asks);
 
     return found;
 }

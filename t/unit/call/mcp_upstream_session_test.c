@@ -119,6 +119,8 @@ TEST(call_ends_while_the_reply_to_a_ping_is_sent__session_ends_after_the_reply)
     assert_int_equal(d.n_breqs, 2);
     post = d.breqs[1];
     assert_int_equal(post->kind, MCP_BACKEND_REQUEST_RESPONSE);
+    assert_true(post->urgent);
+    assert_true(call->asks);
 
     id = memmem(call->body.data, call->body.len, "\"id\":", 5);
     assert_non_null(id);
@@ -141,3 +143,44 @@ TEST(call_ends_while_the_reply_to_a_ping_is_sent__session_ends_after_the_reply)
 
 
 RUN_TESTS(setup_upstream, teardown)
+
+
+/* Checks when the glue starts the only running backend request. */
+static void
+ranks(unsigned urgent, unsigned asks)
+{
+    assert_int_equal(d.n_breqs, 1);
+    assert_int_equal(d.breqs[0]->urgent, urgent);
+    assert_int_equal(d.breqs[0]->asks, asks);
+}
+
+
+TEST(requests_of_a_call_in_a_session__asks_until_DELETE_which_is_urgent)
+{
+    modern_call(0, &a, "");
+    sends("initialize");
+    ranks(0, 1);
+    open_session();
+    sends("tools/call");
+    ranks(0, 1);
+    answer(RESULT);
+    assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
+    ranks(1, 0);
+    end();
+    client_close(&d, &a);
+}
+
+
+TEST(call_in_a_session_is_cancelled__the_notification_is_urgent)
+{
+    call_tool(&a);
+    open_session();
+    sends("tools/call");
+    client_post(&d, 0, &others[0], session,
+                NOTE("notifications/cancelled", "{\"requestId\":7}"));
+    sends("notifications/cancelled");
+    ranks(1, 0);
+    end();
+    client_close(&d, &others[0]);
+    client_close(&d, &a);
+}
