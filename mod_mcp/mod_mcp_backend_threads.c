@@ -733,11 +733,15 @@ static int count_streams(const mod_mcp_backend_request_t *req)
     return n;
 }
 
-/* Returns NULL if a backend request may get a thread, and for all kinds but
- * MCP_BACKEND_REQUEST_LISTEN.  Otherwise returns the reason for the rejection,
- * as text. */
-static const char *exceeds_streams(const mcp_backend_request_t *breq)
+/* Returns NULL if a backend request may get a thread.  Otherwise returns the
+ * reason for the rejection, as text. */
+static const char *lacks_thread(const mcp_backend_request_t *breq)
 {
+    if (single && breq->kind == MCP_BACKEND_REQUEST_RESPONSE) {
+        return "this MPM runs one backend request at a time, and the running "
+               "one waits for this response: use the event or the worker MPM";
+    }
+
     if (breq->kind != MCP_BACKEND_REQUEST_LISTEN) {
         return NULL;
     }
@@ -785,7 +789,7 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
         return;
     }
 
-    detail = exceeds_streams(breq);
+    detail = lacks_thread(breq);
 
     if (detail) {
         mcp_backend_request_end(breq, MCP_FAILURE_REPLY, detail);
