@@ -165,14 +165,21 @@ mcp_backend_request_time_limit(const mcp_request_t *req)
 }
 
 
-/* Sets the body of a backend request: the client's request or, if the client
- * has answered questions, the request with these answers. */
+/* Sets the body of a backend request: the client's request or, if it was
+ * changed for an earlier backend request, the changed one. The client's answers
+ * to questions are such a change, and so is the translation for an MCP
+ * server. */
 static void
 mcp_backend_request_set_body(mcp_request_t *req)
 {
     mcp_backend_request_t  *breq;
 
     breq = &req->breq;
+
+    if (req->session && req->session->reforms) {
+        req->session->reforms = 0;
+        mcp_buf_free(&req->body);
+    }
 
     breq->rebuilt = req->body.len != 0;
     breq->body = req->body.len ? mcp_buf_text(&req->body) : req->raw;

@@ -654,6 +654,7 @@ mcp_upstream_session_answered(mcp_request_t *req, mcp_backend_msg_t *msg)
     session->lost |= (lost != 0);
 
     if (changed) {
+        session->reforms = 1;
         mcp_upstream_form_forget(req);
     }
 

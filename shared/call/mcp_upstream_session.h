@@ -170,6 +170,10 @@ struct mcp_upstream_session_s {
                                           again, because the server had lost the
                                           session or did not accept the detected
                                           form of the protocol any more */
+    unsigned             reforms:1;    /* 1: the next backend request is written
+                                          from the client's request again, and
+                                          not from the body of the previous one,
+                                          because the server has another form */
     unsigned             continues:1;  /* 1: the next step follows when the
                                           running backend request has ended */
     unsigned             bad_id:1;     /* 1: the server has sent an id that is

@@ -124,7 +124,7 @@ describe('server that is replaced by one of another form', () => {
         assert.match(await server.log(), /of the form "mcp_upstream session"/);
     });
 
-    test('MCP server with sessions is replaced by an MCP server of 2026-07-28: the call is sent again',
+    test('MCP server with sessions is replaced by an MCP server of 2026-07-28: the call is sent again with the client\'s id',
          async () => {
         const upstream = await withSessions();
         const server = await auto(upstream.port);
@@ -147,7 +147,11 @@ describe('server that is replaced by one of another form', () => {
             ? { content: [], resultType: 'complete' }
             : { status: 400, error: { code: -32022,
                 message: 'Unsupported protocol version' } });
+
+        const id = it.next;
+
         await it.tool('add');
         assert.match(await server.log(), /of the form "mcp_upstream modern"/);
+        assert.equal(upstream.last().body.id, id);
     });
 });
