@@ -72,11 +72,23 @@ mcp_backend_allow_questions(mcp_backend_t *b)
 }
 
 
-int
-mcp_backend_set_resumes(mcp_backend_t *b, mcp_str_t last, mcp_str_t id)
+void
+mcp_backend_set_id(mcp_backend_t *b, mcp_str_t id)
 {
     b->id = id;
+}
 
+
+void
+mcp_backend_ignore_responses(mcp_backend_t *b)
+{
+    b->no_response = 1;
+}
+
+
+int
+mcp_backend_set_resumes(mcp_backend_t *b, mcp_str_t last)
+{
     return mcp_sse_decoder_keep_ids(&b->sse, last);
 }
 

@@ -57,6 +57,10 @@ typedef struct {
     mcp_json_value_t    request_state;
     int                 status;        /* HTTP status if 400 or higher,
                                           otherwise 0 */
+    mcp_str_t           foreign;       /* wrong raw id of a response that is
+                                          ignored or a fault; empty: none */
+    mcp_str_t           expected;      /* raw id that such a response must have;
+                                          empty: the message has no wrong id */
     size_t              at;            /* invalid JSON: offset of the first
                                           invalid byte */
     mcp_str_t           near;          /* invalid JSON: the text around that
@@ -74,8 +78,9 @@ typedef struct {
                                           resultType nor _meta */
     unsigned            ignored:1;     /* 1: a message of an MCP server that
                                           concerns no request of this decoder:
-                                          another request's response, or a
-                                          "ping" without
+                                          another request's response ("detail"
+                                          is set if mcp_backend_set_id() was
+                                          called), or a "ping" without
                                           mcp_backend_allow_questions() */
     unsigned            resumable:1;   /* 1: a fault, because a stream has ended
                                           without a response; the stream can be
@@ -124,19 +129,32 @@ void mcp_backend_set_server(mcp_backend_t *b);
 void mcp_backend_allow_questions(mcp_backend_t *b);
 
 /*
+ * Sets the raw JSON-RPC id of the request, which is also the id of its response
+ * (JSON-RPC 2.0, section 5). A response with another id is ignored in a stream,
+ * and is a fault if it is the whole body. An error without an id, or with the
+ * id null, is the response, because the server may have been unable to read the
+ * id. So is the body of an HTTP error, with any id. mcp_backend_message()
+ * accepts any id.
+ *
+ * The decoder keeps the reference to id. Without this call, a response may have
+ * any id.
+ */
+void mcp_backend_set_id(mcp_backend_t *b, mcp_str_t id);
+
+/* Ignores all responses in a stream, because the decoder has no request. To be
+ * called after mcp_backend_set_server(). */
+void mcp_backend_ignore_responses(mcp_backend_t *b);
+
+/*
  * Makes the decoder remember the id of the last event, so that a stream that
  * ends without a response can be resumed. Before the first event with an id,
- * the remembered id is "last", which may be empty.
- *
- * If id is not empty, it is the raw JSON-RPC id of the request. A response with
- * another id is ignored in a stream, and is a fault if it is the whole body.
- * The decoder keeps the reference to id. To be called after
+ * the remembered id is "last", which may be empty. To be called after
  * mcp_backend_set_server().
  *
  * Returns MCP_OK, or
  *   MCP_ERR_MEMORY
  */
-int mcp_backend_set_resumes(mcp_backend_t *b, mcp_str_t last, mcp_str_t id);
+int mcp_backend_set_resumes(mcp_backend_t *b, mcp_str_t last);
 
 /* Returns the id of the last event, valid until the next call for the decoder.
  * Sets *retry to the last value of "retry" in the stream, the time in ms before

@@ -320,7 +320,9 @@ mcp_backend_stream_end(mcp_backend_t *b, mcp_backend_msg_t *msg)
 
     } else {
         mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                          "the stream ended without a response");
+                          b->foreign ? "the stream ended without a response "
+                                       "that has the \"id\" of the request"
+                                     : "the stream ended without a response");
     }
 
     msg->resumable = b->sse.id.len && b->status < 400;

@@ -104,6 +104,11 @@ struct mcp_backend_s {
     unsigned              is_server:1; /* 1: see mcp_backend_set_server() */
     unsigned              questions:1; /* 1: see
                                           mcp_backend_allow_questions() */
+    unsigned              no_response:1;       /* 1: see
+                                                  mcp_backend_ignore_responses()
+                                                  */
+    unsigned              foreign:1;   /* 1: the stream had a response with
+                                          another id than "id" */
     unsigned              latin1:1;
     unsigned              truncated:1; /* 1: an error page was truncated */
     unsigned              ended:1;

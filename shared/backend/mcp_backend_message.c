@@ -91,6 +91,10 @@ static int mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
     const mcp_json_value_t *v, int stream, mcp_backend_msg_t *msg);
 static const char *mcp_backend_envelope_problem(const mcp_backend_t *b,
     const mcp_json_value_t *v, int stream);
+static int mcp_backend_is_foreign(const mcp_backend_t *b,
+    const mcp_json_value_t *v);
+static void mcp_backend_foreign(mcp_backend_t *b, mcp_str_t id, int stream,
+    mcp_backend_msg_t *msg);
 static int mcp_backend_notification(mcp_backend_t *b, mcp_json_value_t root,
     const mcp_json_value_t *v, mcp_backend_msg_t *msg);
 static const char *mcp_backend_notification_problem(const mcp_backend_t *b,
@@ -109,7 +113,8 @@ static int mcp_backend_is_requests(mcp_json_value_t requests, int *empty);
 int
 mcp_backend_message(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
 {
-    int  rc, status;
+    int        rc, status;
+    mcp_str_t  id;
 
     memset(msg, 0, sizeof(mcp_backend_msg_t));
     mcp_arena_reset(&b->scratch);
@@ -130,14 +135,17 @@ mcp_backend_message(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
     text.data = b->out.data;
 
     /* the HTTP status of the backend's response does not concern a published
-     * message */
+     * message, which may have any id */
 
     status = b->status;
+    id = b->id;
     b->status = 0;
+    b->id = mcp_null_str;
 
     rc = mcp_backend_decode(b, text, b->out.data, 1, msg);
 
     b->status = status;
+    b->id = id;
 
     return rc == MCP_ERR_MEMORY ? rc : MCP_OK;
 }
@@ -238,18 +246,8 @@ mcp_backend_envelope(mcp_backend_t *b, mcp_json_value_t root,
         return mcp_backend_notification(b, root, v, msg);
     }
 
-    if (b->id.len && b->status < 400
-        && !mcp_id_same(b->mem, v[MCP_BACKEND_F_ID].raw, b->id))
-    {
-        if (!stream) {
-            mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
-                              "the \"id\" of the response differs from the "
-                              "\"id\" of the request");
-            return MCP_OK;
-        }
-
-        msg->kind = MCP_BACKEND_NOTIFICATION;
-        msg->ignored = 1;
+    if (mcp_backend_is_foreign(b, v)) {
+        mcp_backend_foreign(b, v[MCP_BACKEND_F_ID].raw, stream, msg);
         return MCP_OK;
     }
 
@@ -299,6 +297,57 @@ mcp_backend_envelope_problem(const mcp_backend_t *b, const mcp_json_value_t *v,
     }
 
     return NULL;
+}
+
+
+/* Returns 1 if a response is not the response to the request of the decoder,
+ * see mcp_backend_set_id(). */
+
+static int
+mcp_backend_is_foreign(const mcp_backend_t *b, const mcp_json_value_t *v)
+{
+    mcp_json_value_t  id;
+
+    if (b->status >= 400) {
+        return 0;
+    }
+
+    if (b->no_response || b->id.len == 0) {
+        return b->no_response;
+    }
+
+    id = v[MCP_BACKEND_F_ID];
+
+    if (v[MCP_BACKEND_F_ERROR].type != MCP_JSON_NONE
+        && (id.type == MCP_JSON_NONE || id.type == MCP_JSON_NULL))
+    {
+        return 0;
+    }
+
+    return !mcp_id_same(b->mem, id.raw, b->id);
+}
+
+
+/* Sets msg for a response to another request: in a stream to a message that is
+ * ignored, otherwise to a fault. */
+
+static void
+mcp_backend_foreign(mcp_backend_t *b, mcp_str_t id, int stream,
+    mcp_backend_msg_t *msg)
+{
+    mcp_backend_fault(msg, MCP_FAULT_BACKEND_OUTPUT,
+                      "the \"id\" of the response differs from the \"id\" of "
+                      "the request");
+
+    msg->foreign = id;
+    msg->expected = b->id;
+
+    if (stream) {
+        b->foreign = b->id.len != 0;
+        msg->kind = MCP_BACKEND_NOTIFICATION;
+        msg->fault = MCP_FAULT_NONE;
+        msg->ignored = 1;
+    }
 }
 
 

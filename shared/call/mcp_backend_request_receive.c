@@ -288,6 +288,44 @@ mcp_backend_request_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
 #define MCP_BACKEND_REQUEST_REASON  300
 
+/* Writes a byte, with an escape if it is not printable ASCII: at most 4 bytes.
+ * Returns the end. */
+static char *
+mcp_backend_request_escape(char *p, unsigned char c)
+{
+    const char  *hex = "0123456789abcdef";
+
+    if (c >= 0x20 && c < 0x7f) {
+        *p++ = (char) c;
+        return p;
+    }
+
+    *p++ = '\\';
+
+    switch (c) {
+
+    case '\n':
+        *p++ = 'n';
+        break;
+
+    case '\r':
+        *p++ = 'r';
+        break;
+
+    case '\t':
+        *p++ = 't';
+        break;
+
+    default:
+        *p++ = 'x';
+        *p++ = hex[c >> 4];
+        *p++ = hex[c & 15];
+    }
+
+    return p;
+}
+
+
 /* Writes a description of invalid JSON in a backend's response to "text": the
  * detail, the position of the first invalid byte, and the text around this byte
  * with escapes. */
@@ -295,11 +333,9 @@ static void
 mcp_backend_request_broken(const mcp_backend_msg_t *msg,
     char text[MCP_BACKEND_REQUEST_REASON])
 {
-    char        *p;
-    size_t       i;
-    const char  *hex = "0123456789abcdef";
-
-    unsigned char  c;
+    char           *p;
+    size_t          i;
+    unsigned char   c;
 
     p = text + snprintf(text, 40, "%s at byte %llu: \"", msg->detail,
                         (unsigned long long) msg->at);
@@ -308,36 +344,71 @@ mcp_backend_request_broken(const mcp_backend_msg_t *msg,
          i++) {
         c = (unsigned char) msg->near.data[i];
 
-        if (c >= 0x20 && c < 0x7f) {
-            if (c == '"' || c == '\\') {
-                *p++ = '\\';
-            }
-
-            *p++ = (char) c;
-            continue;
+        if (c == '"' || c == '\\') {
+            *p++ = '\\';
         }
 
-        *p++ = '\\';
-
-        switch (c) {
-        case '\n':
-            *p++ = 'n';
-            break;
-        case '\r':
-            *p++ = 'r';
-            break;
-        case '\t':
-            *p++ = 't';
-            break;
-        default:
-            *p++ = 'x';
-            *p++ = hex[c >> 4];
-            *p++ = hex[c & 15];
-        }
+        p = mcp_backend_request_escape(p, c);
     }
 
     *p++ = '"';
     *p = '\0';
+}
+
+
+/* Maximum number of bytes of an id that are logged; an escape needs 4 bytes. */
+#define MCP_BACKEND_REQUEST_ID  24
+
+/* Writes the first bytes of a raw id, with escapes. Returns the end. */
+static char *
+mcp_backend_request_put_id(char *p, mcp_str_t id)
+{
+    size_t  i;
+
+    if (id.len == 0) {
+        id = mcp_str("none");
+    }
+
+    for (i = 0; i < id.len && i < MCP_BACKEND_REQUEST_ID; i++) {
+        p = mcp_backend_request_escape(p, (unsigned char) id.data[i]);
+    }
+
+    return p;
+}
+
+
+/* Writes a description of a response with a wrong id to "text": the detail and
+ * the two ids. */
+static void
+mcp_backend_request_foreign(const mcp_backend_msg_t *msg,
+    char text[MCP_BACKEND_REQUEST_REASON])
+{
+    char       *p;
+    mcp_str_t   instead = mcp_str(" instead of ");
+
+    p = text + snprintf(text, 80, "%s: ", msg->detail);
+    p = mcp_backend_request_put_id(p, msg->foreign);
+    memcpy(p, instead.data, instead.len);
+    p = mcp_backend_request_put_id(p + instead.len, msg->expected);
+    *p = '\0';
+}
+
+
+/* Logs the first response on the stream of a request that is not the response
+ * to this request. Such responses are ignored. */
+static void
+mcp_backend_request_ignored(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    char  text[MCP_BACKEND_REQUEST_REASON];
+
+    if (msg->expected.len == 0 || req->id_warned) {
+        return;
+    }
+
+    req->id_warned = 1;
+    mcp_backend_request_foreign(msg, text);
+    mcp_request_log(req, MCP_LOG_WARN, "ignored a response of its MCP server",
+                    ": ", text);
 }
 
 
@@ -347,13 +418,17 @@ static const char *
 mcp_backend_request_reason(const mcp_backend_msg_t *msg,
     char text[MCP_BACKEND_REQUEST_REASON])
 {
-    if (msg->near.data == NULL) {
-        return msg->detail;
+    if (msg->near.data) {
+        mcp_backend_request_broken(msg, text);
+        return text;
     }
 
-    mcp_backend_request_broken(msg, text);
+    if (msg->expected.len) {
+        mcp_backend_request_foreign(msg, text);
+        return text;
+    }
 
-    return text;
+    return msg->detail;
 }
 
 
@@ -601,8 +676,7 @@ mcp_backend_request_take(mcp_request_t *req, const mcp_backend_msg_t *msg)
     switch (msg->kind) {
 
     case MCP_BACKEND_NOTIFICATION:
-        return msg->ignored ? MCP_OK
-                            : mcp_backend_request_notification(req, msg);
+        return mcp_backend_request_notification(req, msg);
 
     case MCP_BACKEND_REQUEST:
         return mcp_upstream_question_receive(req, msg, 0);
@@ -648,6 +722,11 @@ mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
     call = req->call;
 
     if (call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER) {
+        return MCP_OK;
+    }
+
+    if (msg->ignored) {
+        mcp_backend_request_ignored(req, msg);
         return MCP_OK;
     }
 

@@ -152,8 +152,7 @@ mcp_backend_request_to_form(mcp_request_t *req, mcp_upstream_e upstream,
      * again */
 
     if (upstream == MCP_UPSTREAM_STATELESS && !req->call->bare) {
-        (void) mcp_backend_set_resumes(req->backend, mcp_null_str,
-                                       mcp_null_str);
+        (void) mcp_backend_set_resumes(req->backend, mcp_null_str);
     }
 
     mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_VERSION,
@@ -162,6 +161,9 @@ mcp_backend_request_to_form(mcp_request_t *req, mcp_upstream_e upstream,
     if (mcp_upstream_param_needs_list(req)) {
         return mcp_upstream_param_request_list(req);
     }
+
+    mcp_backend_set_id(req->backend, req->call->bare ? mcp_str(MCP_UPSTREAM_ID)
+                                                     : req->id);
 
     rc = mcp_backend_request_replace_body(req, upstream);
 

@@ -161,6 +161,8 @@ struct mcp_request_s {
                                            operation is pending */
     unsigned               token_warned:1;     /* 1: the warning about a wrong
                                                   progress token was logged */
+    unsigned               id_warned:1; /* 1: the warning about a response with
+                                           a wrong id was logged */
     mcp_buf_t              urls;        /* event numbers (uint64_t) of the
                                            questions with "url" set whose
                                            completion was not reported to the

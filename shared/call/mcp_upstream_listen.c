@@ -183,9 +183,8 @@ mcp_upstream_listen_queue(mcp_upstream_listen_t *listen, mcp_action_e type)
 }
 
 
-/* Creates a decoder that reads requests and notifications. It ignores
- * responses, because it expects a response with the id "GET", which no request
- * has. Returns NULL when out of memory. */
+/* Creates a decoder that reads requests and notifications, and ignores
+ * responses. Returns NULL when out of memory. */
 static mcp_backend_t *
 mcp_upstream_listen_decoder(mcp_upstream_listen_t *listen)
 {
@@ -203,10 +202,10 @@ mcp_upstream_listen_decoder(mcp_upstream_listen_t *listen)
 
     mcp_backend_set_server(backend);
     mcp_backend_allow_questions(backend);
+    mcp_backend_ignore_responses(backend);
 
     if (mcp_backend_set_resumes(backend,
-                                (mcp_str_t) { listen->last, listen->last_len },
-                                mcp_str("\"GET\""))
+                                (mcp_str_t) { listen->last, listen->last_len })
         != MCP_OK)
     {
         mcp_backend_free(backend);

@@ -174,7 +174,8 @@ mcp_upstream_param_request_list(mcp_request_t *req)
     mcp_buf_init(&list, mem, SIZE_MAX / 2);
     mcp_buf_init(&out, mem, SIZE_MAX / 2);
 
-    mcp_buf_lit(&list, "{\"jsonrpc\":\"2.0\",\"id\":1,"
+    mcp_backend_set_id(req->backend, mcp_str(MCP_UPSTREAM_ID));
+    mcp_buf_lit(&list, "{\"jsonrpc\":\"2.0\",\"id\":" MCP_UPSTREAM_ID ","
                        "\"method\":\"tools/list\",\"params\":{");
 
     if (req->relist->cursor.len) {

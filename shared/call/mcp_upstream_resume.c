@@ -256,7 +256,7 @@ mcp_upstream_resume_prepare(mcp_request_t *req, mcp_str_t *version)
 
     if (version->len) {
         mcp_backend_allow_questions(req->backend);
-        number = mcp_upstream_session_id(req, resume->number);
+        number = mcp_upstream_session_id(req, req->session->number);
 
     } else {
         (void) mcp_upstream_form(req, version);
@@ -267,7 +267,9 @@ mcp_upstream_resume_prepare(mcp_request_t *req, mcp_str_t *version)
     mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_LAST_EVENT_ID,
                      id);
 
-    return mcp_backend_set_resumes(req->backend, id, number);
+    mcp_backend_set_id(req->backend, number);
+
+    return mcp_backend_set_resumes(req->backend, id);
 }
 
 

@@ -52,8 +52,6 @@ struct mcp_upstream_resume_s {
                                   0: none */
     size_t        len;         /* length of id */
     char          id[MCP_SSE_ID];     /* id of the last event */
-    char          number[24];  /* text of the JSON-RPC id that the response must
-                                  have, if the request has a session */
     unsigned      done:1;      /* 1: the response has arrived */
     unsigned      failed:1;    /* 1: the stream cannot be resumed */
 };

@@ -212,19 +212,21 @@ mcp_upstream_session_id(const mcp_request_t *req, char text[24])
 static int
 mcp_upstream_session_call(mcp_request_t *req)
 {
-    char       id[24];
+    mcp_str_t  id;
     mcp_buf_t  older, out;
 
+    id = mcp_upstream_session_id(req, req->session->number);
+
     mcp_backend_allow_questions(req->backend);
-    (void) mcp_backend_set_resumes(req->backend, mcp_null_str, mcp_null_str);
+    mcp_backend_set_id(req->backend, id);
+    (void) mcp_backend_set_resumes(req->backend, mcp_null_str);
 
     mcp_buf_init(&older, &req->call->worker->env->mem, SIZE_MAX / 2);
     mcp_buf_init(&out, &req->call->worker->env->mem, SIZE_MAX / 2);
 
     mcp_upstream_set_id(&out,
                         mcp_upstream_remove_meta(&older, req->breq.body)
-                        ? mcp_buf_text(&older) : req->breq.body,
-                        mcp_upstream_session_id(req, id));
+                        ? mcp_buf_text(&older) : req->breq.body, id);
 
     out.failed |= older.failed;
     mcp_buf_free(&older);
@@ -390,6 +392,7 @@ mcp_upstream_session_prepare(mcp_request_t *req)
     switch (session->step) {
 
     case MCP_UPSTREAM_STEP_DISCOVER:
+        mcp_backend_set_id(req->backend, mcp_str(MCP_UPSTREAM_ID));
         mcp_upstream_session_body(req, mcp_upstream_discover,
                                   mcp_str("server/discover"));
         mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_VERSION,
@@ -399,6 +402,7 @@ mcp_upstream_session_prepare(mcp_request_t *req)
     case MCP_UPSTREAM_STEP_OPEN:
         session->len = 0;
         session->bad_id = 0;
+        mcp_backend_set_id(req->backend, mcp_str(MCP_UPSTREAM_ID));
         rc = mcp_upstream_session_initialize(req);
         break;
 

@@ -94,6 +94,9 @@ struct mcp_upstream_session_s {
     uint32_t             form;         /* form and revision of the server that
                                           this request has detected; 0: none;
                                           see mcp_upstream_detect.c */
+    char                 number[24];   /* text of the JSON-RPC id that the
+                                          client's request has in the session,
+                                          see mcp_upstream_session_id() */
     size_t               len;          /* length of id; 0: the server has sent
                                           no session id */
     char                 id[MCP_UPSTREAM_SESSION_ID];

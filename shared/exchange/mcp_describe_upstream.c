@@ -46,7 +46,7 @@ mcp_describe_request(mcp_upstream_e upstream)
         return mcp_upstream_initialize;
 
     case MCP_UPSTREAM_STATELESS:
-        return mcp_str("{\"jsonrpc\":\"2.0\",\"id\":1,"
+        return mcp_str("{\"jsonrpc\":\"2.0\",\"id\":" MCP_UPSTREAM_ID ","
                        "\"method\":\"initialize\",\"params\":{"
                        "\"protocolVersion\":\""
                        MCP_UPSTREAM_STATELESS_VERSION "\",\"capabilities\":{},"

@@ -9,7 +9,8 @@
 
 
 const mcp_str_t  mcp_upstream_discover = mcp_str(
-    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\","
+    "{\"jsonrpc\":\"2.0\",\"id\":" MCP_UPSTREAM_ID ","
+    "\"method\":\"server/discover\","
     "\"params\":{\"_meta\":{"
     "\"" MCP_UPSTREAM_RESERVED "protocolVersion\":\"2026-07-28\","
     "\"" MCP_UPSTREAM_RESERVED "clientCapabilities\":{},"

@@ -20,6 +20,9 @@
  * support this revision. */
 #define MCP_UPSTREAM_STATELESS_VERSION  "2025-06-18"
 
+/* JSON-RPC id of the requests that this server itself sends to an upstream */
+#define MCP_UPSTREAM_ID  "1"
+
 /* clientInfo of this server as the client of an upstream: in its own requests,
  * and in requests of clients that mcp_upstream_add_meta() translates */
 #define MCP_UPSTREAM_CLIENT_INFO                                              \
@@ -79,7 +82,8 @@ void mcp_upstream_set_id(mcp_buf_t *out, mcp_str_t body, mcp_str_t id);
 
 /* The text of initialize before and after the client's capabilities. */
 #define MCP_UPSTREAM_INITIALIZE                                               \
-    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","               \
+    "{\"jsonrpc\":\"2.0\",\"id\":" MCP_UPSTREAM_ID ","                        \
+    "\"method\":\"initialize\","                                            \
     "\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":"
 #define MCP_UPSTREAM_INITIALIZE_END                                           \
     ",\"clientInfo\":" MCP_UPSTREAM_CLIENT_INFO "}}"

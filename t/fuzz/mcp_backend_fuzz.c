@@ -259,8 +259,11 @@ play(const answer_t *a, memory_t *memory, size_t step, unsigned seed,
         mcp_backend_allow_questions(b);
     }
 
-    if (a->resumes && mcp_backend_set_resumes(b, mcp_str("e"), mcp_str("1"))
-                      != MCP_OK)
+    if (a->resumes) {
+        mcp_backend_set_id(b, mcp_str("1"));
+    }
+
+    if (a->resumes && mcp_backend_set_resumes(b, mcp_str("e")) != MCP_OK)
     {
         mcp_backend_free(b);
         return MCP_ERR_MEMORY;

@@ -445,4 +445,133 @@ TEST(mcp_server_reports_a_header_mismatch__fault_has_that_error_and_flag_header)
 }
 
 
+/* Reads the message of a server to which a request with the id 7 was sent: an
+ * event (type is SSE) or the whole body. */
+static mcp_backend_t *
+server_responds(int status, const char *type, const char *text,
+    mcp_backend_msg_t *msg)
+{
+    mcp_backend_t     *b;
+    static test_mem_t  tm;
+
+    test_mem_init(&tm);
+
+    b = mcp_backend_create(&tm.mem, MCP_WANT_TOOL, mcp_null_str, 200, 20);
+    assert_non_null(b);
+    mcp_backend_set_server(b);
+    mcp_backend_set_id(b, mcp_str("7"));
+    mcp_backend_head(b, status, test_str(type));
+
+    if (strcmp(type, JSON) == 0) {
+        assert_ok(mcp_backend_write(b, text, strlen(text)));
+        assert_ok(mcp_backend_end(b, MCP_FAULT_NONE, NULL));
+
+    } else {
+        assert_ok(mcp_backend_write(b, "data: ", 6));
+        assert_ok(mcp_backend_write(b, text, strlen(text)));
+        assert_ok(mcp_backend_write(b, "\n\n", 2));
+    }
+
+    assert_ok(mcp_backend_read(b, msg));
+
+    return b;
+}
+
+
+#define WITH_ID(id)   "{\"jsonrpc\":\"2.0\"" id ",\"result\":{}}"
+#define ERROR_ID(id)  "{\"jsonrpc\":\"2.0\"" id ",\"error\":{\"code\":1,"     \
+                      "\"message\":\"m\"}}"
+
+TEST(mcp_server_responds_with_another_id__only_an_error_without_id_is_accepted)
+{
+    size_t              i;
+    mcp_backend_t      *b;
+    mcp_backend_msg_t   msg;
+
+    static const struct {
+        const char  *text;
+        const char  *foreign;          /* NULL: the message is the response */
+    } cases[] = {
+        { WITH_ID(",\"id\":7"), NULL },
+        { WITH_ID(",\"id\":0.7e1"), NULL },
+        { WITH_ID(",\"id\":\"7\""), "\"7\"" },
+        { WITH_ID(",\"id\":8"), "8" },
+        { WITH_ID(",\"id\":null"), "null" },
+        { WITH_ID(",\"id\":[7]"), "[7]" },
+        { WITH_ID(""), "" },
+        { ERROR_ID(",\"id\":7"), NULL },
+        { ERROR_ID(",\"id\":null"), NULL },
+        { ERROR_ID(""), NULL },
+        { ERROR_ID(",\"id\":8"), "8" },
+        { ERROR_ID(",\"id\":\"\""), "\"\"" }
+    };
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        b = server_responds(200, SSE, cases[i].text, &msg);
+        assert_int_equal(msg.ignored, cases[i].foreign != NULL);
+
+        if (cases[i].foreign) {
+            assert_int_equal(msg.kind, MCP_BACKEND_NOTIFICATION);
+            assert_str_is(msg.foreign, cases[i].foreign);
+            assert_str_is(msg.expected, "7");
+            assert_ok(mcp_backend_end(b, MCP_FAULT_NONE, NULL));
+            assert_ok(mcp_backend_read(b, &msg));
+            assert_int_equal(msg.fault, MCP_FAULT_BACKEND_OUTPUT);
+            assert_non_null(strstr(msg.detail, "\"id\""));
+        }
+
+        mcp_backend_free(b);
+
+        b = server_responds(200, JSON, cases[i].text, &msg);
+
+        if (cases[i].foreign) {
+            assert_int_equal(msg.kind, MCP_BACKEND_FAULT);
+            assert_int_equal(msg.fault, MCP_FAULT_BACKEND_OUTPUT);
+            assert_str_is(msg.foreign, cases[i].foreign);
+            assert_str_is(msg.expected, "7");
+
+        } else {
+            assert_true(msg.kind == MCP_BACKEND_RESULT
+                        || msg.kind == MCP_BACKEND_ERROR);
+            assert_int_equal(msg.expected.len, 0);
+        }
+
+        mcp_backend_free(b);
+    }
+}
+
+
+TEST(mcp_server_responds_with_http_400_or_publishes__any_id_is_accepted)
+{
+    mcp_backend_t      *b;
+    mcp_backend_msg_t   msg;
+
+    b = server_responds(400, JSON, ERROR_ID(",\"id\":\"\""), &msg);
+    assert_int_equal(msg.kind, MCP_BACKEND_ERROR);
+    mcp_backend_free(b);
+
+    b = server_responds(200, SSE, WITH_ID(",\"id\":8"), &msg);
+    assert_true(msg.ignored);
+    assert_ok(mcp_backend_message(b, mcp_str(WITH_ID(",\"id\":8")), &msg));
+    assert_int_equal(msg.kind, MCP_BACKEND_RESULT);
+    mcp_backend_free(b);
+}
+
+
+TEST(decoder_ignores_responses__also_an_error_without_an_id_is_ignored)
+{
+    mcp_backend_t      *b;
+    mcp_backend_msg_t   msg;
+
+    b = server_message(1, PROGRESS, &msg);
+    mcp_backend_ignore_responses(b);
+    assert_ok(mcp_backend_write(b, "data: " ERROR_ID("") "\n\n",
+                                sizeof("data: " ERROR_ID("") "\n\n") - 1));
+    assert_ok(mcp_backend_read(b, &msg));
+    assert_true(msg.ignored);
+    assert_int_equal(msg.expected.len, 0);
+    mcp_backend_free(b);
+}
+
+
 RUN_TESTS(NULL, NULL)

@@ -261,7 +261,7 @@ TEST(call_gets_a_json_rpc_error__the_status_of_the_server_is_up)
     open_first();
 
     call_tool(&a);
-    backend_reply(&d, d.breqs[0], "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
+    backend_reply(&d, d.breqs[0], "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":"
                                   "{\"code\":-32602,\"message\":\"no\"}}");
     assert_int_equal(row()->up, MCP_UPSTREAM_UP);
     assert_int_equal(row()->failed_at, 0);
