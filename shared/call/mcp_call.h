@@ -309,6 +309,14 @@ struct mcp_call_s {
                                                       continues if no consumer
                                                       has attached since the
                                                       time in "answered", ms */
+    uint64_t                    retried;    /* number of the event after which a
+                                               request of the client reads that
+                                               may lack answers, and that may
+                                               need an event with all open
+                                               questions; 0: none */
+    uint64_t                    asked_again;       /* number of the last event
+                                                      with all open questions;
+                                                      0: none */
     mcp_kept_t                 *kept;       /* posts taken from the inbox but
                                                not processed, oldest first */
     mcp_kept_t                **kept_last;

@@ -5,6 +5,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_listen.h"
+#include "call/mcp_upstream_question_stateless_client.h"
 #include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_wait.h"
@@ -32,6 +33,14 @@ mcp_call_unattended_until(const mcp_call_t *call)
     }
 
     until = call->unattended + call->bound_wait;
+
+    /* questions were asked again: the last connection may have ended because
+     * its request got a question that another request has just answered, so the
+     * client may send this answer, too, and then wait for the result */
+
+    if (call->asked_again && call->bound_wait < MCP_UPSTREAM_ROUND_WAIT) {
+        until = call->unattended + MCP_UPSTREAM_ROUND_WAIT;
+    }
 
     return call->unattended <= call->answered && until < call->answered_until
                ? call->answered_until : until;

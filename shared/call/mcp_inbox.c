@@ -7,6 +7,7 @@
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_outcome.h"
 #include "call/mcp_upstream_param_header.h"
+#include "call/mcp_upstream_question_stateless_client.h"
 #include "call/mcp_upstream_session.h"
 #include "worker/mcp_resume_hooks.h"
 
@@ -228,6 +229,7 @@ mcp_inbox_continue(mcp_call_t *call)
         mcp_backend_request_continue(&call->requests[i]);
     }
 
+    mcp_upstream_round_continue(call);
     mcp_inbox_read(call);
 }
 

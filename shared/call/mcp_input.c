@@ -16,6 +16,7 @@
 #include "call/mcp_call_outcome.h"
 #include "call/mcp_input.h"
 #include "call/mcp_upstream_question.h"
+#include "call/mcp_upstream_question_stateless_client.h"
 #include "http/mcp_sse.h"
 #include "rpc/mcp_request_id.h"
 
@@ -734,6 +735,11 @@ mcp_input_take(mcp_call_t *call, mcp_str_t message)
                         &number)
         != MCP_OK)
     {
+        return;
+    }
+
+    if (mcp_upstream_round_is_mark(&value)) {
+        mcp_upstream_round_retried(call, number);
         return;
     }
 

@@ -7,7 +7,9 @@
  * as an InputRequiredResult, which ends its request, while the call continues.
  * The request state in this result names the call. The client's next request
  * contains this state and the answers, and reads the stream of the call, see
- * exchange/mcp_retry_with_answers.h.
+ * exchange/mcp_retry_with_answers.h. If it lacks answers, it gets another
+ * InputRequiredResult with all questions that are open then, and a new request
+ * state ("Error Handling"). This does not extend the time for the answers.
  *
  * The end of the client's connection does not cancel such a call while a
  * question has no answer. If no connection has read the stream since the last
@@ -64,16 +66,34 @@ int mcp_upstream_round_write(mcp_request_t *req, mcp_question_t *q,
     mcp_buf_t *out);
 
 /*
+ * Called when a request of the client whose answers were processed begins to
+ * read the stream after the event "number". Appends an InputRequiredResult with
+ * all open questions, unless the request gets an open question from the stream
+ * anyway. May end the call.
+ *
+ * mcp_upstream_round_continue() tries this again if the stream had no room. It
+ * is called when there may be room.
+ */
+void mcp_upstream_round_retried(mcp_call_t *call, uint64_t number);
+void mcp_upstream_round_continue(mcp_call_t *call);
+
+/*
  * Appends the client's answers to questions on the stream as a JSON array of
- * responses, with the ids that mcp_input_answer() expects. Appends nothing if
- * there is no answer. "responses" is the client's "inputResponses", an object
+ * responses, with the ids that mcp_input_answer() expects. The last element is
+ * a mark that the client's request reads the stream after the event "after".
+ * "responses" is the client's "inputResponses", an object
  * whose members are objects, or has the type MCP_JSON_NONE. Ignores members
  * whose keys do not have the form of mcp_upstream_round_write(), such as "q7".
  *
  * Returns MCP_OK or MCP_ERR_MEMORY.
  */
 int mcp_upstream_round_answers(const mcp_json_value_t *responses,
-    const unsigned char stream[MCP_STREAM_ID_LEN], mcp_buf_t *out);
+    const unsigned char stream[MCP_STREAM_ID_LEN], uint64_t after,
+    mcp_buf_t *out);
+
+/* Returns 1 if an element of this array is the mark: it has neither a result
+ * nor an error, unlike each response of a client. */
+int mcp_upstream_round_is_mark(const mcp_json_value_t *message);
 
 
 #endif /* MCP_UPSTREAM_QUESTION_STATELESS_CLIENT_H_INCLUDED */

@@ -130,21 +130,22 @@ mcp_retry_find(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
 }
 
 
-/* Passes the answers in the request of x to the call. If the request has none,
- * does nothing: the request then only waits for the response of the call. After
- * returning MCP_AGAIN, this function runs again when the cluster has replied,
- * see mcp_cluster_operation.h. */
+/* Passes the answers in the request of x to the call, and that x reads the
+ * stream after the event "after": if questions are still open, the call asks
+ * them again. After returning MCP_AGAIN, this function runs again when the
+ * cluster has replied, see mcp_cluster_operation.h. */
 static int
-mcp_retry_deliver(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN])
+mcp_retry_deliver(mcp_exchange_t *x, const unsigned char id[MCP_STREAM_ID_LEN],
+    uint64_t after)
 {
     int        rc;
     mcp_buf_t  text;
 
     mcp_buf_init(&text, &x->worker->env->mem, SIZE_MAX / 2);
 
-    rc = mcp_upstream_round_answers(&x->msg->input_responses, id, &text);
+    rc = mcp_upstream_round_answers(&x->msg->input_responses, id, after, &text);
 
-    if (rc == MCP_OK && text.len) {
+    if (rc == MCP_OK) {
         rc = mcp_input_deliver_to(x, id, mcp_buf_text(&text));
     }
 
@@ -205,7 +206,7 @@ mcp_retry(mcp_exchange_t *x, mcp_str_t state)
      * become its reader at once: otherwise this node would report to the other
      * nodes that the stream has no reader here. */
 
-    rc = mcp_retry_deliver(x, id);
+    rc = mcp_retry_deliver(x, id, after);
 
     if (rc == MCP_OK) {
         rc = mcp_retry_find(x, id, after, &info);

@@ -119,6 +119,60 @@ mcp_joined_reader_wants(mcp_exchange_t *x, const mcp_rpc_t *msg)
 }
 
 
+/* Returns 1 if an object has a member with this raw key. */
+static int
+mcp_joined_reader_has(const mcp_json_value_t *object, mcp_str_t wanted)
+{
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    mcp_json_iter_init(&iter, object->raw);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+        if (mcp_str_eq(key, wanted)) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+/* Returns 1 if a message is an InputRequiredResult, and the reading request
+ * contains the answers to all its questions. The call has asked these again for
+ * an earlier request without answers
+ * (call/mcp_upstream_question_stateless_client.h). */
+static int
+mcp_joined_reader_is_answered(mcp_exchange_t *x, const mcp_rpc_t *msg)
+{
+    int                n;
+    mcp_str_t          key;
+    mcp_json_iter_t    iter;
+    mcp_json_value_t   requests, value;
+
+    if (x->reader.joins || msg->kind != MCP_RPC_RESULT
+        || x->msg->input_responses.type != MCP_JSON_OBJECT)
+    {
+        return 0;
+    }
+
+    n = 0;
+    requests = mcp_json_get(&msg->result, mcp_str("inputRequests"));
+    mcp_json_iter_type(&iter, &requests, MCP_JSON_OBJECT);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+        if (!mcp_joined_reader_has(&x->msg->input_responses, key)) {
+            return 0;
+        }
+
+        n++;
+    }
+
+    return n > 0;
+}
+
+
 /* Writes a message of the stream as an event without an id, rewritten for the
  * reading request. In a question, a progress token belongs to the client and
  * is not changed. */
@@ -142,7 +196,10 @@ mcp_joined_reader_message(mcp_exchange_t *x, mcp_str_t text)
         return rc;
     }
 
-    if (msg.kind == MCP_RPC_RESULT || msg.kind == MCP_RPC_ERROR) {
+    if (mcp_joined_reader_is_answered(x, &msg)) {
+        rc = MCP_OK;
+
+    } else if (msg.kind == MCP_RPC_RESULT || msg.kind == MCP_RPC_ERROR) {
         mcp_joined_reader_response(x, &msg);
 
     } else if (!mcp_joined_reader_wants(x, &msg)) {

@@ -40,6 +40,13 @@ function asks(ask) {
     };
 }
 
+const calls = () => upstream.requests.filter(({ body }) =>
+    body.method === 'tools/call');
+
+// Returns how many answers to the question with this id the server got.
+
+const answersTo = (id) => upstream.requests.filter(({ body }) =>
+    body.method === undefined && body.id === id).length;
 const valueOf = (response) => JSON.parse(textOf(response.result));
 const asked = (call, method, params, id = 'question') =>
     upstream.ask(call, id, method, params).then(({ body }) => body);
@@ -458,6 +465,156 @@ describe('questions to a client of 2026-07-28', () => {
         assert.ok(answers.some((one) => one?.result));
     });
 
+    for (const [name, inputResponses] of [
+        ['without inputResponses', undefined], ['with an empty object', {}],
+        ['with unknown keys', { other: {}, q99: { roots: [] }, q: {} }],
+    ]) {
+        test(`requestState ${name}: the client gets the question again, its answer counts once`,
+             async () => {
+            const posted = [];
+
+            asks(async (call) => {
+                const answer = await asked(call, 'elicitation/create', FORM, 7);
+
+                posted.push(answer);
+
+                return answer;
+            });
+
+            const client = modern();
+            const first = await ask(client);
+            const { inputRequests, requestState } = first.result;
+            let again = first;
+
+            for (let i = 0; i < 3; i++) {
+                const { requestState: before } = again.result;
+
+                again = await ask(client, { requestState: before,
+                                            inputResponses });
+                assert.equal(again.result.resultType, 'input_required');
+                assert.deepEqual(again.result.inputRequests, inputRequests);
+                assert.notEqual(again.result.requestState, before);
+            }
+
+            assert.deepEqual(posted, []);
+
+            const last = await retry(client, again, { action: 'decline' });
+
+            assert.deepEqual(valueOf(last), { jsonrpc: '2.0', id: 7,
+                result: { action: 'decline' } });
+
+            // the first request state still names the call
+
+            assert.deepEqual(valueOf(await ask(client, { requestState,
+                inputResponses: { [keyOf(first)]: { action: 'accept' } } })),
+                             valueOf(last));
+            assert.equal(posted.length, 1);
+            assert.equal(calls().length, 1);
+        });
+    }
+
+    test('three open questions: a request gets all that have no answer yet',
+         async () => {
+        asks((call) => Promise.all([1, 2, 3].map((id) =>
+            asked(call, 'elicitation/create',
+                  { ...FORM, message: `${id}?` }, id))));
+
+        const client = modern();
+        let response = await ask(client);
+
+        // the questions may arrive at any time
+
+        while (Object.keys(response.result.inputRequests).length < 3) {
+            response = await ask(client, {
+                requestState: response.result.requestState });
+        }
+
+        const { inputRequests } = response.result;
+        const keys = Object.keys(inputRequests);
+
+        assert.deepEqual(keys.map((key) => inputRequests[key].params.message),
+                         ['1?', '2?', '3?']);
+
+        for (const [key, left] of [[keys[1], [keys[0], keys[2]]],
+                                   [keys[2], [keys[0]]]]) {
+            response = await ask(client, {
+                requestState: response.result.requestState,
+                inputResponses: { [key]: { action: 'decline', of: key } } });
+            assert.deepEqual(response.result.inputRequests, Object.fromEntries(
+                left.map((one) => [one, inputRequests[one]])));
+        }
+
+        // answers to answered questions have no effect
+
+        response = await ask(client, {
+            requestState: response.result.requestState,
+            inputResponses: Object.fromEntries(keys.map((key) =>
+                [key, { action: 'accept', of: key }])) });
+
+        assert.deepEqual(valueOf(response).map(({ result }) => result), [
+            { action: 'accept', of: keys[0] },
+            { action: 'decline', of: keys[1] },
+            { action: 'decline', of: keys[2] }]);
+        assert.equal(calls().length, 1);
+    });
+
+    test('requests with and without the answer at the same time: the MCP server gets one answer, the next request gets the result',
+         async () => {
+        for (let i = 0; i < 20; i++) {
+            asks((call) => asked(call, 'roots/list', undefined, i));
+
+            const client = modern();
+            const first = await ask(client);
+            const { requestState } = first.result;
+            const responses = await Promise.all([undefined,
+                { [keyOf(first)]: { roots: [] } }, undefined,
+                { [keyOf(first)]: { roots: [] } }].map((inputResponses) =>
+                ask(client, { requestState, inputResponses })));
+
+            // a request whose stream another request reads gets -32602
+
+            for (const { result, error } of responses) {
+                assert.ok(error ? error.code === -32602
+                    : result.resultType === 'input_required' || result.content,
+                          JSON.stringify({ result, error }));
+            }
+
+            const last = await retry(client, first, { roots: [] });
+
+            assert.deepEqual(valueOf(last).result, { roots: [] });
+            assert.equal(answersTo(i), 1);
+        }
+    });
+
+    test('request with all answers after a request without any: gets the result, and no question again',
+         async () => {
+        asks((call) => asked(call, 'roots/list'));
+
+        const client = modern();
+        const first = await ask(client);
+
+        await ask(client, { requestState: first.result.requestState });
+        assert.deepEqual(valueOf(await retry(client, first, { roots: [] }))
+            .result, { roots: [] });
+    });
+
+    test('reload between two requests without an answer: each gets the question',
+         async () => {
+        asks((call) => asked(call, 'roots/list'));
+
+        const client = modern();
+        let response = await ask(client);
+
+        for (let i = 0; i < 2; i++) {
+            await reload(server);
+            response = await retry(client, response);
+            assert.equal(response.result.resultType, 'input_required');
+        }
+
+        assert.deepEqual(valueOf(await retry(client, response, { roots: [] }))
+            .result, { roots: [] });
+    });
+
     for (const after of ['0', '1m']) {
         test(`mcp_stream_after ${after}, one caller has too many calls with open questions: `
              + 'the MCP server gets an error for the next question', async () => {
@@ -815,6 +972,24 @@ describe('question at one node of a cluster, client of 2026-07-28', async () => 
     });
 
     for (const [first, second] of [[0, 1], [1, 0]]) {
+        test(`question at node ${first} of a cluster, request without an answer at the other node: the client gets the question again`,
+             async () => {
+            asks((one) => asked(one, 'roots/list'));
+
+            const question = await call(first);
+            let again = question;
+
+            for (const at of [second, second, first]) {
+                again = await call(at, {
+                    requestState: again.result.requestState });
+                assert.deepEqual(again.result.inputRequests,
+                                 question.result.inputRequests);
+            }
+
+            assert.deepEqual(valueOf(await retry(second, again)).result,
+                             { roots: [] });
+        });
+
         test(`question at node ${first} of a cluster, answer at the other node: the MCP server gets the answer`,
              async () => {
             asks(async (one) => [await asked(one, 'roots/list', undefined, 1),
