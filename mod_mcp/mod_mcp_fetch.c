@@ -399,10 +399,12 @@ static int capture_bucket(mod_mcp_backend_request_t *req, apr_bucket *b)
 
     /* mod_proxy_http sends a flush after the head of a stream that has no event
      * yet: pass the head of the stream to the core.  The head of any other
-     * response is passed together with the body. */
+     * response is passed together with the body, unless it has the id of a new
+     * session, which the core needs even if no body follows. */
 
     else if (APR_BUCKET_IS_FLUSH(b) && req->phase == MOD_MCP_SILENT
-             && req->kind == MCP_BACKEND_REQUEST_LISTEN) {
+             && (req->kind == MCP_BACKEND_REQUEST_LISTEN
+                 || response_header(req->r, MCP_BACKEND_REQUEST_SESSION))) {
         wanted = pass_output(req, "", 0);
     }
 
