@@ -12,6 +12,7 @@
 #include "call/mcp_upstream_question.h"
 #include "call/mcp_upstream_list_from_cache.h"
 #include "call/mcp_upstream_listen.h"
+#include "call/mcp_upstream_open.h"
 #include "call/mcp_upstream_param_header.h"
 #include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_resume.h"
@@ -465,7 +466,9 @@ mcp_backend_request_stop(mcp_request_t *req)
     req->again = 0;
     req->held = 0;
 
-    mcp_backend_request_abort(req);
+    if (!mcp_upstream_open_continue(req)) {
+        mcp_backend_request_abort(req);
+    }
 }
 
 
@@ -675,7 +678,8 @@ mcp_backend_request_data(mcp_backend_request_t *breq, const char *data,
 
     req = mcp_backend_request_request(breq);
 
-    if (req->call->phase == MCP_CALL_OVER || breq->aborted
+    if (mcp_upstream_open_data(breq, data, len)
+        || req->call->phase == MCP_CALL_OVER || breq->aborted
         || breq->kind == MCP_BACKEND_REQUEST_RESPONSE)
     {
         return len;
@@ -733,6 +737,8 @@ mcp_backend_request_end_with(mcp_backend_request_t *breq, mcp_fault_e fault,
 
     req->active = 0;
     call->refs++;
+
+    mcp_upstream_open_end(req, fault, detail);
 
     if (req->again) {
         mcp_backend_request_invoke_again(req);
@@ -868,7 +874,9 @@ mcp_backend_request_deadline(mcp_request_t *req)
     req->deadline = UINT64_MAX;
 
     if (call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER) {
-        mcp_backend_request_stop(req);
+        req->again = 0;
+        req->held = 0;
+        mcp_backend_request_abort(req);
 
         if (was_active && !req->active) {
             mcp_call_check_end(call);

@@ -15,6 +15,7 @@
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_question_stateless_client.h"
 #include "call/mcp_call_outcome.h"
+#include "call/mcp_upstream_open.h"
 #include "rpc/mcp_fault.h"
 #include "worker/mcp_respond.h"
 #include "worker/mcp_resume_hooks.h"
@@ -464,7 +465,7 @@ static void
 mcp_call_over(mcp_call_t *call)
 {
     size_t          i;
-    uint64_t        grace;
+    uint64_t        now, limit;
     mcp_request_t  *req;
 
     mcp_call_set_phase(call, MCP_CALL_OVER);
@@ -477,14 +478,16 @@ mcp_call_over(mcp_call_t *call)
         mcp_call_send_interim(call);
     }
 
-    grace = mcp_call_now(call) + MCP_CALL_GRACE;
+    now = mcp_call_now(call);
 
     for (i = 0; i < call->n; i++) {
         req = &call->requests[i];
         mcp_request_set_state(req, MCP_REQUEST_OVER);
 
-        if (req->deadline > grace) {
-            req->deadline = grace;
+        limit = now + mcp_upstream_open_grace(req);
+
+        if (req->deadline > limit) {
+            req->deadline = limit;
         }
     }
 

@@ -18,6 +18,7 @@
  *   mcp_upstream_session.c           the session at an MCP server
  *   mcp_upstream_session_zone.c      the sessions in the zone
  *   mcp_upstream_session_cluster.c   the sessions in a cluster
+ *   mcp_upstream_open.c              initialize of a request that is over
  *   mcp_upstream_wait.c              requests that wait for a session
  *   mcp_upstream_question*.c         questions of an MCP server
  *   mcp_upstream_respond.c           responses to questions of an MCP server
@@ -274,7 +275,8 @@ void mcp_backend_request_taken(mcp_queued_action_t *queued,
     mcp_action_t *action);
 
 /* Stop the backend request of one request, or of all requests of a call, and
- * drop held messages. */
+ * drop held messages. A backend request that opens a session at an MCP server
+ * continues, see mcp_upstream_open.h. */
 void mcp_backend_request_stop(mcp_request_t *req);
 void mcp_backend_request_stop_all(mcp_call_t *call);
 

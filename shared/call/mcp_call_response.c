@@ -6,6 +6,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_outcome.h"
+#include "call/mcp_upstream_open.h"
 #include "rpc/mcp_fault.h"
 #include "rpc/mcp_result.h"
 #include "worker/mcp_resume_hooks.h"
@@ -197,7 +198,7 @@ mcp_call_response(mcp_request_t *req, mcp_buf_t *buf, mcp_outcome_e how)
         mcp_call_done(call);
 
     } else if (req->active) {
-        req->deadline = mcp_call_now(call) + MCP_CALL_GRACE;
+        req->deadline = mcp_call_now(call) + mcp_upstream_open_grace(req);
         mcp_call_set_timer(call);
     }
 

@@ -564,6 +564,26 @@ mcp_upstream_session_is_stateless(mcp_request_t *req)
 }
 
 
+int
+mcp_upstream_session_describe(mcp_request_t *req, mcp_str_t result)
+{
+    mcp_upstream_session_t  *session;
+
+    session = req->session;
+    session->version = mcp_upstream_about_version(
+                           &(mcp_json_value_t) { MCP_JSON_OBJECT, result });
+    mcp_upstream_status_describe(req, result, session->version);
+
+    if (!mcp_upstream_session_is_stateless(req)) {
+        return 0;
+    }
+
+    session->version = mcp_null_str;
+
+    return 1;
+}
+
+
 /* Processes a message in response to initialize. Returns the values of
  * mcp_upstream_session_message(). */
 static int
@@ -598,17 +618,9 @@ mcp_upstream_session_opened(mcp_request_t *req, mcp_backend_msg_t *msg)
                                           "ASCII");
     }
 
-    session->version = mcp_upstream_about_version(
-                           &(mcp_json_value_t) { MCP_JSON_OBJECT, msg->body });
-    mcp_upstream_status_describe(req, msg->body, session->version);
-
-    if (mcp_upstream_session_is_stateless(req)) {
-        session->version = mcp_null_str;
-
-        if (!req->call->bare) {
-            mcp_upstream_session_next(req, MCP_UPSTREAM_STEP_CALL);
-            return 1;
-        }
+    if (mcp_upstream_session_describe(req, msg->body) && !req->call->bare) {
+        mcp_upstream_session_next(req, MCP_UPSTREAM_STEP_CALL);
+        return 1;
     }
 
     if (req->call->bare) {

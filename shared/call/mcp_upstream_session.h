@@ -22,7 +22,8 @@
  * A request that finds a session in the zone begins with CALL. A request waits
  * while another one of this process opens its session, see mcp_upstream_wait.h.
  * CLOSE follows only if no other request can use the session, CANCEL only if
- * the call was cancelled.
+ * the call was cancelled. If the request is over while OPEN runs, OPEN
+ * continues, see mcp_upstream_open.h.
  *
  * With mcp_upstream_listen, a GET stream of the session is opened before CALL,
  * see mcp_upstream_listen.h.
@@ -167,6 +168,9 @@ struct mcp_upstream_session_s {
                                           session */
     unsigned             opened:1;     /* 1: this request has opened a
                                           session, or tried to */
+    unsigned             late:1;       /* 1: the request is over, but its
+                                          initialize request continues, see
+                                          mcp_upstream_open.h */
     unsigned             lost:1;       /* 1: the server has lost a session of
                                           this request */
     unsigned             renewed:1;    /* 1: the client's request was sent
@@ -228,6 +232,12 @@ int mcp_upstream_session_prepare(mcp_request_t *req);
  * gets.
  */
 int mcp_upstream_session_message(mcp_request_t *req, mcp_backend_msg_t *msg);
+
+/* Called with the result of initialize. Stores the revision that the server has
+ * chosen in session->version and, with "mcp_upstream auto", the detected form
+ * of the server. Returns 1 if the server was detected as one without sessions,
+ * otherwise 0. */
+int mcp_upstream_session_describe(mcp_request_t *req, mcp_str_t result);
 
 /* Makes step the step of the next backend request. */
 void mcp_upstream_session_set_step(mcp_request_t *req,

@@ -107,6 +107,19 @@ mcp_upstream_wait_list(mcp_upstream_session_t *session)
 }
 
 
+static void
+mcp_upstream_wait_unlist(mcp_upstream_session_t *session)
+{
+    *session->link = session->next;
+
+    if (session->next) {
+        session->next->link = session->link;
+    }
+
+    session->link = NULL;
+}
+
+
 void
 mcp_upstream_wait_start(mcp_request_t *req, mcp_fault_e fault)
 {
@@ -143,13 +156,7 @@ mcp_upstream_wait_release(mcp_upstream_session_t *session, mcp_fault_e fault)
         return;
     }
 
-    *session->link = session->next;
-
-    if (session->next) {
-        session->next->link = session->link;
-    }
-
-    session->link = NULL;
+    mcp_upstream_wait_unlist(session);
 
     while ((waiter = session->waiting) != NULL) {
         mcp_upstream_wait_end(waiter);
@@ -159,11 +166,50 @@ mcp_upstream_wait_release(mcp_upstream_session_t *session, mcp_fault_e fault)
 
 
 void
+mcp_upstream_wait_hand_over(mcp_upstream_session_t *session)
+{
+    mcp_upstream_session_t  *heir, *waiter;
+
+    heir = session->waiting;
+
+    if (heir == NULL) {
+        return;
+    }
+
+    mcp_upstream_wait_unlist(session);
+    mcp_upstream_wait_end(heir);
+    mcp_upstream_wait_list(heir);
+
+    heir->waiting = session->waiting;
+    heir->n_waiting = session->n_waiting;
+    session->waiting = NULL;
+    session->n_waiting = 0;
+
+    for (waiter = heir->waiting; waiter; waiter = waiter->sibling) {
+        waiter->opener = heir;
+    }
+
+    heir->version = session->version;
+    heir->len = session->len;
+    memcpy(heir->id, session->id, session->len);
+    heir->wait_until = 0;
+    session->version = mcp_null_str;
+    session->len = 0;
+
+    mcp_upstream_session_set_step(heir->req, MCP_UPSTREAM_STEP_OPENED);
+    mcp_upstream_wait_start(heir->req, MCP_FAULT_NONE);
+}
+
+
+void
 mcp_upstream_wait_leave(mcp_upstream_session_t *session)
 {
     mcp_upstream_cluster_leave(session);
     mcp_upstream_wait_end(session);
-    mcp_upstream_wait_release(session, MCP_FAULT_NONE);
+
+    if (!session->late) {
+        mcp_upstream_wait_release(session, MCP_FAULT_NONE);
+    }
 }
 
 

@@ -4,7 +4,7 @@
 // how its sessions are opened, shared, renewed and ended.
 
 import assert from 'node:assert/strict';
-import { beforeEach, describe, test } from 'node:test';
+import { afterEach, beforeEach, describe, test } from 'node:test';
 import { Fixture, SERVER } from './lib/fixture.mjs';
 import { Modern } from './lib/modern.mjs';
 import { textOf } from './lib/session.mjs';
@@ -291,6 +291,130 @@ describe('sessions of clients of 2026-07-28', () => {
         await until(() => upstream.sessions.size === 0
                           || upstream.steps.at(-1) === 'DELETE');
         assert.deepEqual(upstream.steps, [...OPEN, 'tools/call', 'DELETE']);
+    });
+});
+
+
+// A request may be over while the response to initialize is pending: the MCP
+// server has opened a session, whose id the module does not know yet.
+
+describe('request is over while initialize is pending', () => {
+    const { describe: describes } = upstream;
+    let reached, release;
+
+    beforeEach(() => {
+        const gate = new Promise((resolve) => { release = resolve; });
+
+        reached = new Promise((resolve) => {
+            upstream.describe = async (call) => {
+                const result = describes(call);
+
+                resolve(call);
+                await gate;
+
+                return result;
+            };
+        });
+    });
+
+    afterEach(() => { upstream.describe = describes; });
+
+    const closed = async () => {
+        await until(() => upstream.steps.includes('DELETE'));
+        assert.deepEqual(upstream.steps, ['initialize', 'DELETE']);
+    };
+
+    // A client whose session is known, and which calls a tool.
+
+    const calling = async () => {
+        const { describe: pending } = upstream;
+
+        upstream.describe = describes;
+
+        const it = await session();
+
+        upstream.describe = pending;
+
+        const answer = await it.request('tools/call', { name: 'add' },
+                                        { id: 7 });
+
+        await reached;
+
+        return { it, answer };
+    };
+
+    test('client cancels its call: the session at the MCP server is ended',
+         async () => {
+        const { it, answer } = await calling();
+
+        await it.notify('notifications/cancelled', { requestId: 7 });
+        release();
+        await closed();
+        answer.close();
+    });
+
+    test('client ends its session: the session at the MCP server is ended',
+         async () => {
+        const { it, answer } = await calling();
+
+        assert.equal((await it.delete()).status, 204);
+        release();
+        await closed();
+        answer.close();
+    });
+
+    test('client of 2026-07-28 disconnects: the session at the MCP server is ended',
+         async () => {
+        const client = new Modern(server);
+        const answer = await client.request('tools/call', { name: 'add' });
+        const lines = async () => (await server.log())
+            .split('cancelled: the client disconnected').length;
+        const before = await lines();
+
+        await reached;
+        answer.close();
+
+        while (await lines() === before) {
+            await new Promise((resolve) => { setTimeout(resolve, 10); });
+        }
+
+        release();
+        await closed();
+    });
+
+    test('another call waits for the session: this call gets it', async () => {
+        const { it, answer } = await calling();
+        const waiting = await it.request('tools/call', { name: 'add' },
+                                         { id: 8 });
+
+        await it.notify('notifications/cancelled', { requestId: 7 });
+        release();
+
+        const { response } = await it.follow(waiting);
+
+        assert.equal(textOf(response.result), '{}');
+        assert.deepEqual(upstream.steps, [...OPEN, 'tools/call']);
+        answer.close();
+    });
+
+    test('MCP server has sent the session id, but no response: the session is ended',
+         async () => {
+        reached = new Promise((resolve) => {
+            upstream.describe = (call) => {
+                describes(call);
+                call.res.writeHead(200,
+                                   { 'Content-Type': 'text/event-stream' });
+                call.res.flushHeaders();
+                resolve(call);
+            };
+        });
+
+        const { it, answer } = await calling();
+
+        await it.notify('notifications/cancelled', { requestId: 7 });
+        await closed();
+        (await reached).res.end();
+        answer.close();
     });
 });
 

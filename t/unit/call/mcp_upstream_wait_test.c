@@ -6,6 +6,7 @@
 
 #include "upstream_cases.h"
 
+#include "call/mcp_upstream_open.h"
 #include "call/mcp_upstream_wait.h"
 
 
@@ -80,6 +81,169 @@ TEST(server_does_not_respond_to_initialize__all_requests_fail_after_10_s)
 
     has(a.text, "Backend timed out");
     has(b.text, "Backend timed out");
+
+    driver_wait(&d, MCP_UPSTREAM_OPEN_GRACE);
+    assert_int_equal(d.n_breqs, 0);
+}
+
+
+/* Sends a call that is durable when this returns. Its initialize request
+ * runs. */
+static mcp_backend_request_t *
+durable_call(void)
+{
+    call_tool(&a);
+    driver_wait(&d, d.endpoint.stream_after);
+
+    return sends("\"initialize\"");
+}
+
+
+/* Cancels the call of durable_call(). */
+static void
+cancel_call(void)
+{
+    client_post(&d, 0, &clients[0], session, CANCEL7);
+    client_close(&d, &clients[0]);
+}
+
+
+/* Responds to the only backend request, initialize, whose request is over.
+ * Checks that DELETE of the session follows. */
+static void
+open_late(void)
+{
+    mcp_backend_request_session(sends("\"initialize\""), mcp_str("s1"));
+    answer(VERSION);
+
+    assert_int_equal(d.n_breqs, 1);
+    assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
+    variable_is(&d.breqs[0]->variables, MCP_VARIABLE_UPSTREAM_SESSION, "s1");
+    variable_is(&d.breqs[0]->variables, MCP_VARIABLE_UPSTREAM_VERSION,
+                "2025-06-18");
+    end();
+}
+
+
+TEST(call_is_cancelled_during_initialize__the_session_is_ended)
+{
+    (void) durable_call();
+    cancel_call();
+    open_late();
+    client_close(&d, &a);
+}
+
+
+TEST(stateless_client_disconnects_during_initialize__the_session_is_ended)
+{
+    modern_call(0, &a, "");
+    driver_wait(&d, d.endpoint.stream_after);
+    client_close(&d, &a);
+    driver_wait(&d, d.endpoint.reconnect_wait);
+    open_late();
+}
+
+
+TEST(initialize_is_answered_after_the_timeout__the_session_is_ended)
+{
+    call_tool(&a);
+    driver_wait(&d, MCP_UPSTREAM_WAIT_TIME);
+    has(a.text, "Backend timed out");
+
+    driver_wait(&d, MCP_UPSTREAM_OPEN_GRACE - 1);
+    open_late();
+    client_close(&d, &a);
+}
+
+
+TEST(request_is_over_and_initialize_gets_no_response__it_is_aborted_after_10_s)
+{
+    (void) durable_call();
+    cancel_call();
+
+    driver_wait(&d, MCP_UPSTREAM_OPEN_GRACE - 1);
+    sends("\"initialize\"");
+    driver_wait(&d, 1);
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+}
+
+
+TEST(call_is_cancelled_after_the_session_id_has_arrived__session_ends_at_once)
+{
+    mcp_backend_request_t  *breq;
+
+    breq = durable_call();
+    mcp_backend_request_session(breq, mcp_str("s1"));
+    mcp_backend_request_head(breq, 200, mcp_str("text/event-stream"));
+    cancel_call();
+
+    assert_int_equal(d.n_breqs, 1);
+    assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
+    end();
+    client_close(&d, &a);
+}
+
+
+TEST(server_keeps_the_stream_of_initialize_open__session_is_ended_after_5_s)
+{
+    mcp_backend_request_t  *breq;
+
+    breq = durable_call();
+    cancel_call();
+    mcp_backend_request_session(breq, mcp_str("s1"));
+    mcp_backend_request_head(breq, 200, mcp_str("text/event-stream"));
+    backend_send(&d, breq, "data: {\"jsonrpc\":\"2.0\",\"id\":1,"
+                           "\"result\":" VERSION "}\n\n");
+
+    driver_wait(&d, MCP_CALL_GRACE - 1);
+    assert_int_equal(breq->http_method, MCP_BACKEND_REQUEST_POST);
+    driver_wait(&d, 1);
+    assert_int_equal(d.n_breqs, 1);
+    assert_int_equal(breq->http_method, MCP_BACKEND_REQUEST_DELETE);
+    variable_is(&breq->variables, MCP_VARIABLE_UPSTREAM_VERSION, "2025-06-18");
+    end();
+    client_close(&d, &a);
+}
+
+
+TEST(call_is_cancelled_during_initialize__a_waiting_request_gets_the_session)
+{
+    (void) durable_call();
+    client_post(&d, 0, &b, session, CALL8);
+    client_post(&d, 0, &clients[1], session,
+                REQUEST("9", "tools/call", "{\"name\":\"echo\"}"));
+    cancel_call();
+    open_session();
+
+    sends("tools/call");
+    answer(RESULT);
+    has(b.text, "\"id\":8,\"result\":" RESULT);
+    sends("tools/call");
+    answer(RESULT);
+    has(clients[1].text, "\"id\":9,\"result\":" RESULT);
+    assert_int_equal(d.n_breqs, 0);
+
+    client_close(&d, &a);
+    client_close(&d, &b);
+    client_close(&d, &clients[1]);
+}
+
+
+TEST(initialize_of_a_cancelled_call_fails__a_waiting_request_repeats_it)
+{
+    (void) durable_call();
+    client_post(&d, 0, &b, session, CALL8);
+    cancel_call();
+
+    backend_end(&d, sends("\"initialize\""), MCP_FAILURE_REPLY);
+    open_session();
+    sends("tools/call");
+    answer(RESULT);
+    has(b.text, "\"id\":8,\"result\":" RESULT);
+
+    client_close(&d, &a);
+    client_close(&d, &b);
 }
 
 
@@ -91,10 +255,11 @@ TEST(request_waits_for_two_attempts_to_open_a_session__it_fails_after_10_s)
                 REQUEST("9", "tools/call", "{\"name\":\"echo\"}"));
     sends("\"initialize\"");
 
-    /* the second request opens the session when the first one is over */
+    /* the second request opens the session when the first attempt has failed */
 
     driver_wait(&d, MCP_UPSTREAM_WAIT_TIME - 1000);
     client_post(&d, 0, &clients[1], session, CANCEL7);
+    backend_end(&d, sends("\"initialize\""), MCP_FAILURE_REPLY);
     sends("\"initialize\"");
 
     driver_wait(&d, 999);
