@@ -259,13 +259,7 @@ mcp_call_invoke(mcp_request_t *req)
 
     rc = mcp_backend_request_start(req);
 
-    if (rc == MCP_ERR_LIMIT) {
-        mcp_call_log(req->call, MCP_LOG_ERROR, "failed",
-                     "too many requests already wait for the session that "
-                     "another request is opening at the MCP server");
-        mcp_call_fail(req, MCP_FAULT_UPSTREAM_SESSION);
-
-    } else if (rc == MCP_ERR_SYNTAX) {
+    if (rc == MCP_ERR_SYNTAX) {
         if (mcp_call_finish_fault(req, MCP_FAULT_PARAMS, req->why)
             == MCP_AGAIN)
         {

@@ -258,7 +258,6 @@ void mcp_call_timer(void *data);
  * the previous backend request. The request must not have a held message.
  *
  * Returns MCP_OK, also if the request waits for a session at an MCP server, or
- *   MCP_ERR_LIMIT   too many requests wait for this session
  *   MCP_ERR_SYNTAX  the arguments are invalid; req->why is the reason
  *   MCP_ERR_MEMORY
  */

@@ -29,7 +29,7 @@ mcp_upstream_open_continue(mcp_request_t *req)
      * nothing to end, and with one, the session can be ended at once. Continues
      * for requests that wait, because they need the rest of the response. */
 
-    if (req->responds && session->waiting == NULL) {
+    if (req->responds && session->waiters.first == NULL) {
         return 0;
     }
 

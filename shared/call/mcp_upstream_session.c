@@ -81,7 +81,6 @@ mcp_upstream_session_create(mcp_request_t *req)
 static int
 mcp_upstream_session_get(mcp_request_t *req, mcp_upstream_e form)
 {
-    int                      rc;
     mcp_upstream_session_t  *session;
 
     session = req->session;
@@ -97,20 +96,14 @@ mcp_upstream_session_get(mcp_request_t *req, mcp_upstream_e form)
     }
 
     if (!session->own) {
-        rc = mcp_upstream_wait_begin(session);
-
-        if (rc == MCP_AGAIN) {
-            return rc;
+        if (mcp_upstream_wait_begin(session) == MCP_AGAIN) {
+            return MCP_AGAIN;
         }
 
         session->wait_until = 0;
 
         if (form != MCP_UPSTREAM_AUTO && mcp_upstream_session_find(req)) {
             return MCP_OK;
-        }
-
-        if (rc != MCP_OK) {
-            return rc;
         }
 
         mcp_upstream_wait_list(session);

@@ -113,19 +113,25 @@ struct mcp_upstream_session_s {
     mcp_upstream_session_t  **link;    /* address of the pointer to this
                                           structure in worker->openings; NULL:
                                           not in the list */
-    mcp_upstream_session_t   *waiting; /* requests that wait for the session,
-                                          oldest first */
-    unsigned                  n_waiting;
+    mcp_upstream_waiters_t    waiters; /* requests that wait for the
+                                          session */
     uint64_t             alone_until;  /* time, ms, at which the waiting
                                           requests are started even if the
                                           server has not responded to the first
                                           request in the session */
 
     /* members of a request that waits for a session */
-    mcp_upstream_session_t   *opener;  /* session for which the request waits;
-                                          NULL: the request does not wait */
-    mcp_upstream_session_t   *sibling; /* next request that waits for the same
-                                          session */
+    mcp_upstream_waiters_t   *waits_in;        /* list that has the request:
+                                                  session->waiters or
+                                                  worker->released; NULL: the
+                                                  request does not wait */
+    mcp_upstream_session_t   *sibling; /* next one in this list */
+    mcp_upstream_session_t  **sibling_link;    /* address of the pointer to this
+                                                  structure in this list */
+    mcp_fault_e          wake_fault;   /* fault of a request in
+                                          worker->released, which then fails
+                                          instead of being started; NONE:
+                                          none */
     mcp_upstream_lookup_t    *lookup;  /* operation in the cluster for which
                                           the request waits; NULL: none */
     uint64_t             wait_until;   /* time, ms, at which the wait ends: a
@@ -202,7 +208,6 @@ int mcp_upstream_session_create(mcp_request_t *req);
  *   MCP_AGAIN       the request waits for the session, see mcp_upstream_wait.h,
  *                   for the cluster, or for the GET stream of the session, see
  *                   mcp_upstream_listen.h
- *   MCP_ERR_LIMIT   too many requests wait for the session
  *   MCP_ERR_MEMORY
  */
 int mcp_upstream_session_begin(mcp_request_t *req, mcp_upstream_e form);

@@ -5,6 +5,46 @@
 #include "call/mcp_call_internal.h"
 
 
+/* --- lists of requests that wait --- */
+
+static void
+mcp_upstream_wait_append(mcp_upstream_waiters_t *list,
+    mcp_upstream_session_t *waiter)
+{
+    if (list->first == NULL) {
+        list->last = &list->first;
+    }
+
+    waiter->waits_in = list;
+    waiter->sibling = NULL;
+    waiter->sibling_link = list->last;
+
+    *list->last = waiter;
+    list->last = &waiter->sibling;
+}
+
+
+/* Moves all requests of one list to the end of another one. Sets their
+ * wake_fault. */
+static void
+mcp_upstream_wait_move(mcp_upstream_waiters_t *from,
+    mcp_upstream_waiters_t *to, mcp_fault_e fault)
+{
+    mcp_upstream_session_t  *waiter, *next;
+
+    waiter = from->first;
+    from->first = NULL;
+
+    for ( ; waiter; waiter = next) {
+        next = waiter->sibling;
+        waiter->wake_fault = fault;
+        mcp_upstream_wait_append(to, waiter);
+    }
+}
+
+
+/* --- the beginning and the end of a wait --- */
+
 /* Returns another session with the same key that this process is opening, or
  * NULL. */
 static mcp_upstream_session_t *
@@ -29,19 +69,11 @@ mcp_upstream_wait_find(mcp_upstream_session_t *session)
 int
 mcp_upstream_wait_begin(mcp_upstream_session_t *session)
 {
-    mcp_upstream_session_t  *opener, **last;
+    mcp_upstream_session_t  *opener;
 
     opener = mcp_upstream_wait_find(session);
     if (opener == NULL) {
         return MCP_OK;
-    }
-
-    if (opener->n_waiting == MCP_UPSTREAM_WAITING) {
-        return MCP_ERR_LIMIT;
-    }
-
-    for (last = &opener->waiting; *last; last = &(*last)->sibling) {
-        /* void */
     }
 
     if (session->wait_until == 0) {
@@ -49,10 +81,7 @@ mcp_upstream_wait_begin(mcp_upstream_session_t *session)
                               + MCP_UPSTREAM_WAIT_TIME;
     }
 
-    session->opener = opener;
-    session->sibling = NULL;
-    opener->n_waiting++;
-    *last = session;
+    mcp_upstream_wait_append(&opener->waiters, session);
 
     return MCP_AGAIN;
 }
@@ -61,22 +90,22 @@ mcp_upstream_wait_begin(mcp_upstream_session_t *session)
 static void
 mcp_upstream_wait_end(mcp_upstream_session_t *session)
 {
-    mcp_request_t            *req;
-    mcp_upstream_session_t  **link;
+    mcp_request_t  *req;
 
-    if (session->opener == NULL) {
+    if (session->waits_in == NULL) {
         return;
     }
 
-    for (link = &session->opener->waiting; *link; link = &(*link)->sibling) {
-        if (*link == session) {
-            *link = session->sibling;
-            break;
-        }
+    *session->sibling_link = session->sibling;
+
+    if (session->sibling) {
+        session->sibling->sibling_link = session->sibling_link;
+
+    } else {
+        session->waits_in->last = session->sibling_link;
     }
 
-    session->opener->n_waiting--;
-    session->opener = NULL;
+    session->waits_in = NULL;
 
     /* removes the action MCP_ACT_PREPARE, which may still be in the queue */
 
@@ -147,10 +176,41 @@ mcp_upstream_wait_start(mcp_request_t *req, mcp_fault_e fault)
 }
 
 
+/* Starts requests of worker->released, MCP_UPSTREAM_RELEASE at most. Sets the
+ * timer if there are more. */
+static void
+mcp_upstream_wait_wake(void *data)
+{
+    unsigned                 n;
+    mcp_worker_t            *worker;
+    mcp_upstream_session_t  *waiter;
+
+    worker = data;
+
+    /* sets the timer before requests are started, because their failure may
+     * release other requests, which are then only added to the list */
+
+    worker->release_timer.handler = mcp_upstream_wait_wake;
+    worker->release_timer.data = worker;
+    mcp_timer_set(&worker->timers, &worker->release_timer,
+                  worker->env->now(worker->env->ctx) + 1);
+
+    for (n = 0; worker->released.first && n < MCP_UPSTREAM_RELEASE; n++) {
+        waiter = worker->released.first;
+        mcp_upstream_wait_end(waiter);
+        mcp_upstream_wait_start(waiter->req, waiter->wake_fault);
+    }
+
+    if (worker->released.first == NULL) {
+        mcp_timer_del(&worker->timers, &worker->release_timer);
+    }
+}
+
+
 void
 mcp_upstream_wait_release(mcp_upstream_session_t *session, mcp_fault_e fault)
 {
-    mcp_upstream_session_t  *waiter;
+    mcp_worker_t  *worker;
 
     if (session->link == NULL) {
         return;
@@ -158,9 +218,15 @@ mcp_upstream_wait_release(mcp_upstream_session_t *session, mcp_fault_e fault)
 
     mcp_upstream_wait_unlist(session);
 
-    while ((waiter = session->waiting) != NULL) {
-        mcp_upstream_wait_end(waiter);
-        mcp_upstream_wait_start(waiter->req, fault);
+    if (session->waiters.first == NULL) {
+        return;
+    }
+
+    worker = session->req->call->worker;
+    mcp_upstream_wait_move(&session->waiters, &worker->released, fault);
+
+    if (!mcp_timer_armed(&worker->release_timer)) {
+        mcp_upstream_wait_wake(worker);
     }
 }
 
@@ -168,9 +234,9 @@ mcp_upstream_wait_release(mcp_upstream_session_t *session, mcp_fault_e fault)
 void
 mcp_upstream_wait_hand_over(mcp_upstream_session_t *session)
 {
-    mcp_upstream_session_t  *heir, *waiter;
+    mcp_upstream_session_t  *heir;
 
-    heir = session->waiting;
+    heir = session->waiters.first;
 
     if (heir == NULL) {
         return;
@@ -179,15 +245,7 @@ mcp_upstream_wait_hand_over(mcp_upstream_session_t *session)
     mcp_upstream_wait_unlist(session);
     mcp_upstream_wait_end(heir);
     mcp_upstream_wait_list(heir);
-
-    heir->waiting = session->waiting;
-    heir->n_waiting = session->n_waiting;
-    session->waiting = NULL;
-    session->n_waiting = 0;
-
-    for (waiter = heir->waiting; waiter; waiter = waiter->sibling) {
-        waiter->opener = heir;
-    }
+    mcp_upstream_wait_move(&session->waiters, &heir->waiters, MCP_FAULT_NONE);
 
     heir->version = session->version;
     heir->len = session->len;
@@ -252,7 +310,7 @@ mcp_upstream_wait_timer(mcp_request_t *req, uint64_t now)
 int
 mcp_upstream_waits(const mcp_request_t *req)
 {
-    return req->session && (req->session->opener || req->session->lookup
+    return req->session && (req->session->waits_in || req->session->lookup
                             || req->session->listen_waits);
 }
 
@@ -264,7 +322,7 @@ mcp_upstream_wait_timeout(mcp_request_t *req)
         return 0;
     }
 
-    if (req->session->opener == NULL) {
+    if (req->session->waits_in == NULL) {
         return mcp_upstream_cluster_timeout(req);
     }
 

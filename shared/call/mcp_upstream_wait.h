@@ -19,8 +19,9 @@
 #include "call/mcp_upstream_session.h"
 
 
-/* Maximum number of requests that wait for one session. */
-#define MCP_UPSTREAM_WAITING     64
+/* Number of requests that are started at once when their session is open. The
+ * next ones follow 1 ms later, so that the process is not blocked. */
+#define MCP_UPSTREAM_RELEASE     64
 
 /* Maximum time for which a request waits until another one has opened the
  * session, ms. */
@@ -43,13 +44,17 @@ void mcp_upstream_wait_list(mcp_upstream_session_t *session);
  *   MCP_AGAIN      the request waits: it is started again when the other
  *                  request has opened the session, and fails if the session
  *                  cannot be opened
- *   MCP_ERR_LIMIT  MCP_UPSTREAM_WAITING requests wait already
+ *
+ * The number of requests that wait has no limit of its own: a client waits for
+ * each of them, or each has a stream, and mcp_max_session_streams and
+ * mcp_quota_streams limit the streams.
  */
 int mcp_upstream_wait_begin(mcp_upstream_session_t *session);
 
 /* Removes a session from worker->openings. Starts the requests that wait for
  * the session or, if fault is not MCP_FAULT_NONE, lets them fail with this
- * fault. Does nothing if the session is not in the list. */
+ * fault: MCP_UPSTREAM_RELEASE of them at once, the other ones later. Does
+ * nothing if the session is not in the list. */
 void mcp_upstream_wait_release(mcp_upstream_session_t *session,
     mcp_fault_e fault);
 

@@ -27,6 +27,15 @@ typedef struct mcp_upstream_entry_s mcp_upstream_entry_t;
 typedef struct mcp_upstream_page_s  mcp_upstream_page_t;
 typedef struct mcp_upstream_tool_s  mcp_upstream_tool_t;
 
+/* A list of requests that wait for a session at an MCP server, oldest first,
+ * see call/mcp_upstream_wait.h. */
+typedef struct {
+    struct mcp_upstream_session_s   *first;    /* NULL: the list is empty */
+    struct mcp_upstream_session_s  **last;     /* address of the last pointer,
+                                                  valid unless the list is
+                                                  empty */
+} mcp_upstream_waiters_t;
+
 typedef struct mcp_operation_s      mcp_operation_t;
 typedef struct mcp_operations_s         mcp_operations_t;
 typedef struct mcp_operation_spec_s mcp_operation_spec_t;
@@ -94,6 +103,12 @@ struct mcp_worker_s {
                                                           from the cache */
     struct mcp_upstream_session_s     *openings;   /* sessions at MCP servers
                                                       that are being opened */
+    mcp_upstream_waiters_t             released;   /* requests that have waited
+                                                      for a session at an MCP
+                                                      server, and are started
+                                                      next */
+    mcp_timer_t                        release_timer;  /* armed while "released"
+                                                          has requests */
     struct mcp_upstream_listen_s      *listens;    /* GET streams that are open
                                                       at MCP servers */
     struct mcp_upstream_session_s     *listeners;  /* sessions at MCP servers

@@ -295,10 +295,10 @@ describe('sessions of clients of 2026-07-28', () => {
 });
 
 
-// A request may be over while the response to initialize is pending: the MCP
-// server has opened a session, whose id the module does not know yet.
+// While the response to initialize is pending, the MCP server has opened a
+// session, whose id the module does not know yet.
 
-describe('request is over while initialize is pending', () => {
+describe('response to initialize is pending', () => {
     const { describe: describes } = upstream;
     let reached, release;
 
@@ -382,7 +382,8 @@ describe('request is over while initialize is pending', () => {
         await closed();
     });
 
-    test('another call waits for the session: this call gets it', async () => {
+    test('client cancels its call, another one waits: the other call gets the session',
+         async () => {
         const { it, answer } = await calling();
         const waiting = await it.request('tools/call', { name: 'add' },
                                          { id: 8 });
@@ -395,6 +396,40 @@ describe('request is over while initialize is pending', () => {
         assert.equal(textOf(response.result), '{}');
         assert.deepEqual(upstream.steps, [...OPEN, 'tools/call']);
         answer.close();
+    });
+
+    test('100 calls wait for the session: all get it', async () => {
+        const fixture = await Fixture.start({
+            workers: 1, threads: 400,
+            without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
+            location: { mcp_stream_after: '0', mcp_backend: 'sessions' },
+            backends: { sessions: { http: upstream.port,
+                                    upstream: 'session' } },
+        });
+
+        try {
+            const { describe: pending } = upstream;
+
+            upstream.describe = describes;
+
+            const it = await fixture.session();
+
+            upstream.describe = pending;
+
+            const answers = await Promise.all(Array.from({ length: 100 },
+                (_, i) => it.request('tools/call',
+                                     { name: 'add', arguments: { i } })));
+
+            await reached;
+            release();
+
+            const texts = await Promise.all(answers.map(async (answer) =>
+                textOf((await it.follow(answer)).response.result)));
+
+            assert.deepEqual(texts, answers.map((_, i) => `{"i":${i}}`));
+        } finally {
+            await fixture.stop();
+        }
     });
 
     test('MCP server has sent the session id, but no response: the session is ended',

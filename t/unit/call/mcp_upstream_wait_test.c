@@ -10,8 +10,13 @@
 #include "call/mcp_upstream_wait.h"
 
 
-/* the clients of requests that wait, and one more */
-static client_t      clients[MCP_UPSTREAM_WAITING + 1];
+/* Number of requests that are started in three portions. */
+#define MANY  (2 * MCP_UPSTREAM_RELEASE + 10)
+
+#define CALL9  REQUEST("9", "tools/call", "{\"name\":\"echo\"}")
+
+/* the clients of requests that wait */
+static client_t      clients[MANY];
 
 
 TEST(two_requests_need_a_session_at_a_server__it_is_opened_once_for_both)
@@ -211,8 +216,7 @@ TEST(call_is_cancelled_during_initialize__a_waiting_request_gets_the_session)
 {
     (void) durable_call();
     client_post(&d, 0, &b, session, CALL8);
-    client_post(&d, 0, &clients[1], session,
-                REQUEST("9", "tools/call", "{\"name\":\"echo\"}"));
+    client_post(&d, 0, &clients[1], session, CALL9);
     cancel_call();
     open_session();
 
@@ -251,8 +255,7 @@ TEST(request_waits_for_two_attempts_to_open_a_session__it_fails_after_10_s)
 {
     call_tool(&a);
     client_post(&d, 0, &b, session, CALL8);
-    client_post(&d, 0, &clients[0], session,
-                REQUEST("9", "tools/call", "{\"name\":\"echo\"}"));
+    client_post(&d, 0, &clients[0], session, CALL9);
     sends("\"initialize\"");
 
     /* the second request opens the session when the first attempt has failed */
@@ -279,32 +282,123 @@ TEST(request_waits_for_two_attempts_to_open_a_session__it_fails_after_10_s)
 }
 
 
-TEST(as_many_requests_as_allowed_wait_for_a_session__the_next_fails_at_once)
+/* Starts a call that opens a session, and MANY calls that wait for it. */
+static void
+many_calls(void)
 {
     size_t  i;
 
     call_tool(&a);
 
-    for (i = 0; i < MCP_UPSTREAM_WAITING; i++) {
+    for (i = 0; i < MANY; i++) {
         call_tool(&clients[i]);
-        assert_int_equal(clients[i].status, 0);
     }
 
-    call_tool(&clients[i]);
-    has(clients[i].text, "Upstream did not open a session");
     sends("\"initialize\"");
+}
+
+
+/* Checks that the first n of MANY clients have a response with this text, and
+ * the other ones have none. */
+static void
+have(size_t n, const char *text)
+{
+    size_t  i;
+
+    for (i = 0; i < MANY; i++) {
+        if (i < n) {
+            has(clients[i].text, text);
+
+        } else {
+            assert_string_equal(clients[i].text, "");
+        }
+    }
+}
+
+
+static void
+close_many(void)
+{
+    size_t  i;
+
+    for (i = 0; i < MANY; i++) {
+        client_close(&d, &clients[i]);
+    }
+}
+
+
+TEST(many_requests_wait_for_a_session__all_get_it_64_in_each_millisecond)
+{
+    size_t  n;
+
+    many_calls();
+    open_session();
+    sends("tools/call");
+    answer(RESULT);
+
+    for (n = MCP_UPSTREAM_RELEASE; n < MANY; n += MCP_UPSTREAM_RELEASE) {
+        assert_int_equal(d.n_breqs, MCP_UPSTREAM_RELEASE);
+        end();
+        have(n, "\"result\":" RESULT);
+        driver_wait(&d, 1);
+    }
+
+    assert_int_equal(d.n_breqs, MANY % MCP_UPSTREAM_RELEASE);
+    end();
+    have(MANY, "\"result\":" RESULT);
+    close_many();
+}
+
+
+TEST(many_requests_wait_and_the_session_does_not_open__all_get_the_same_error)
+{
+    many_calls();
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
+    has(a.text, "Backend failed");
+
+    have(MCP_UPSTREAM_RELEASE, "Backend failed");
+    driver_wait(&d, 1);
+    have(2 * MCP_UPSTREAM_RELEASE, "Backend failed");
+    driver_wait(&d, 1);
+    have(MANY, "Backend failed");
+    assert_int_equal(d.n_breqs, 0);
+    close_many();
+}
+
+
+TEST(two_of_many_requests_are_cancelled_before_they_start__they_are_not_sent)
+{
+    size_t  i;
+
+    call_tool(&a);
+
+    for (i = 0; i < MANY; i++) {
+        client_post(&d, 0, &clients[i], session,
+                    i == MCP_UPSTREAM_RELEASE ? CALL8
+                    : i == MANY - 1 ? CALL9 : CALL);
+    }
 
     open_session();
     sends("tools/call");
-
-    client_close(&d, &a);
-
-    for (i = 0; i < ITEMS(clients); i++) {
-        client_close(&d, &clients[i]);
-    }
-
+    answer(RESULT);
     end();
-    driver_wait(&d, 120000);
+
+    client_post(&d, 0, &b, session,
+                NOTE("notifications/cancelled", "{\"requestId\":8}"));
+    client_close(&d, &b);
+    client_post(&d, 0, &b, session,
+                NOTE("notifications/cancelled", "{\"requestId\":9}"));
+    driver_wait(&d, 1);
+    assert_int_equal(d.n_breqs, MCP_UPSTREAM_RELEASE);
+    end();
+    driver_wait(&d, 1);
+    assert_int_equal(d.n_breqs, MANY % MCP_UPSTREAM_RELEASE - 2);
+    end();
+
+    has(clients[MANY - 2].text, "\"result\":" RESULT);
+    has_not(clients[MANY - 1].text, "result");
+    has_not(clients[MCP_UPSTREAM_RELEASE].text, "result");
+    close_many();
 }
 
 
