@@ -771,6 +771,10 @@ mcp_backend_request_late(mcp_request_t *req)
     }
 
     return mcp_call_finish_fault_why(req, MCP_FAULT_BACKEND_TIMEOUT,
-                                     mcp_str("the backend sent no response "
-                                             "within mcp_call_timeout"));
+                                     mcp_upstream_session_is_call(req)
+                                     ? mcp_str("the backend sent no response "
+                                               "within mcp_call_timeout")
+                                     : mcp_str("the MCP server opened no "
+                                               "session within 10 s or "
+                                               "mcp_call_timeout"));
 }

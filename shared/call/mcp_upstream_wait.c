@@ -330,7 +330,11 @@ mcp_upstream_wait_timeout(mcp_request_t *req)
     mcp_call_log(req->call, MCP_LOG_ERROR, "failed",
                  "the call shares a session at the MCP server with another "
                  "request, which did not open the session within 10 s");
-    mcp_call_fail(req, MCP_FAULT_UPSTREAM_SESSION);
+
+    /* the same fault as for a request whose own initialize request times out:
+     * both may happen at the same time, in any order */
+
+    mcp_call_fail(req, MCP_FAULT_BACKEND_TIMEOUT);
 
     return 1;
 }

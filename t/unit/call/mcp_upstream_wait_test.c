@@ -268,7 +268,7 @@ TEST(request_waits_for_two_attempts_to_open_a_session__it_fails_after_10_s)
     driver_wait(&d, 999);
     has_not(clients[0].text, "error");
     driver_wait(&d, 1);
-    has(clients[0].text, "Upstream did not open a session");
+    has(clients[0].text, "Backend timed out");
     has_not(b.text, "error");
 
     open_session();
