@@ -14,6 +14,7 @@
 #include "call/mcp_upstream_question.h"
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_question_stateless_client.h"
+#include "call/mcp_upstream_session.h"
 #include "call/mcp_call_outcome.h"
 #include "call/mcp_upstream_open.h"
 #include "rpc/mcp_fault.h"
@@ -170,6 +171,10 @@ mcp_call_destroy(mcp_call_t *call)
 
         if (req->backend) {
             mcp_backend_free(req->backend);
+        }
+
+        if (req->session) {
+            mcp_upstream_session_leave(req->session);
         }
 
         if (req->server_questions) {

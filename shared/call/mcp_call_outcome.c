@@ -32,6 +32,7 @@ mcp_request_set_state(mcp_request_t *req, mcp_request_state_e state)
         mcp_upstream_listen_leave(req->session);
         mcp_upstream_question_clear(req);
         mcp_upstream_resume_leave(req);
+        mcp_upstream_session_leave(req->session);
 
         /* needed if no backend request runs; if one runs, this does nothing,
          * and mcp_backend_request_end() calls the function again */

@@ -35,14 +35,15 @@
 
 
 #include "call/mcp_call.h"
+#include "worker/mcp_upstream_session_use.h"
 
 
 /* Time for which an unused session stays in the zone, ms. If the server has
  * dropped the session in the meantime, the next request opens a new one. */
 #define MCP_UPSTREAM_SESSION_KEEP   (24 * 3600 * 1000ull)
 
-/* Interval at which a session that is in use is renewed in the zone and in
- * Redis, ms. */
+/* Interval at which the time of expiry of a session that requests use is
+ * extended in the zone and in Redis, ms. */
 #define MCP_UPSTREAM_SESSION_RENEW  (3600 * 1000ull)
 
 /* Maximum length of a session id, bytes of visible ASCII. */
@@ -102,6 +103,7 @@ struct mcp_upstream_session_s {
                                           no session id */
     char                 id[MCP_UPSTREAM_SESSION_ID];
     mcp_request_t       *req;          /* the request that uses the session */
+    mcp_upstream_session_use_t use;    /* the use of the session in the zone */
     mcp_upstream_dropped_t *dropped;   /* sessions that are ended when this
                                           request is over; NULL: none */
     mcp_upstream_resume_t  *resume;    /* state for resuming a stream that has
@@ -301,9 +303,13 @@ int mcp_upstream_session_key(mcp_request_t *req,
     mcp_upstream_session_t *session);
 
 /* Reads the session of a request from the zone. The zone and the cluster then
- * keep the session for another day. Returns 1, or 0 if the zone has no session
- * for the request. */
+ * keep the session for another day, and the session is in use until the request
+ * is over. Returns 1, or 0 if the zone has no session for the request. */
 int mcp_upstream_session_find(mcp_request_t *req);
+
+/* Called when a request with a session is over: the request does not use its
+ * session in the zone any more. */
+void mcp_upstream_session_leave(mcp_upstream_session_t *session);
 
 /*
  * Let other requests use a new session of a request.

@@ -159,10 +159,10 @@ mcp_upstream_session_find(mcp_request_t *req)
     call = req->call;
     now = mcp_call_now(call);
 
-    if (mcp_store_text_get(call->worker->store, MCP_VALUE_UPSTREAM_SESSION,
-                           req->session->key, now,
-                           mcp_upstream_session_expires(now), text, &len,
-                           &later)
+    if (mcp_store_upstream_session_get(call->worker->store, req->session->key,
+                                       now, mcp_upstream_session_expires(now),
+                                       now + MCP_UPSTREAM_SESSION_USED, text,
+                                       &len, &later)
         != MCP_OK)
     {
         return 0;
@@ -176,12 +176,21 @@ mcp_upstream_session_find(mcp_request_t *req)
 
     mcp_upstream_session_set(req->session, version, id);
     req->session->shared = 1;
+    mcp_upstream_session_use_begin(call->worker, &req->session->use,
+                                   req->session->key);
 
     if (later) {
         mcp_upstream_cluster_renew(req, (mcp_str_t) { text, len });
     }
 
     return 1;
+}
+
+
+void
+mcp_upstream_session_leave(mcp_upstream_session_t *session)
+{
+    mcp_upstream_session_use_end(session->req->call->worker, &session->use);
 }
 
 
@@ -282,8 +291,14 @@ mcp_upstream_session_add(mcp_request_t *req)
     item.expires = mcp_upstream_session_expires(now);
     item.tenant = &tenant;
     item.max = call->endpoint->targets[req->target].max_sessions;
+    item.until = now + MCP_UPSTREAM_SESSION_USED;
 
     rc = mcp_store_upstream_session(call->worker->store, &item, now, &dropped);
+
+    if (rc == MCP_OK) {
+        mcp_upstream_session_use_begin(call->worker, &session->use,
+                                       session->key);
+    }
 
     if (dropped.len) {
         removed = (mcp_str_t) { dropped.text, dropped.len };

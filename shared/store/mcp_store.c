@@ -221,6 +221,7 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
     op->tenant = NULL;
     op->keep = NULL;
     op->dropped = NULL;
+    op->now = 0;
     op->creates = 0;
     op->wakes = 0;
 

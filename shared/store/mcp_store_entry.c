@@ -139,15 +139,15 @@ mcp_store_entry_find(mcp_store_head_t *head, unsigned kind, unsigned purpose,
 
 mcp_store_entry_t *
 mcp_store_entry_most_values(mcp_store_head_t *head,
-    const unsigned char key[16], unsigned text)
+    const unsigned char key[16], const mcp_store_session_filter_t *sessions)
 {
     uint32_t            i, n, ref, found, *table;
     uint64_t            start;
-    mcp_store_entry_t  *e, *tenant, *most;
+    mcp_store_entry_t  *e, *tenant, *most, *value;
 
     table = (uint32_t *) ((char *) head + head->entry_hash);
     start = mcp_store_hash(head, 0, key);
-    most = NULL;
+    most = value = NULL;
     found = 0;
 
     for (i = 0; i < MCP_STORE_SAMPLE_BUCKETS && found < MCP_STORE_SAMPLE; i++) {
@@ -159,7 +159,8 @@ mcp_store_entry_most_values(mcp_store_head_t *head,
 
             if (e->kind != MCP_ENTRY_VALUE || !e->pushed
                 || e->u.value.group == 0
-                || mcp_store_value_has_text(e->purpose) != text)
+                || mcp_store_value_has_text(e->purpose) != (sessions != NULL)
+                || (sessions && !mcp_store_session_matches(head, e, sessions)))
             {
                 continue;
             }
@@ -170,11 +171,12 @@ mcp_store_entry_most_values(mcp_store_head_t *head,
             if (most == NULL || tenant->u.tenant.values > most->u.tenant.values)
             {
                 most = tenant;
+                value = e;
             }
         }
     }
 
-    return most;
+    return value;
 }
 
 

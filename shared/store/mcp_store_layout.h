@@ -25,6 +25,7 @@
  *   mcp_store_quota.c             quotas of each tenant, eviction
  *   mcp_store_entry.c             entries and groups
  *   mcp_store_value.c             small values
+ *   mcp_store_upstream_session.c  sessions at MCP servers
  *   mcp_store_topic.c             subscriptions, publishing
  *   mcp_store_call_stats.c        outcomes, statistics of finished calls,
  *                                 active requests
@@ -55,7 +56,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    24
+#define MCP_STORE_VERSION    25
 
 
 /* Maximum length of a message that is copied while the lock is held, in bytes.
@@ -177,10 +178,18 @@ typedef struct {
                                           the handle of that server's row in the
                                           statistics
                                           (mcp_store_upstream_row_t) */
-    uint64_t  seq;                     /* number of the record at "first" */
+    uint64_t  seq;                     /* number of the record at "first"; in a
+                                          chunk with a session at an MCP server:
+                                          time, ms, until which the processes in
+                                          "total" use the session, unless they
+                                          renew this time */
     uint64_t  total;                   /* bytes of payload of all records of
                                           the log before the one at "first",
-                                          including removed records */
+                                          including removed records; in a chunk
+                                          with a session at an MCP server: a bit
+                                          for each process that uses the
+                                          session, see
+                                          mcp_store_upstream_session.c */
     char      data[MCP_CHUNK_ROOM];
 } mcp_store_chunk_t;
 
@@ -858,6 +867,16 @@ mcp_store_node_add(mcp_store_head_t *head, mcp_node_count_e which, uint64_t n)
 }
 
 
+/* Describes sessions at MCP servers: those that may be removed. */
+typedef struct {
+    const mcp_store_upstream_row_t  *row;      /* the server; NULL: all
+                                                  servers */
+    uint64_t                         idle_at;  /* time, ms, at which no process
+                                                  uses the session; UINT64_MAX:
+                                                  processes may use it */
+} mcp_store_session_filter_t;
+
+
 /* An operation on the store while the lock is held, and the processes to wake
  * after the lock is released. */
 typedef struct {
@@ -872,6 +891,9 @@ typedef struct {
                                           session that the operation removes at
                                           the MCP server with the row
                                           dropped->row */
+    uint64_t           now;            /* time of the operation, ms; 0: unknown.
+                                          It determines which sessions at MCP
+                                          servers are in use */
     unsigned           creates;        /* 1: room is made for a new stream */
     unsigned           wakes;          /* number of scheduled wake-ups; 0:
                                           "wake" is not set */
@@ -1829,12 +1851,13 @@ void mcp_store_entry_publish(mcp_store_head_t *head, mcp_store_entry_t *e,
 mcp_store_entry_t *mcp_store_entry_find(mcp_store_head_t *head, unsigned kind,
     unsigned purpose, const unsigned char key[16], uint32_t stream);
 
-/* Returns the group of the tenant with the most pushed values (see mcp_store.h)
- * in a sample: about 64 pushed values of the hash table, beginning with the
- * bucket of "key". The sample consists of values with text if "text" is 1, of
- * values without text if it is 0. Returns NULL if the sample is empty. */
+/* Returns a pushed value (see mcp_store.h) of the tenant with the most pushed
+ * values in a sample: about 64 pushed values of the hash table, beginning with
+ * the bucket of "key". The sample consists of the values without text if
+ * sessions is NULL, otherwise of the sessions at MCP servers that *sessions
+ * describes. Returns NULL if the sample is empty. */
 mcp_store_entry_t *mcp_store_entry_most_values(mcp_store_head_t *head,
-    const unsigned char key[16], unsigned text);
+    const unsigned char key[16], const mcp_store_session_filter_t *sessions);
 
 /* Returns the next entry of a kind in the entry chunk "index", beginning with
  * the number *k, and sets *k to the number after it. Returns NULL if no such
@@ -1903,6 +1926,27 @@ void mcp_store_upstream_reset(mcp_store_head_t *head);
 void mcp_store_upstream_enter(mcp_store_head_t *head, uint32_t chunk);
 
 
+/* --- mcp_store_upstream_session.c --- */
+
+/* Returns 1 if a session is one of those that *filter describes. */
+int mcp_store_session_matches(mcp_store_head_t *head,
+    const mcp_store_entry_t *e, const mcp_store_session_filter_t *filter);
+
+/*
+ * Returns the session to be removed to make room for another one, or NULL if
+ * none was found. A session that no process uses comes before one that is in
+ * use. Among these, a session of a tenant's group, that was not used for the
+ * longest time, comes before one of a tenant that has many.
+ *
+ * group may be NULL. If key is NULL, the sessions of other tenants are not
+ * searched, otherwise their search begins with the bucket of key. row is the
+ * server whose session has to be removed, NULL: any server.
+ */
+mcp_store_entry_t *mcp_store_session_victim(mcp_store_op_t *op,
+    const mcp_store_entry_t *group, const unsigned char *key,
+    const mcp_store_upstream_row_t *row);
+
+
 /* --- mcp_store_value.c --- */
 
 /* The data of a new value. */
@@ -1949,6 +1993,38 @@ mcp_store_values_max(const mcp_store_head_t *head, unsigned text)
 
     return text ? entries / (MCP_STORE_ENTRIES + 1) : entries;
 }
+
+/* Frees a value and the chunk with its text. */
+void mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e);
+
+/* Returns the value with a purpose and key, which may have expired, or
+ * NULL. */
+mcp_store_entry_t *mcp_store_value_find(mcp_store_head_t *head,
+    mcp_value_e purpose, const unsigned char key[MCP_DIGEST_LEN]);
+
+/*
+ * Finds a value, which may have expired. Takes no lock if there is no value
+ * with this purpose.
+ *
+ * Returns MCP_OK, with the lock, which the caller has to release by
+ * mcp_store_leave(), or, without the lock,
+ *   MCP_ERR_NOT_FOUND  there is no value with this purpose and key
+ *   MCP_ERR_INTERNAL   the lock cannot be taken
+ */
+int mcp_store_value_enter(mcp_store_t *store, mcp_value_e purpose,
+    const unsigned char key[MCP_DIGEST_LEN], mcp_store_op_t *op,
+    mcp_store_entry_t **e);
+
+/* Do the same as mcp_store_text_add() and mcp_store_text_get(), with the lock.
+ * op->now is the current time. */
+int mcp_store_text_put(mcp_store_op_t *op, const mcp_store_value_t *v);
+int mcp_store_text_read(mcp_store_op_t *op, mcp_store_entry_t *e,
+    uint64_t expires, char text[MCP_STORE_TEXT_MAX], size_t *len,
+    int *extended);
+
+/* Makes a text the newest one of its tenant, so that the texts that were not
+ * used for the longest time are replaced first. */
+void mcp_store_text_used(mcp_store_op_t *op, mcp_store_entry_t *e);
 
 /* Frees the expired values of an entry chunk and returns their number. */
 size_t mcp_store_values_expire(mcp_store_op_t *op, uint32_t index,

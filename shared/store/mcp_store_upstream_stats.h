@@ -100,6 +100,10 @@ typedef struct {
     const mcp_tenant_t       *tenant;  /* may be NULL */
     uint64_t                  max;     /* maximum number of sessions of the
                                           server; 0: no maximum */
+    uint64_t                  until;   /* time, ms, until which the session is
+                                          in use, see
+                                          mcp_store_upstream_session_get(); 0:
+                                          it is not in use */
 } mcp_store_session_t;
 
 /* A session that was removed to make room for another session at the same
@@ -153,9 +157,9 @@ void mcp_store_upstream_failed(mcp_store_t *store,
  * Adds a session, as mcp_store_text_add() does with the purpose
  * MCP_VALUE_UPSTREAM_SESSION, and counts it in the server's row until it is
  * removed. If the server has the maximum number of sessions, first removes one
- * of them that was not used for a long time: the oldest session of the same
- * tenant, or, if none is found, the oldest session of a tenant that has many
- * sessions.
+ * of them: one that is not in use, or, if none is found, one that is in use.
+ * Among these, the session of the same tenant that was not used for the longest
+ * time, or, if none is found, one of a tenant that has many sessions.
  *
  * Sets *dropped to the first of the server's sessions that was removed; sets
  * dropped->len to 0 if none was. Returns the values of mcp_store_text_add().
@@ -165,6 +169,25 @@ void mcp_store_upstream_failed(mcp_store_t *store,
 int mcp_store_upstream_session(mcp_store_t *store,
     const mcp_store_session_t *session, uint64_t now,
     mcp_store_dropped_t *dropped);
+
+/*
+ * Reads a session, as mcp_store_text_get() does. From then on, the session is
+ * in use by this process: until the process calls
+ * mcp_store_upstream_session_leave(), but at most until the time "until" (ms),
+ * because the process may be killed. mcp_store_upstream_session_renew() sets a
+ * later time.
+ */
+int mcp_store_upstream_session_get(mcp_store_t *store,
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint64_t expires,
+    uint64_t until, char text[MCP_STORE_TEXT_MAX], size_t *len, int *extended);
+
+/* Both count as a use of the session, and do nothing if it does not exist. If
+ * other processes use the session, it is still in use after
+ * mcp_store_upstream_session_leave(). */
+void mcp_store_upstream_session_renew(mcp_store_t *store,
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint64_t until);
+void mcp_store_upstream_session_leave(mcp_store_t *store,
+    const unsigned char key[MCP_DIGEST_LEN]);
 
 /* Copies the rows that the configuration in use has, in the order of their
  * numbers, and returns how many there are. */

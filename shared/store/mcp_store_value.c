@@ -17,10 +17,6 @@
  * needs an entry for itself and entries for its tenant's groups. */
 #define MCP_STORE_YIELDS  8
 
-/* Maximum number of a tenant's oldest sessions among which
- * mcp_store_session_oldest() searches for a session at one server. */
-#define MCP_STORE_SESSION_SEARCH  64
-
 
 _Static_assert(MCP_STORE_TEXT_MAX == MCP_CHUNK_ROOM, "a text fills a chunk");
 
@@ -35,8 +31,7 @@ static const mcp_tenant_t  mcp_store_value_nobody = {
 };
 
 
-/* Frees a value and the chunk with its text. */
-static void
+void
 mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e)
 {
     uint32_t  group, chunk;
@@ -64,27 +59,41 @@ mcp_store_value_free(mcp_store_op_t *op, mcp_store_entry_t *e)
 }
 
 
-/* Frees the oldest pushed value of the tenant that
- * mcp_store_entry_most_values() returns: a value with text if "text" is 1,
- * otherwise one without. Returns 1, or 0 if no value was found. */
+/* Returns the oldest pushed value without text of the tenant that
+ * mcp_store_entry_most_values() finds, or NULL. */
+static mcp_store_entry_t *
+mcp_store_value_of_many(mcp_store_head_t *head, const unsigned char *key)
+{
+    mcp_store_entry_t  *e;
+
+    e = mcp_store_entry_most_values(head, key, NULL);
+
+    return e ? mcp_store_tenant_oldest(head,
+                                       mcp_store_at(head, e->u.value.group))
+             : NULL;
+}
+
+
+/* Frees a pushed value of a tenant that has many: a value with text if "text"
+ * is 1, otherwise one without. Returns 1, or 0 if no value was found. */
 static int
 mcp_store_value_yield(mcp_store_op_t *op, const unsigned char *key,
     unsigned text)
 {
-    mcp_store_entry_t  *group, *oldest;
+    mcp_store_entry_t  *e;
 
     if (mcp_store_values(op->head, text) == 0) {
         return 0;
     }
 
-    group = mcp_store_entry_most_values(op->head, key, text);
-    oldest = mcp_store_tenant_oldest(op->head, group);
+    e = text ? mcp_store_session_victim(op, NULL, key, NULL)
+             : mcp_store_value_of_many(op->head, key);
 
-    if (oldest == NULL) {
+    if (e == NULL) {
         return 0;
     }
 
-    mcp_store_value_free(op, oldest);
+    mcp_store_value_free(op, e);
 
     return 1;
 }
@@ -123,7 +132,14 @@ mcp_store_value_admit(mcp_store_op_t *op, const mcp_store_value_t *v,
 
     group = mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, text, tenant->id,
                                  0);
-    oldest = mcp_store_tenant_oldest(op->head, group);
+
+    /* a tenant that has reached its quota replaces only a value of its own */
+
+    oldest = text ? mcp_store_session_victim(op, group,
+                                             rc == MCP_ERR_LIMIT ? NULL
+                                                                 : v->key,
+                                             NULL)
+                  : mcp_store_tenant_oldest(op->head, group);
 
     if (oldest != NULL) {
         mcp_store_value_free(op, oldest);
@@ -139,9 +155,7 @@ mcp_store_value_admit(mcp_store_op_t *op, const mcp_store_value_t *v,
 }
 
 
-/* Returns the value with a purpose and key, which may have expired, or
- * NULL. */
-static mcp_store_entry_t *
+mcp_store_entry_t *
 mcp_store_value_find(mcp_store_head_t *head, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN])
 {
@@ -198,10 +212,15 @@ mcp_store_value_take(mcp_store_op_t *op, const mcp_tenant_t *tenant,
 static void
 mcp_store_text_fill(mcp_store_head_t *head, uint32_t index, mcp_str_t text)
 {
-    mcp_store_pos_t  pos;
+    mcp_store_pos_t     pos;
+    mcp_store_chunk_t  *chunk;
+
+    chunk = mcp_store_chunk(head, index);
+    chunk->used = MCP_CHUNK_HEAD;
+    chunk->seq = 0;
+    chunk->total = 0;
 
     pos = (mcp_store_pos_t) { index, MCP_CHUNK_HEAD };
-    mcp_store_chunk(head, index)->used = MCP_CHUNK_HEAD;
     mcp_store_copy_in(head, &pos, text.data, text.len);
 }
 
@@ -460,16 +479,7 @@ mcp_store_value_add(mcp_store_t *store, mcp_value_e purpose,
 }
 
 
-/*
- * Finds a value, which may have expired. Takes no lock if there is no value
- * with this purpose.
- *
- * Returns MCP_OK, with the lock, which the caller has to release by
- * mcp_store_leave(), or, without the lock,
- *   MCP_ERR_NOT_FOUND  there is no value with this purpose and key
- *   MCP_ERR_INTERNAL   the lock cannot be taken
- */
-static int
+int
 mcp_store_value_enter(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], mcp_store_op_t *op,
     mcp_store_entry_t **e)
@@ -606,9 +616,7 @@ mcp_store_text_extend(mcp_store_entry_t *e, uint64_t expires)
 }
 
 
-/* Makes a text the newest one of its tenant, so that the texts that were not
- * used for the longest time are replaced first. */
-static void
+void
 mcp_store_text_used(mcp_store_op_t *op, mcp_store_entry_t *e)
 {
     if (mcp_store_linked(&e->u.value.ring)) {
@@ -618,12 +626,8 @@ mcp_store_text_used(mcp_store_op_t *op, mcp_store_entry_t *e)
 }
 
 
-/* Adds a value with text, unless there is a value with the same purpose and key
- * that has not expired. Called with the lock. Returns the values of
- * mcp_store_text_add(). */
-static int
-mcp_store_text_put(mcp_store_op_t *op, const mcp_store_value_t *v,
-    uint64_t now)
+int
+mcp_store_text_put(mcp_store_op_t *op, const mcp_store_value_t *v)
 {
     mcp_store_entry_t  *e;
 
@@ -637,7 +641,7 @@ mcp_store_text_put(mcp_store_op_t *op, const mcp_store_value_t *v,
         return mcp_store_value_new(op, v);
     }
 
-    if (!mcp_store_value_expired(e, now)) {
+    if (!mcp_store_value_expired(e, op->now)) {
         return MCP_ERR_EXISTS;
     }
 
@@ -662,7 +666,8 @@ mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
     rc = mcp_store_enter(store, &op);
 
     if (rc == MCP_OK) {
-        rc = mcp_store_text_put(&op, &v, now);
+        op.now = now;
+        rc = mcp_store_text_put(&op, &v);
         mcp_store_leave(&op);
     }
 
@@ -670,125 +675,28 @@ mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
 }
 
 
-/* Searches the oldest MCP_STORE_SESSION_SEARCH sessions of a tenant's group for
- * sessions at one server. Returns the oldest one, or NULL if there is none.
- * group may be NULL. */
-static mcp_store_entry_t *
-mcp_store_session_oldest(mcp_store_head_t *head, const mcp_store_entry_t *group,
-    mcp_store_upstream_row_t row)
-{
-    unsigned            n;
-    mcp_store_entry_t  *e, *oldest;
-
-    e = oldest = mcp_store_tenant_oldest(head, group);
-
-    for (n = 0; e && n < MCP_STORE_SESSION_SEARCH; n++) {
-        if (mcp_store_chunk(head, e->u.value.value)->count == row) {
-            return e;
-        }
-
-        e = mcp_store_container(head, e->u.value.ring.next, mcp_store_entry_t,
-                                u.value.ring);
-
-        if (e == oldest) {
-            break;
-        }
-    }
-
-    return NULL;
-}
-
-
-/* Removes a session at a server if the server has the maximum number of
- * sessions. Returns MCP_OK, or MCP_ERR_LIMIT if no session was found that may
- * be removed, or the server still has the maximum number. */
-static int
-mcp_store_session_admit(mcp_store_op_t *op, const mcp_store_session_t *session)
-{
-    mcp_store_entry_t          *e;
-    mcp_store_upstream_data_t  *data;
-
-    data = mcp_store_upstream_row(op->head, session->row);
-
-    if (session->max == 0 || data == NULL
-        || atomic_load(&data->sessions) < session->max)
-    {
-        return MCP_OK;
-    }
-
-    e = session->tenant
-        ? mcp_store_session_oldest(op->head,
-                                   mcp_store_entry_find(op->head,
-                                                        MCP_ENTRY_TENANT, 1,
-                                                        session->tenant->id,
-                                                        0),
-                                   session->row)
-        : NULL;
-
-    if (e == NULL) {
-        e = mcp_store_session_oldest(op->head,
-                                     mcp_store_entry_most_values(op->head,
-                                                                 session->key,
-                                                                 1),
-                                     session->row);
-    }
-
-    if (e == NULL) {
-        return MCP_ERR_LIMIT;
-    }
-
-    mcp_store_value_free(op, e);
-
-    return atomic_load(&data->sessions) < session->max ? MCP_OK
-                                                       : MCP_ERR_LIMIT;
-}
-
-
 int
-mcp_store_upstream_session(mcp_store_t *store,
-    const mcp_store_session_t *session, uint64_t now,
-    mcp_store_dropped_t *dropped)
+mcp_store_text_read(mcp_store_op_t *op, mcp_store_entry_t *e,
+    uint64_t expires, char text[MCP_STORE_TEXT_MAX], size_t *len,
+    int *extended)
 {
-    int                      rc;
-    uint32_t                 chunk;
-    mcp_store_op_t           op;
-    const mcp_store_value_t  v = {
-        MCP_VALUE_UPSTREAM_SESSION, session->key, 0, session->text,
-        session->expires, session->tenant, 1
-    };
+    int              later;
+    mcp_store_pos_t  pos;
 
-    dropped->row = session->row;
-    dropped->len = 0;
-
-    rc = mcp_store_enter(store, &op);
-    if (rc != MCP_OK) {
-        return rc;
+    if (mcp_store_value_expired(e, op->now)) {
+        return MCP_ERR_NOT_FOUND;
     }
 
-    op.dropped = dropped;
+    pos = (mcp_store_pos_t) { e->u.value.value, MCP_CHUNK_HEAD };
+    *len = mcp_store_copy_out(op->head, &pos, text, MCP_STORE_TEXT_MAX);
+    later = mcp_store_text_extend(e, expires);
+    mcp_store_text_used(op, e);
 
-    if (mcp_store_value_find(op.head, v.purpose, v.key) == NULL) {
-        rc = mcp_store_session_admit(&op, session);
+    if (extended) {
+        *extended = later;
     }
 
-    if (rc == MCP_OK) {
-        rc = mcp_store_text_put(&op, &v, now);
-    }
-
-    if (rc == MCP_OK) {
-        chunk = mcp_store_value_find(op.head, v.purpose, v.key)->u.value.value;
-
-        /* the chunk may have contained an expired session of the same server,
-         * which is still counted */
-
-        mcp_store_upstream_leave(op.head, chunk);
-        mcp_store_chunk(op.head, chunk)->count = session->row;
-        mcp_store_upstream_enter(op.head, chunk);
-    }
-
-    mcp_store_leave(&op);
-
-    return rc;
+    return MCP_OK;
 }
 
 
@@ -797,9 +705,8 @@ mcp_store_text_get(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint64_t expires,
     char text[MCP_STORE_TEXT_MAX], size_t *len, int *extended)
 {
-    int                 rc, later;
+    int                 rc;
     mcp_store_op_t      op;
-    mcp_store_pos_t     pos;
     mcp_store_entry_t  *e;
 
     rc = mcp_store_value_enter(store, purpose, key, &op, &e);
@@ -807,20 +714,8 @@ mcp_store_text_get(mcp_store_t *store, mcp_value_e purpose,
         return rc;
     }
 
-    if (mcp_store_value_expired(e, now)) {
-        rc = MCP_ERR_NOT_FOUND;
-
-    } else {
-        pos = (mcp_store_pos_t) { e->u.value.value, MCP_CHUNK_HEAD };
-        *len = mcp_store_copy_out(op.head, &pos, text, MCP_STORE_TEXT_MAX);
-        later = mcp_store_text_extend(e, expires);
-        mcp_store_text_used(&op, e);
-
-        if (extended) {
-            *extended = later;
-        }
-    }
-
+    op.now = now;
+    rc = mcp_store_text_read(&op, e, expires, text, len, extended);
     mcp_store_leave(&op);
 
     return rc;

@@ -9,6 +9,7 @@
 #include "worker/mcp_respond.h"
 #include "worker/mcp_call_stats_rows.h"
 #include "worker/mcp_upstream_list_cache.h"
+#include "worker/mcp_upstream_session_use.h"
 #include "worker/mcp_upstream_tool_headers.h"
 #include "worker/mcp_upstream_stats_rows.h"
 
@@ -496,6 +497,7 @@ mcp_worker_sweep(void *data)
     }
 
     mcp_reject_log_full(worker);
+    mcp_upstream_session_uses_renew(worker, now);
 
     /* adopts the streams of processes that have ended normally; this costs
      * little if there are no such streams */

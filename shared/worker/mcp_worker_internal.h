@@ -26,6 +26,7 @@ typedef struct mcp_call_stats_entry_s mcp_call_stats_entry_t;
 typedef struct mcp_upstream_entry_s mcp_upstream_entry_t;
 typedef struct mcp_upstream_page_s  mcp_upstream_page_t;
 typedef struct mcp_upstream_tool_s  mcp_upstream_tool_t;
+typedef struct mcp_upstream_session_use_s  mcp_upstream_session_use_t;
 
 /* A list of requests that wait for a session at an MCP server, oldest first,
  * see call/mcp_upstream_wait.h. */
@@ -61,6 +62,9 @@ typedef struct {
 /* Maximum number of consumers that the worker wakes when the queue of actions
  * is empty. Wake-ups for further consumers are stored in the zone. */
 #define MCP_WORKER_NOTED  16
+
+/* Number of lists in mcp_worker_t.uses. */
+#define MCP_WORKER_USES   64
 
 
 struct mcp_worker_s {
@@ -114,6 +118,13 @@ struct mcp_worker_s {
     struct mcp_upstream_session_s     *listeners;  /* sessions at MCP servers
                                                       whose requests use a GET
                                                       stream */
+
+    mcp_upstream_session_use_t        *uses[MCP_WORKER_USES]; /* the sessions
+                                          at MCP servers that requests use, in
+                                          lists by key */
+    uint64_t                           uses_renewed_at;        /* when these
+                                          sessions were renewed in the zone,
+                                          ms */
 
     mcp_handle_t                      *handles;
     uint32_t                           n_handles;

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { Fixture, SERVER } from './lib/fixture.mjs';
 import { Modern } from './lib/modern.mjs';
 import { textOf } from './lib/session.mjs';
-import { done, reload, withSessions } from './lib/upstream.mjs';
+import { done, event, reload, withSessions } from './lib/upstream.mjs';
 
 const upstream = await withSessions();
 const server = await Fixture.use({
@@ -249,6 +249,85 @@ describe('sessions of clients of 2025-11-25', () => {
             assert.equal(await used(one), first);
             assert.equal(textOf(await two.tool('add', { i: 2 })), '{"i":2}');
             assert.notEqual(calls().at(-1).headers['mcp-session-id'], second);
+        } finally {
+            await limited.stop();
+        }
+    });
+
+    test('mcp_upstream_max_sessions 2, the oldest session has a running call: an idle session is ended, the call gets its response',
+         async () => {
+        const limited = await Fixture.start({
+            workers: 2, without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
+            location: { mcp_stream_after: '0', mcp_backend: 'sessions' },
+            backends: { sessions: { http: upstream.port, upstream: 'session',
+                                    more: { mcp_upstream_max_sessions: '2' } } },
+        });
+
+        try {
+            upstream.sessions.clear();
+
+            const clients = [await limited.session(), await limited.session(),
+                             await limited.session()];
+            const [one, two, three] = clients;
+
+            await until(() => upstream.sessions.size === 0);
+
+            const used = async (it) => {
+                await it.tool('add', {});
+                return calls().at(-1).headers['mcp-session-id'];
+            };
+            let running;
+
+            upstream.answer = (call) => {
+                if (!call.body.params.arguments.slow) {
+                    return echo(call);
+                }
+
+                running = call;
+                call.res.on('close', () => { running.closed = true; });
+                call.res.writeHead(200, { 'Content-Type': 'text/event-stream' });
+                call.res.write(': running\n\n');
+                return undefined;
+            };
+
+            const response = await one.call('add', { slow: true });
+
+            await until(() => running);
+
+            const first = running.headers['mcp-session-id'];
+
+            // a short call in the same session, in any worker
+
+            for (let i = 0; i < 4; i++) {
+                assert.equal(await used(one), first);
+            }
+
+            const second = await used(two);
+            const third = await used(three);
+
+            await until(() => upstream.sessions.size === 2);
+            assert.ok(upstream.sessions.has(first));
+            assert.ok(!upstream.sessions.has(second));
+
+            await used(two);
+            await until(() => upstream.sessions.size === 2);
+            assert.ok(upstream.sessions.has(first));
+            assert.ok(!upstream.sessions.has(third));
+            assert.ok(!running.closed);
+            running.res.end(event(done(running.body,
+                echo({ body: running.body }))));
+            assert.equal(textOf((await one.follow(response)).response.result),
+                         '{"slow":true}');
+
+            // the call is over: its session is idle, and was used last until
+            // another client has opened one
+
+            await used(three);
+            await until(() => upstream.sessions.size === 2);
+            assert.ok(upstream.sessions.has(first));
+            await used(two);
+            await until(() => upstream.sessions.size === 2);
+            assert.ok(!upstream.sessions.has(first));
         } finally {
             await limited.stop();
         }

@@ -352,7 +352,7 @@ store_session(mcp_store_t *store, mcp_store_upstream_row_t row,
 {
     mcp_store_dropped_t        dropped;
     const mcp_store_session_t  session = {
-        row, key, text, expires, tenant, 0
+        row, key, text, expires, tenant, 0, 0
     };
 
     return mcp_store_upstream_session(store, &session, now, &dropped);

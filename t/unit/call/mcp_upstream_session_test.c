@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which callers share a session at an MCP server. */
+/* Which callers share a session at an MCP server, and when a session is in
+ * use. */
 
 #include "upstream_cases.h"
 
@@ -8,6 +9,8 @@
 
 
 static client_t  others[2];
+
+static char  sessions[3][MCP_SESSION_TEXT_MAX];
 
 
 /* Two clients of one principal open sessions here and call a tool. Copies the
@@ -139,6 +142,135 @@ TEST(call_ends_while_the_reply_to_a_ping_is_sent__session_ends_after_the_reply)
     assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
     end();
     client_close(&d, &a);
+}
+
+
+/* Lets the server have at most two sessions, and opens sessions here for three
+ * clients. */
+static void
+limit_sessions(void)
+{
+    unsigned  i;
+
+    target.max_sessions = 2;
+    d.endpoint.call_timeout = 3600 * 1000;
+    d.endpoint.input_timeout = 3600 * 1000;
+    d.endpoint.catalog_key[0] = 1;
+    d.endpoint.label = mcp_str("localhost/mcp");
+
+    for (i = 0; i < 2; i++) {
+        mcp_worker_begin(d.process[i].worker, 1);
+        mcp_worker_offer(d.process[i].worker, &d.endpoint);
+        mcp_worker_begun(d.process[i].worker);
+    }
+
+    for (i = 0; i < 3; i++) {
+        client_open(&d, sessions[i], NEW, ALL);
+    }
+}
+
+
+/* Client i calls a tool, for which the session with this id at the server is
+ * opened. Returns the backend request of the call. */
+static mcp_backend_request_t *
+call_in(unsigned process, client_t *c, unsigned i, const char *id)
+{
+    client_post(&d, process, c, sessions[i], CALL);
+    mcp_backend_request_session(sends("\"initialize\""), test_str(id));
+    answer(VERSION);
+    mcp_backend_request_head(sends("notifications/initialized"), 202,
+                             mcp_null_str);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
+
+    return sends("tools/call");
+}
+
+
+/* Checks that the only backend request ends the session with this id, and ends
+ * the backend request. */
+static void
+ends_session(const char *id)
+{
+    assert_int_equal(d.n_breqs, 1);
+    assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
+    assert_str_is(d.breqs[0]->variables.value[MCP_VARIABLE_UPSTREAM_SESSION],
+                  id);
+    answer(RESULT);
+}
+
+
+/* Client 0 has a call with an open question in process 0, for longer than the
+ * time for which the zone shows a session as in use. The backend request of the
+ * call is not in d.breqs. */
+static mcp_backend_request_t *
+open_question(void)
+{
+    mcp_backend_request_t  *call;
+
+    limit_sessions();
+    call = call_in(0, &a, 0, "s1");
+    mcp_backend_request_head(call, 200, mcp_str("text/event-stream"));
+    backend_send(&d, call, "data: {\"jsonrpc\":\"2.0\",\"id\":\"q\","
+                           "\"method\":\"roots/list\"}\n\n");
+    has(a.text, "roots/list");
+    d.n_breqs = 0;
+    driver_wait(&d, 10 * MCP_UPSTREAM_SESSION_USED);
+
+    return call;
+}
+
+
+TEST(session_limit__an_open_question_keeps_its_session_in_use)
+{
+    mcp_backend_request_t  *call;
+
+    call = open_question();
+
+    (void) call_in(1, &b, 1, "s2");
+    answer(RESULT);
+    client_close(&d, &b);
+    assert_int_equal(d.n_breqs, 0);
+
+    (void) call_in(1, &b, 2, "s3");
+    answer(RESULT);
+    client_close(&d, &b);
+    ends_session("s2");
+
+    /* the call has ended, so its session makes room for the next one */
+
+    backend_end(&d, call, MCP_FAILURE_REPLY);
+    client_close(&d, &a);
+    client_post(&d, 1, &b, sessions[2], CALL);
+    sends("tools/call");
+    answer(RESULT);
+    client_close(&d, &b);
+
+    (void) call_in(1, &b, 1, "s4");
+    answer(RESULT);
+    client_close(&d, &b);
+    ends_session("s1");
+}
+
+
+TEST(session_limit__the_session_of_a_killed_process_is_idle_after_a_minute)
+{
+    mcp_backend_request_t  *call;
+
+    call = open_question();
+    driver_kill(&d, 0);
+    client_close(&d, &a);
+    d.breqs[d.n_breqs++] = call;
+    driver_killed(&d, 0, 1);
+
+    (void) call_in(1, &b, 1, "s2");
+    answer(RESULT);
+    client_close(&d, &b);
+    driver_wait(&d, MCP_UPSTREAM_SESSION_USED);
+
+    (void) call_in(1, &b, 2, "s3");
+    answer(RESULT);
+    client_close(&d, &b);
+    ends_session("s1");
 }
 
 

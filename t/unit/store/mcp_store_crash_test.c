@@ -538,8 +538,9 @@ worker_text(worker_t *w)
         mcp_store_value_delete(&w->store, MCP_VALUE_UPSTREAM_SESSION, key);
         break;
     default:
-        rc = mcp_store_text_get(&w->store, MCP_VALUE_UPSTREAM_SESSION, key,
-                                now, now + 1000, text, &len, NULL);
+        rc = mcp_store_upstream_session_get(&w->store, key, now, now + 1000,
+                                            now + 1000, text, &len, NULL);
+        mcp_store_upstream_session_leave(&w->store, key);
 
         if (rc == MCP_OK && !is_run((mcp_str_t) { text, len })) {
             worker_fail(w, "a text", len);

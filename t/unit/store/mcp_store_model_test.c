@@ -1060,7 +1060,8 @@ do_text_add(unsigned k, const unsigned char *key, mcp_str_t text)
 }
 
 
-/* Reads a text, and may extend its time of expiry. */
+/* Reads a text, may extend its time of expiry, and may use it as a session at
+ * an MCP server. */
 static void
 do_text_get(unsigned k, const unsigned char *key)
 {
@@ -1070,8 +1071,9 @@ do_text_get(unsigned k, const unsigned char *key)
     uint64_t  expires;
 
     expires = draw(2) ? now + draw(3000) : 0;
-    rc = mcp_store_text_get(some_process(), MCP_VALUE_UPSTREAM_SESSION, key,
-                            now, expires, buf, &len, NULL);
+    rc = mcp_store_upstream_session_get(some_process(), key, now, expires,
+                                        draw(2) ? now + draw(3000) : 0, buf,
+                                        &len, NULL);
 
     if (rc != MCP_OK) {
         assert_int_equal(rc, MCP_ERR_NOT_FOUND);
@@ -1102,10 +1104,19 @@ do_text(void)
     n = (unsigned) draw(26);
     text = store_message(n, draw(MCP_STORE_TEXT_MAX + 1));
 
-    switch (draw(4)) {
+    switch (draw(6)) {
 
     case 0:
         do_text_add(k, key, text);
+        return;
+
+    case 2:
+        mcp_store_upstream_session_leave(some_process(), key);
+        return;
+
+    case 3:
+        mcp_store_upstream_session_renew(some_process(), key, now,
+                                         now + draw(3000));
         return;
 
     case 1:

@@ -495,6 +495,27 @@ op_text_use(mcp_store_t *a, scene_t *s)
 }
 
 
+/* Begins to use text 1 as a session at an MCP server, and leaves it. */
+static void
+op_session_use(mcp_store_t *a, scene_t *s)
+{
+    size_t         len;
+    static char    buf[MCP_STORE_TEXT_MAX];
+    unsigned char  key[MCP_DIGEST_LEN];
+
+    memset(key, 1, sizeof(key));
+
+    if (mcp_store_upstream_session_get(a, key, 1, 0, 5, buf, &len, NULL)
+        != MCP_OK)
+    {
+        abort();
+    }
+
+    mcp_store_upstream_session_renew(a, key, 4, 8);
+    mcp_store_upstream_session_leave(a, key);
+}
+
+
 /* Replaces text 0 by a longer and a shorter one, and deletes text 2. */
 static void
 op_text_replace(mcp_store_t *a, scene_t *s)
@@ -823,6 +844,7 @@ static const operation_t  operations[] = {
     { "values", op_values, 0, 0 },
     { "texts", op_texts, 0, 0 },
     { "use a text", op_text_use, 0, 0 },
+    { "use a session", op_session_use, 0, 0 },
     { "replace and delete texts", op_text_replace, 0, TEXT(0) | TEXT(2) },
     { "replace another text", op_text_full, 0,
       1 << 3 | TEXT(0) | TEXT(1) | TEXT(2) },

@@ -327,7 +327,7 @@ add_third(mcp_store_upstream_row_t row, unsigned n, const mcp_tenant_t *of,
 {
     mcp_store_dropped_t        dropped;
     const mcp_store_session_t  session = {
-        row, key_of(n), mcp_str("text"), 1000, of, 2
+        row, key_of(n), mcp_str("text"), 1000, of, 2, 0
     };
 
     assert_int_equal(mcp_store_upstream_session(S0, &session, 0, &dropped), rc);
@@ -393,6 +393,192 @@ TEST(mcp_server_is_above_its_session_limit__add_is_rejected_and_drops_a_session)
     add_third(a, 5, &p, MCP_ERR_LIMIT, 2);
     add_third(a, 5, &p, MCP_OK, 3);
     sessions(2, 0);
+}
+
+
+/* A process uses a session until the time "until". */
+static void
+use(mcp_store_t *store, unsigned n, uint64_t now, uint64_t until)
+{
+    char    text[MCP_STORE_TEXT_MAX];
+    size_t  len;
+
+    assert_ok(mcp_store_upstream_session_get(store, key_of(n), now, 1000, until,
+                                             text, &len, NULL));
+    assert_int_equal(len, 4);
+}
+
+
+/* Adds sessions 1 and 2 of a caller, of which 2 was used last. Returns the row
+ * of their server. */
+static mcp_store_upstream_row_t
+add_two(const mcp_tenant_t *of)
+{
+    mcp_store_upstream_row_t  a;
+
+    a = offer("@a");
+    (void) offer("@b");
+    add_third(a, 1, of, MCP_OK, 0);
+    add_third(a, 2, of, MCP_OK, 0);
+
+    return a;
+}
+
+
+TEST(oldest_session_is_in_use__an_idle_session_is_dropped_before_it)
+{
+    mcp_tenant_t              p;
+    mcp_store_upstream_row_t  a;
+
+    p = tenant(1);
+    a = add_two(&p);
+    use(S1, 1, 0, 100);
+    use(S0, 2, 0, 0);
+    add_third(a, 3, &p, MCP_OK, 2);
+    add_third(a, 4, &p, MCP_OK, 3);
+    sessions(2, 0);
+
+    /* from now on, session 1 is idle, but was used last */
+
+    mcp_store_upstream_session_leave(S1, key_of(1));
+    add_third(a, 5, &p, MCP_OK, 4);
+    add_third(a, 6, &p, MCP_OK, 1);
+    sessions(2, 0);
+}
+
+
+TEST(all_sessions_are_in_use__the_least_recently_used_one_is_dropped)
+{
+    mcp_tenant_t              p;
+    mcp_store_upstream_row_t  a;
+
+    p = tenant(1);
+    a = add_two(&p);
+    use(S1, 1, 0, 100);
+    use(S0, 2, 0, 100);
+    mcp_store_upstream_session_renew(S1, key_of(1), 50, 150);
+    add_third(a, 3, &p, MCP_OK, 2);
+    sessions(2, 0);
+}
+
+
+TEST(two_processes_use_a_session__it_is_idle_when_both_have_left_it)
+{
+    mcp_tenant_t              p;
+    mcp_store_upstream_row_t  a;
+
+    p = tenant(1);
+    a = add_two(&p);
+    use(S0, 1, 0, 100);
+    use(S1, 1, 0, 100);
+    mcp_store_upstream_session_leave(S1, key_of(1));
+    use(S0, 2, 0, 0);
+    add_third(a, 3, &p, MCP_OK, 2);
+    mcp_store_upstream_session_leave(S0, key_of(1));
+    use(S0, 3, 0, 0);
+    add_third(a, 4, &p, MCP_OK, 1);
+}
+
+
+TEST(process_was_killed__its_session_is_idle_after_the_time_that_it_has_set)
+{
+    mcp_tenant_t         p;
+    mcp_store_dropped_t  dropped;
+    mcp_store_session_t  session = {
+        MCP_STORE_UPSTREAM_NONE, NULL, mcp_str("text"), 1000, &p, 2, 0
+    };
+
+    p = tenant(1);
+    session.row = add_two(&p);
+    use(S1, 1, 0, 100);
+    use(S0, 2, 0, 0);
+    session.key = key_of(3);
+    assert_ok(mcp_store_upstream_session(S0, &session, 100, &dropped));
+    assert_memory_equal(dropped.key, key_of(1), MCP_DIGEST_LEN);
+
+    /* the next process that uses a session does not renew the use by the killed
+     * one */
+
+    use(S1, 2, 0, 100);
+    use(S0, 2, 100, 200);
+    mcp_store_upstream_session_leave(S0, key_of(2));
+    use(S0, 3, 100, 0);
+    session.key = key_of(4);
+    assert_ok(mcp_store_upstream_session(S0, &session, 101, &dropped));
+    assert_memory_equal(dropped.key, key_of(2), MCP_DIGEST_LEN);
+}
+
+
+TEST(callers_only_session_is_in_use__an_idle_session_of_another_is_dropped)
+{
+    mcp_tenant_t              p, q, r;
+    mcp_store_upstream_row_t  a;
+
+    a = offer("@a");
+    (void) offer("@b");
+    p = tenant(1);
+    q = tenant(2);
+    r = tenant(3);
+
+    add_third(a, 1, &p, MCP_OK, 0);
+    add_third(a, 2, &q, MCP_OK, 0);
+    use(S0, 1, 0, 100);
+    add_third(a, 3, &p, MCP_OK, 2);
+    add_third(a, 4, &r, MCP_OK, 3);
+    sessions(2, 0);
+}
+
+
+TEST(caller_has_reached_its_quota__its_idle_session_is_dropped)
+{
+    mcp_tenant_t              p;
+    mcp_store_upstream_row_t  a;
+
+    a = offer("@a");
+    (void) offer("@b");
+    p = tenant(1);
+    p.values = 2;
+
+    add_third(a, 1, &p, MCP_OK, 0);
+    use(S0, 1, 0, 100);
+    assert_ok(store_session(S0, a, key_of(2), mcp_str("text"), 0, 1000, &p));
+    assert_ok(store_session(S0, a, key_of(3), mcp_str("text"), 0, 1000, &p));
+    use(S0, 3, 0, 100);
+    use(S0, 1, 0, 100);
+    sessions(2, 0);
+
+    /* all sessions are in use */
+
+    assert_ok(store_session(S0, a, key_of(4), mcp_str("text"), 0, 1000, &p));
+    use(S0, 1, 0, 0);
+    sessions(2, 0);
+}
+
+
+TEST(process_has_a_slot_above_62__its_session_is_in_use_until_its_time)
+{
+    mcp_store_t               other;
+    mcp_tenant_t              p;
+    mcp_store_upstream_row_t  a;
+
+    p = tenant(1);
+    a = add_two(&p);
+    other = *S1;
+    other.slot = MCP_STORE_SLOTS - 1;
+    use(&other, 1, 0, 100);
+    mcp_store_upstream_session_leave(&other, key_of(1));
+    use(S0, 2, 0, 0);
+    add_third(a, 3, &p, MCP_OK, 2);
+}
+
+
+TEST(session_does_not_exist__renewing_and_leaving_it_have_no_effect)
+{
+    (void) offer("@a");
+    (void) offer("@b");
+    mcp_store_upstream_session_renew(S0, key_of(1), 0, 100);
+    mcp_store_upstream_session_leave(S0, key_of(1));
+    sessions(0, 0);
 }
 
 
