@@ -733,15 +733,11 @@ static int count_streams(const mod_mcp_backend_request_t *req)
     return n;
 }
 
-/* Returns NULL if a backend request may get a thread.  Otherwise returns the
- * reason for the rejection, as text. */
-static const char *lacks_thread(const mcp_backend_request_t *breq)
+/* Returns NULL if a backend request may get a thread, and for all kinds but
+ * MCP_BACKEND_REQUEST_LISTEN.  Otherwise returns the reason for the rejection,
+ * as text. */
+static const char *exceeds_streams(const mcp_backend_request_t *breq)
 {
-    if (single && breq->kind == MCP_BACKEND_REQUEST_RESPONSE) {
-        return "this MPM runs one backend request at a time, and the running "
-               "one waits for this response: use the event or the worker MPM";
-    }
-
     if (breq->kind != MCP_BACKEND_REQUEST_LISTEN) {
         return NULL;
     }
@@ -755,6 +751,26 @@ static const char *lacks_thread(const mcp_backend_request_t *breq)
            < busy_limit() / 2
            ? NULL : "GET streams of MCP servers already use half of the "
                     "threads of this process: raise MCPThreads";
+}
+
+/*
+ * Logs, once in a process, that an urgent backend request waits for a running
+ * one which may itself wait for the urgent one.
+ */
+static void warn_about_wait(void)
+{
+    static int warned;
+
+    if (!warned) {
+        ap_log_error(APLOG_MARK, APLOG_WARNING, 0, mod_mcp_child.server,
+                     "mod_mcp: a response to a request of an MCP server waits "
+                     "until the server's response to a call has ended, because "
+                     "this MPM runs one backend request at a time. If the "
+                     "server waits, too, the call times out: use the event or "
+                     "the worker MPM");
+    }
+
+    warned = 1;
 }
 
 void mod_mcp_backend_threads_prepare(mcp_backend_request_t *breq,
@@ -789,7 +805,7 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
         return;
     }
 
-    detail = lacks_thread(breq);
+    detail = exceeds_streams(breq);
 
     if (detail) {
         mcp_backend_request_end(breq, MCP_FAILURE_REPLY, detail);
@@ -805,6 +821,10 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
     if (may_lend(client, req)) {
         lend(client, req);
         return;
+    }
+
+    if (single && req->kind == MCP_BACKEND_REQUEST_RESPONSE && asking > 0) {
+        warn_about_wait();
     }
 
     enqueue(req);

@@ -141,6 +141,26 @@ describe('more users with an open question than threads', () => {
         asksAll();
         await finishes(its, its.map((it) => it.call('add')));
     });
+
+    test('Apache, prefork, the user answers: the call times out, and the log names the MPM', {
+        skip: SERVER !== 'apache' && 'Apache only' }, async () => {
+        const own = await Fixture.use({
+            env: { FIXTURE_MPM: 'prefork' }, workers: 4,
+            without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
+            location: { ...location, mcp_call_timeout: '1s' },
+            backends: { sessions: { http: upstream.port,
+                                    upstream: 'session' } } });
+        const [it] = await users(own, 1);
+
+        asksAll();
+
+        const { response } = await it.follow(await it.call('add'), {
+            onMessage: ({ id }) => it.respond(id, { roots: [] }) });
+
+        assert.equal(response.error.message, 'Backend timed out');
+        assert.match(await own.log(),
+                     /this MPM runs one backend request at a time/);
+    });
 });
 
 
