@@ -460,15 +460,28 @@ mcp_backend_request_abort(mcp_request_t *req)
 }
 
 
-void
-mcp_backend_request_stop(mcp_request_t *req)
+/* Aborts the backend request of a request, even one that opens a session, and
+ * drops the held message. */
+static void
+mcp_backend_request_give_up(mcp_request_t *req)
 {
     req->again = 0;
     req->held = 0;
 
-    if (!mcp_upstream_open_continue(req)) {
-        mcp_backend_request_abort(req);
+    mcp_backend_request_abort(req);
+}
+
+
+void
+mcp_backend_request_stop(mcp_request_t *req)
+{
+    if (mcp_upstream_open_continue(req)) {
+        req->again = 0;
+        req->held = 0;
+        return;
     }
+
+    mcp_backend_request_give_up(req);
 }
 
 
@@ -874,9 +887,7 @@ mcp_backend_request_deadline(mcp_request_t *req)
     req->deadline = UINT64_MAX;
 
     if (call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER) {
-        req->again = 0;
-        req->held = 0;
-        mcp_backend_request_abort(req);
+        mcp_backend_request_give_up(req);
 
         if (was_active && !req->active) {
             mcp_call_check_end(call);

@@ -234,28 +234,28 @@ mcp_upstream_wait_release(mcp_upstream_session_t *session, mcp_fault_e fault)
 void
 mcp_upstream_wait_hand_over(mcp_upstream_session_t *session)
 {
-    mcp_upstream_session_t  *heir;
+    mcp_upstream_session_t  *next;
 
-    heir = session->waiters.first;
+    next = session->waiters.first;
 
-    if (heir == NULL) {
+    if (next == NULL) {
         return;
     }
 
     mcp_upstream_wait_unlist(session);
-    mcp_upstream_wait_end(heir);
-    mcp_upstream_wait_list(heir);
-    mcp_upstream_wait_move(&session->waiters, &heir->waiters, MCP_FAULT_NONE);
+    mcp_upstream_wait_end(next);
+    mcp_upstream_wait_list(next);
+    mcp_upstream_wait_move(&session->waiters, &next->waiters, MCP_FAULT_NONE);
 
-    heir->version = session->version;
-    heir->len = session->len;
-    memcpy(heir->id, session->id, session->len);
-    heir->wait_until = 0;
+    next->version = session->version;
+    next->len = session->len;
+    memcpy(next->id, session->id, session->len);
+    next->wait_until = 0;
     session->version = mcp_null_str;
     session->len = 0;
 
-    mcp_upstream_session_set_step(heir->req, MCP_UPSTREAM_STEP_OPENED);
-    mcp_upstream_wait_start(heir->req, MCP_FAULT_NONE);
+    mcp_upstream_session_set_step(next->req, MCP_UPSTREAM_STEP_OPENED);
+    mcp_upstream_wait_start(next->req, MCP_FAULT_NONE);
 }
 
 

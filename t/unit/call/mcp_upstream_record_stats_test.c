@@ -5,6 +5,7 @@
 
 #include "upstream_cases.h"
 
+#include "call/mcp_upstream_open.h"
 #include "call/mcp_upstream_session.h"
 #include "rpc/mcp_reason.h"
 #include "store/mcp_store_upstream_stats.h"
@@ -225,6 +226,11 @@ TEST(initialize_times_out__the_failure_is_counted_and_the_server_is_down)
     driver_wait(&d, 10001);
     failed(MCP_UPSTREAM_DOWN, MCP_REASON_BACKEND_TIMEOUT,
            "the MCP server sent no response in time");
+
+    /* the end of the initialize request is not counted again */
+
+    driver_wait(&d, MCP_UPSTREAM_OPEN_GRACE);
+    assert_int_equal(d.n_breqs, 0);
     assert_int_equal(row()->refused, 1);
 }
 
