@@ -129,12 +129,12 @@ void mcp_backend_set_server(mcp_backend_t *b);
 void mcp_backend_allow_questions(mcp_backend_t *b);
 
 /*
- * Sets the raw JSON-RPC id of the request, which is also the id of its response
- * (JSON-RPC 2.0, section 5). A response with another id is ignored in a stream,
- * and is a fault if it is the whole body. An error without an id, or with the
- * id null, is the response, because the server may have been unable to read the
- * id. So is the body of an HTTP error, with any id. mcp_backend_message()
- * accepts any id.
+ * Sets the raw JSON-RPC id of the request. The response has the same id
+ * (JSON-RPC 2.0, section 5), or the same number as a string. A response with
+ * another id is ignored in a stream, and is a fault if it is the whole body. An
+ * error without an id, or with the id null, is the response, because the server
+ * may have been unable to read the id. So is the body of an HTTP error, with
+ * any id. mcp_backend_message() accepts any id.
  *
  * The decoder keeps the reference to id. Without this call, a response may have
  * any id.

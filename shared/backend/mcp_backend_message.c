@@ -300,6 +300,17 @@ mcp_backend_envelope_problem(const mcp_backend_t *b, const mcp_json_value_t *v,
 }
 
 
+/* Returns 1 if the raw id of a response is the id of the request as a string.
+ * Some servers store ids as strings. The official clients accept that. */
+
+static int
+mcp_backend_is_quoted(mcp_str_t raw, mcp_str_t id)
+{
+    return raw.len == id.len + 2 && raw.data[0] == '"'
+           && memcmp(raw.data + 1, id.data, id.len) == 0;
+}
+
+
 /* Returns 1 if a response is not the response to the request of the decoder,
  * see mcp_backend_set_id(). */
 
@@ -324,7 +335,8 @@ mcp_backend_is_foreign(const mcp_backend_t *b, const mcp_json_value_t *v)
         return 0;
     }
 
-    return !mcp_id_same(b->mem, id.raw, b->id);
+    return !mcp_id_same(b->mem, id.raw, b->id)
+           && !mcp_backend_is_quoted(id.raw, b->id);
 }
 
 

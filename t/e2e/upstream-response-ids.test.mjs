@@ -123,20 +123,24 @@ for (const form of ['modern', 'stateless', 'session']) {
             });
         }
 
-        test(`${form}, id in another notation: the client gets the result`,
-             async () => {
-            const same = ({ body }) => {
-                const text = JSON.stringify(mine({ body }));
-                const id = `"id":${JSON.stringify(body.id)}`;
+        for (const [name, other] of [['as 1.0 instead of 1', (id) => `${id}.0`],
+                                     ['as a string', (id) => `"${id}"`]]) {
+            test(`${form}, number of the id ${name}: the client gets the result`,
+                 async () => {
+                const same = ({ body }) => {
+                    const text = JSON.stringify(mine({ body }));
+                    const id = JSON.stringify(body.id);
 
-                assert.ok(text.includes(id));
+                    assert.ok(text.includes(`"id":${id}`));
 
-                return { type: 'application/json',
-                         text: text.replace(id, `${id}.0`) };
-            };
+                    return { type: 'application/json',
+                             text: text.replace(`"id":${id}`,
+                                                `"id":${other(id)}`) };
+                };
 
-            assert.equal(textOf((await call(same)).result), 'mine');
-        });
+                assert.equal(textOf((await call(same)).result), 'mine');
+            });
+        }
 
         for (const id of [null, undefined]) {
             for (const stream of [0, 1]) {

@@ -494,7 +494,8 @@ TEST(mcp_server_responds_with_another_id__only_an_error_without_id_is_accepted)
     } cases[] = {
         { WITH_ID(",\"id\":7"), NULL },
         { WITH_ID(",\"id\":0.7e1"), NULL },
-        { WITH_ID(",\"id\":\"7\""), "\"7\"" },
+        { WITH_ID(",\"id\":\"7\""), NULL },
+        { WITH_ID(",\"id\":\"8\""), "\"8\"" },
         { WITH_ID(",\"id\":8"), "8" },
         { WITH_ID(",\"id\":null"), "null" },
         { WITH_ID(",\"id\":[7]"), "[7]" },
