@@ -272,6 +272,10 @@ struct mcp_call_s {
                                                GET streams in "listens" */
     mcp_upstream_post_t        *posts;      /* running POSTs of responses to an
                                                MCP server */
+    mcp_upstream_post_t        *waiting_posts; /* POSTs that start when a
+                                                  running one ends, oldest
+                                                  first; NULL if "posts" is
+                                                  NULL */
     mcp_upstream_post_t        *idle_posts; /* structures of POSTs that have
                                                ended, for the next POSTs */
     mcp_upstream_listen_t      *listens;    /* GET streams of MCP servers that
@@ -358,6 +362,9 @@ struct mcp_call_s {
     unsigned                    rounds:1;   /* 1: the client has no session, and
                                                gets a question of the MCP server
                                                as the response to its request */
+    unsigned                    pings_dropped:1; /* 1: the warning about a ping
+                                                    without a response was
+                                                    logged */
     unsigned                    joinable:1; /* 1: other requests may join the
                                                call; set when a backend is
                                                called */

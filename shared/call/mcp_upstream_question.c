@@ -286,9 +286,12 @@ mcp_upstream_question_receive(mcp_request_t *req, const mcp_backend_msg_t *msg,
     mcp_question_t  q;
 
     if (mcp_str_eq(msg->method, mcp_str("ping"))) {
-        mcp_upstream_post(req, msg->id.raw, mcp_str("\"result\""),
-                          mcp_str("{}"));
+        mcp_upstream_post_pong(&req->breq, msg->id.raw);
         return MCP_OK;
+    }
+
+    if (mcp_upstream_post_is_full(req->call)) {
+        return MCP_AGAIN;
     }
 
     mcp_zero(&q, sizeof(mcp_question_t));
@@ -320,7 +323,7 @@ mcp_upstream_question_receive(mcp_request_t *req, const mcp_backend_msg_t *msg,
     }
 
     if (text.len > 0) {
-        mcp_upstream_post_error(req, msg->id.raw, code, text);
+        mcp_upstream_post_error(&req->breq, msg->id.raw, code, text);
         return MCP_OK;
     }
 
@@ -385,7 +388,8 @@ mcp_upstream_task_answer(mcp_request_t *req, uint64_t number, mcp_str_t text)
     answer = mcp_json_get_from(text, mcp_str("0"));
 
     if (answer.type != MCP_JSON_NONE) {
-        mcp_upstream_post(req, question->id, mcp_str("\"result\""), answer.raw);
+        mcp_upstream_post(&req->breq, question->id, mcp_str("\"result\""),
+                          answer.raw);
         mcp_upstream_question_remove(req, question, 0);
         mcp_upstream_task_next(req);
     }
@@ -504,7 +508,8 @@ mcp_upstream_question_again(mcp_request_t *req,
     if (req->call->task
         || mcp_upstream_question_count(req) == MCP_UPSTREAM_QUESTIONS)
     {
-        mcp_upstream_post_error(req, question->id, MCP_UPSTREAM_QUESTION_FAILED,
+        mcp_upstream_post_error(&req->breq, question->id,
+                                MCP_UPSTREAM_QUESTION_FAILED,
                                 mcp_str("No call of this client can forward "
                                         "the request"));
         mcp_upstream_question_free(req->call->worker, question);
@@ -563,12 +568,13 @@ mcp_upstream_question_answer(mcp_call_t *call, uint64_t number,
             error = mcp_json_get(message, mcp_str("error"));
 
             if (error.type == MCP_JSON_NONE) {
-                mcp_upstream_post(req, question->id, mcp_str("\"result\""),
+                mcp_upstream_post(&req->breq, question->id,
+                                  mcp_str("\"result\""),
                                   mcp_json_get(message,
                                                mcp_str("result")).raw);
             } else {
-                mcp_upstream_post(req, question->id, mcp_str("\"error\""),
-                                  error.raw);
+                mcp_upstream_post(&req->breq, question->id,
+                                  mcp_str("\"error\""), error.raw);
             }
 
             mcp_upstream_question_remove(req, question,
@@ -627,10 +633,10 @@ mcp_upstream_question_timeout(mcp_request_t *req)
         if (mcp_str_eq(question->question.method,
                        mcp_str("elicitation/create")))
         {
-            mcp_upstream_post(req, question->id, mcp_str("\"result\""),
+            mcp_upstream_post(&req->breq, question->id, mcp_str("\"result\""),
                               mcp_str("{\"action\":\"cancel\"}"));
         } else {
-            mcp_upstream_post_error(req, question->id,
+            mcp_upstream_post_error(&req->breq, question->id,
                                     MCP_UPSTREAM_QUESTION_FAILED,
                                     mcp_str("The client did not respond in "
                                             "time"));

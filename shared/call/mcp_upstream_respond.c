@@ -29,9 +29,9 @@ mcp_upstream_post_taken(mcp_queued_action_t *queued, mcp_action_t *action)
 }
 
 
-/* Returns a POST that does not run, or NULL when out of memory. A POST is freed
- * only with the call, because the glue uses the POST's variables until the call
- * is over. */
+/* Returns a POST that is not in use, or NULL when out of memory. A POST is
+ * freed only with the call, because the glue uses the POST's variables until
+ * the call is over. */
 static mcp_upstream_post_t *
 mcp_upstream_post_get(mcp_call_t *call)
 {
@@ -61,18 +61,23 @@ mcp_upstream_post_get(mcp_call_t *call)
 
 
 static unsigned
-mcp_upstream_post_count(const mcp_call_t *call)
+mcp_upstream_post_count(const mcp_upstream_post_t *post)
 {
-    unsigned                    n;
-    const mcp_upstream_post_t  *post;
+    unsigned  n;
 
-    n = 0;
-
-    for (post = call->posts; post; post = post->next) {
+    for (n = 0; post; post = post->next) {
         n++;
     }
 
     return n;
+}
+
+
+int
+mcp_upstream_post_is_full(const mcp_call_t *call)
+{
+    return mcp_upstream_post_count(call->waiting_posts)
+           >= MCP_UPSTREAM_POSTS_WAITING;
 }
 
 
@@ -97,25 +102,12 @@ mcp_upstream_post_send(mcp_upstream_post_t *post)
 
 
 static void
-mcp_upstream_post_start(mcp_request_t *req, mcp_upstream_post_t *post)
+mcp_upstream_post_start(mcp_upstream_post_t *post)
 {
-    mcp_call_t             *call;
-    mcp_backend_request_t  *breq;
+    mcp_call_t  *call;
 
-    call = req->call;
-    breq = &post->breq;
+    call = post->breq.call;
 
-    breq->request = req->breq.request;
-    breq->target = req->target;
-    breq->body = mcp_buf_text(&post->body);
-    breq->variables = req->breq.variables;
-    mcp_variable_put(&breq->variables, MCP_VARIABLE_METHOD, mcp_null_str);
-    mcp_variable_put(&breq->variables, MCP_VARIABLE_UPSTREAM_MCP_NAME,
-                     mcp_null_str);
-    mcp_variable_put(&breq->variables, MCP_VARIABLE_UPSTREAM_LAST_EVENT_ID,
-                     mcp_null_str);
-
-    post->repeated = 0;
     post->next = call->posts;
     call->posts = post;
     call->n_breqs++;
@@ -124,20 +116,59 @@ mcp_upstream_post_start(mcp_request_t *req, mcp_upstream_post_t *post)
 }
 
 
+/* Prepares a POST in the session of the backend request "of". Starts the POST
+ * or, if MCP_UPSTREAM_POSTS are running, adds it to call->waiting_posts. */
+static void
+mcp_upstream_post_add(const mcp_backend_request_t *of,
+    mcp_upstream_post_t *post)
+{
+    mcp_call_t              *call;
+    mcp_upstream_post_t    **last;
+    mcp_backend_request_t   *breq;
+
+    call = of->call;
+    breq = &post->breq;
+
+    breq->request = of->request;
+    breq->target = of->target;
+    breq->body = mcp_buf_text(&post->body);
+    breq->variables = of->variables;
+    mcp_variable_put(&breq->variables, MCP_VARIABLE_METHOD, mcp_null_str);
+    mcp_variable_put(&breq->variables, MCP_VARIABLE_UPSTREAM_MCP_NAME,
+                     mcp_null_str);
+    mcp_variable_put(&breq->variables, MCP_VARIABLE_UPSTREAM_LAST_EVENT_ID,
+                     mcp_null_str);
+
+    post->repeated = 0;
+
+    if (mcp_upstream_post_count(call->posts) < MCP_UPSTREAM_POSTS) {
+        mcp_upstream_post_start(post);
+        return;
+    }
+
+    for (last = &call->waiting_posts; *last; last = &(*last)->next) {
+        /* finds the end of the list */
+    }
+
+    post->next = NULL;
+    *last = post;
+}
+
+
 void
-mcp_upstream_post(mcp_request_t *req, mcp_str_t id, mcp_str_t key,
+mcp_upstream_post(const mcp_backend_request_t *of, mcp_str_t id, mcp_str_t key,
     mcp_str_t value)
 {
     mcp_buf_t            *body;
+    mcp_call_t           *call;
     mcp_upstream_post_t  *post;
 
-    post = mcp_upstream_post_count(req->call) < MCP_UPSTREAM_POSTS
-           ? mcp_upstream_post_get(req->call) : NULL;
+    call = of->call;
+    post = mcp_upstream_post_get(call);
 
     if (post == NULL) {
-        mcp_call_log(req->call, MCP_LOG_WARN,
+        mcp_call_log(call, MCP_LOG_ERROR,
                      "did not respond to a request from its MCP server",
-                     "too many earlier responses are not yet acknowledged, or "
                      "no memory");
         return;
     }
@@ -152,18 +183,44 @@ mcp_upstream_post(mcp_request_t *req, mcp_str_t id, mcp_str_t key,
     mcp_buf_lit(body, "}");
 
     if (body->failed) {
+        mcp_call_log(call, MCP_LOG_ERROR,
+                     "did not respond to a request from its MCP server",
+                     "no memory");
         mcp_buf_free(body);
-        post->next = req->call->idle_posts;
-        req->call->idle_posts = post;
+        post->next = call->idle_posts;
+        call->idle_posts = post;
         return;
     }
 
-    mcp_upstream_post_start(req, post);
+    mcp_upstream_post_add(of, post);
 }
 
 
 void
-mcp_upstream_post_error(mcp_request_t *req, mcp_str_t id, int code,
+mcp_upstream_post_pong(const mcp_backend_request_t *of, mcp_str_t id)
+{
+    mcp_call_t  *call;
+
+    call = of->call;
+
+    if (!mcp_upstream_post_is_full(call)) {
+        mcp_upstream_post(of, id, mcp_str("\"result\""), mcp_str("{}"));
+        return;
+    }
+
+    if (!call->pings_dropped) {
+        call->pings_dropped = 1;
+        mcp_call_log(call, MCP_LOG_WARN,
+                     "does not respond to a ping from its MCP server",
+                     "the server has not acknowledged many earlier responses "
+                     "with HTTP 202 yet. Further pings that get no response "
+                     "are not logged");
+    }
+}
+
+
+void
+mcp_upstream_post_error(const mcp_backend_request_t *of, mcp_str_t id, int code,
     mcp_str_t message)
 {
     int   len;
@@ -173,7 +230,7 @@ mcp_upstream_post_error(mcp_request_t *req, mcp_str_t id, int code,
                    code, (int) message.len, message.data);
 
     if (len > 0 && (size_t) len < sizeof(error)) {
-        mcp_upstream_post(req, id, mcp_str("\"error\""),
+        mcp_upstream_post(of, id, mcp_str("\"error\""),
                           (mcp_str_t) { error, (size_t) len });
     }
 }
@@ -206,6 +263,37 @@ mcp_upstream_post_repeat(mcp_upstream_post_t *post, mcp_fault_e fault)
     mcp_upstream_post_send(post);
 
     return 1;
+}
+
+
+/* Starts the oldest waiting POST of a call. Then continues requests whose
+ * messages were held because too many POSTs were waiting. May end the call. */
+static void
+mcp_upstream_post_next(mcp_call_t *call)
+{
+    size_t                i;
+    mcp_upstream_post_t  *post;
+
+    post = call->waiting_posts;
+
+    if (post == NULL) {
+        return;
+    }
+
+    call->waiting_posts = post->next;
+    mcp_upstream_post_start(post);
+
+    if (call->phase == MCP_CALL_DURABLE) {
+        mcp_inbox_continue(call);
+    }
+
+    for (i = 0; call->phase == MCP_CALL_TRANSIENT && i < call->n; i++) {
+        mcp_backend_request_continue(&call->requests[i]);
+    }
+
+    if (call->phase != MCP_CALL_OVER) {
+        mcp_call_set_timer(call);
+    }
 }
 
 
@@ -245,6 +333,7 @@ mcp_upstream_post_end(mcp_backend_request_t *breq, mcp_fault_e fault,
     mcp_buf_free(&post->body);
 
     call->refs++;
+    mcp_upstream_post_next(call);
 
     for (i = 0; call->posts == NULL && i < call->n; i++) {
         if (call->requests[i].session) {

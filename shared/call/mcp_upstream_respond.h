@@ -20,11 +20,19 @@
 #include "call/mcp_call.h"
 
 
-/* Maximum number of POSTs of one call that run at the same time. */
-#define MCP_UPSTREAM_POSTS      32
+/*
+ * Maximum number of POSTs of one call that run at the same time. Further ones
+ * wait until a POST ends.
+ *
+ * While MCP_UPSTREAM_POSTS_WAITING or more are waiting, the call does not
+ * respond to pings, and holds other requests of the server. So no more POSTs
+ * wait than this number, and one for each question that was open already.
+ */
+#define MCP_UPSTREAM_POSTS          32
+#define MCP_UPSTREAM_POSTS_WAITING  32
 
 /* Maximum duration of one attempt to send a POST, ms. */
-#define MCP_UPSTREAM_POST_TIME  10000
+#define MCP_UPSTREAM_POST_TIME      10000
 
 
 struct mcp_upstream_post_s {
@@ -34,7 +42,8 @@ struct mcp_upstream_post_s {
                                           none yet */
     unsigned               repeated:1; /* 1: this is the second attempt */
     uint64_t               deadline;   /* when the attempt times out, ms */
-    mcp_upstream_post_t   *next;       /* next POST in call->posts or
+    mcp_upstream_post_t   *next;       /* next POST in call->posts,
+                                          call->waiting_posts or
                                           call->idle_posts */
 };
 
@@ -42,16 +51,23 @@ struct mcp_upstream_post_s {
 /*
  * Sends the response to the server's request with the JSON-RPC id "id", raw
  * JSON. key is "result" or "error" with its quotation marks, value is raw JSON.
- * Drops the response if MCP_UPSTREAM_POSTS responses are being sent, or when
- * out of memory.
+ * "of" is a backend request in the same session, whose call sends the POST with
+ * the variables of this backend request. Drops the response when out of memory.
  */
-void mcp_upstream_post(mcp_request_t *req, mcp_str_t id, mcp_str_t key,
-    mcp_str_t value);
+void mcp_upstream_post(const mcp_backend_request_t *of, mcp_str_t id,
+    mcp_str_t key, mcp_str_t value);
+
+/* Sends the response to a ping. Drops it if too many POSTs are waiting. */
+void mcp_upstream_post_pong(const mcp_backend_request_t *of, mcp_str_t id);
 
 /* Sends an error as the response to the server's request with the JSON-RPC id
  * "id". "message" is text without characters that JSON has to escape. */
-void mcp_upstream_post_error(mcp_request_t *req, mcp_str_t id, int code,
-    mcp_str_t message);
+void mcp_upstream_post_error(const mcp_backend_request_t *of, mcp_str_t id,
+    int code, mcp_str_t message);
+
+/* Returns 1 if MCP_UPSTREAM_POSTS_WAITING POSTs of a call, or more, are
+ * waiting. */
+int mcp_upstream_post_is_full(const mcp_call_t *call);
 
 /* Does the same as mcp_backend_request_head() and mcp_backend_request_end(),
  * for the backend request of a POST. */

@@ -349,6 +349,89 @@ describe('questions to a client of 2025-11-25', () => {
         });
     }
 
+    // Runs fn() with a server that confirms no POST before 32 have arrived, the
+    // maximum that run at the same time, and before confirm() was called.
+
+    async function slowly(fn) {
+        const usual = upstream.confirm;
+        const { promise: allowed, resolve: confirm } = Promise.withResolvers();
+        const { promise: arrived, resolve: last } = Promise.withResolvers();
+        let posts = 0;
+
+        upstream.confirm = async (one) => {
+            if (++posts === 32) {
+                last();
+            }
+
+            await Promise.all([allowed, arrived]);
+
+            return usual(one);
+        };
+
+        try {
+            return await fn({ arrived, confirm });
+        } finally {
+            confirm();
+            last();
+            upstream.confirm = usual;
+        }
+    }
+
+    test('MCP server has not confirmed 32 responses: it gets the further responses later, also the client\'s answer',
+         async () => {
+        const it = await server.session({ capabilities: ALL });
+
+        asks(async (call) => {
+            const question = asked(call, 'roots/list');
+            const pings = Array.from({ length: 40 },
+                                     (_, i) => asked(call, 'ping', {}, i));
+
+            return [await question, ...await Promise.all(pings)];
+        });
+
+        const { response } = await slowly(async ({ arrived, confirm }) =>
+            it.follow(await it.call('add'), {
+                onMessage: async ({ id }) => {
+                    await arrived;
+                    assert.equal((await it.respond(id, { roots: [] })).status,
+                                 202);
+                    confirm();
+                },
+            }));
+
+        assert.deepEqual(valueOf(response).map(({ id, result }) => [id, result]),
+            [['question', { roots: [] }],
+             ...Array.from({ length: 40 }, (_, i) => [i, {}])]);
+    });
+
+    test('MCP server asks 100 questions and confirms responses late: it gets a response to each',
+         async () => {
+        const it = await server.session({ capabilities: ALL });
+        let open = 0;
+
+        asks((call) => Promise.all(Array.from({ length: 100 }, (_, i) =>
+            asked(call, 'roots/list', undefined, i))));
+
+        const { response } = await slowly(async ({ arrived, confirm }) =>
+            it.follow(await it.call('add'), {
+                onMessage: async ({ id }) => {
+                    if (++open === 1) {
+                        await arrived;
+                        confirm();
+                    }
+
+                    await it.respond(id, { roots: [] });
+                },
+            }));
+
+        const responses = valueOf(response);
+
+        assert.equal(responses.filter(({ result }) => result).length, open);
+        assert.ok(open >= 16);
+        assert.ok(responses.every(({ result, error }) =>
+            result || error.code === -32000));
+    });
+
     test('17 open questions of one call: the MCP server gets an error for the last question',
          async () => {
         const it = await server.session({ capabilities: ALL });
