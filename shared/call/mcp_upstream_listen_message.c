@@ -13,14 +13,17 @@
 
 /* --- questions --- */
 
-/* Returns the rank of a request for mcp_upstream_listen_choose(). A task has a
- * lower rank, because its client only polls. A request that waits for the GET
- * stream has a lower rank, because the server does not have the request yet, so
- * it cannot be the reason for the question. */
+/* Returns the rank of a request for mcp_upstream_listen_choose(). A request
+ * that has too many open questions has the lowest rank, because it cannot
+ * forward a further one. A task has a lower rank, because its client only
+ * polls. A request that waits for the GET stream has a lower rank, because the
+ * server does not have the request yet, so it cannot be the reason for the
+ * question. */
 static int
 mcp_upstream_listen_rank(const mcp_request_t *req)
 {
-    return (req->call->task ? 0 : 2) + (req->session->listen_waits ? 0 : 1);
+    return (mcp_upstream_question_has_room(req) ? 4 : 0)
+           + (req->call->task ? 0 : 2) + (req->session->listen_waits ? 0 : 1);
 }
 
 

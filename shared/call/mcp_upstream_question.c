@@ -228,8 +228,8 @@ mcp_upstream_question_send(mcp_request_t *req, const mcp_backend_msg_t *msg,
 }
 
 
-static unsigned
-mcp_upstream_question_count(const mcp_request_t *req)
+int
+mcp_upstream_question_has_room(const mcp_request_t *req)
 {
     unsigned                        n;
     const mcp_upstream_question_t  *question;
@@ -241,7 +241,7 @@ mcp_upstream_question_count(const mcp_request_t *req)
         n++;
     }
 
-    return n;
+    return n < MCP_UPSTREAM_QUESTIONS;
 }
 
 
@@ -310,7 +310,7 @@ mcp_upstream_question_receive(mcp_request_t *req, const mcp_backend_msg_t *msg,
     {
         text = mcp_str("The client does not support this request");
 
-    } else if (mcp_upstream_question_count(req) == MCP_UPSTREAM_QUESTIONS) {
+    } else if (!mcp_upstream_question_has_room(req)) {
         code = MCP_UPSTREAM_QUESTION_FAILED;
         text = mcp_str("Too many requests of this call wait for a response");
 
@@ -505,9 +505,7 @@ int
 mcp_upstream_question_again(mcp_request_t *req,
     mcp_upstream_question_t *question)
 {
-    if (req->call->task
-        || mcp_upstream_question_count(req) == MCP_UPSTREAM_QUESTIONS)
-    {
+    if (req->call->task || !mcp_upstream_question_has_room(req)) {
         mcp_upstream_post_error(&req->breq, question->id,
                                 MCP_UPSTREAM_QUESTION_FAILED,
                                 mcp_str("No call of this client can forward "

@@ -59,6 +59,9 @@ struct mcp_upstream_question_s {
 int mcp_upstream_question_receive(mcp_request_t *req,
     const mcp_backend_msg_t *msg, unsigned listened);
 
+/* Returns 1 if a request may have a further open question. */
+int mcp_upstream_question_has_room(const mcp_request_t *req);
+
 /* Called for a request that has ended. Removes its questions that arrived on
  * the GET stream, and returns these as a list, oldest first. The caller has to
  * free the questions. */

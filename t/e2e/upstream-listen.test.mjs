@@ -282,6 +282,34 @@ describe('questions on the GET stream', () => {
         first.stream.close();
     });
 
+    test('20 questions on a GET stream that two calls share: the client gets all of them',
+         async () => {
+        const it = await server.session({ capabilities: CAN });
+        const first = await startedCall(it);
+        const stream = await nextStream();
+        const second = await startedCall(it);
+        const all = Promise.all(Array.from({ length: 20 }, (_, i) =>
+            asked(stream, 'roots/list', undefined, i)));
+        const questions = [];
+
+        for (const [{ stream: one }, n] of [[second, 16], [first, 4]]) {
+            for (let i = 0; i < n; i++) {
+                questions.push(await one.message());
+            }
+        }
+
+        await Promise.all(questions.map(({ id }) =>
+            it.respond(id, { roots: [] })));
+        assert.deepEqual((await all).map(({ result }) => result),
+                         Array(20).fill({ roots: [] }));
+
+        for (const { stream: one, end } of [first, second]) {
+            end('done');
+            assert.equal(valueOf(await one.message()), 'done');
+            one.close();
+        }
+    });
+
     test('two calls use one GET stream, the first call ends: the stream stays open',
          async () => {
         const it = await server.session({ capabilities: CAN });
