@@ -23,7 +23,8 @@
  * requests come from one client: the client gets the question on the stream of
  * the newest request that can have a further question. If this request ends
  * before the client has answered, the question is withdrawn, and sent again on
- * the stream of another request. While a question is open, mcp_call_timeout runs for none of the requests.
+ * the stream of another request. While a question is open, mcp_call_timeout
+ * runs for none of the requests.
  *
  * The backend request of the stream belongs to the call that has opened the
  * stream. This call is not freed before the backend request has ended.

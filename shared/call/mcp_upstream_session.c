@@ -369,6 +369,24 @@ mcp_upstream_session_put_state(mcp_request_t *req)
 }
 
 
+/* Sets the variables whose values the server gets in headers. */
+static void
+mcp_upstream_session_put_headers(mcp_request_t *req, mcp_str_t version)
+{
+    mcp_variables_t               *variables;
+    const mcp_upstream_session_t  *session;
+
+    session = req->session;
+    variables = &req->breq.variables;
+
+    mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_VERSION, version);
+    mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_SESSION,
+                     (mcp_str_t) { session->id, session->len });
+    mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_AFFINITY,
+                     (mcp_str_t) { session->affinity, MCP_STREAM_TEXT_LEN });
+}
+
+
 int
 mcp_upstream_session_prepare(mcp_request_t *req)
 {
@@ -422,13 +440,7 @@ mcp_upstream_session_prepare(mcp_request_t *req)
     }
 
     mcp_upstream_session_put_state(req);
-
-    mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_VERSION,
-                     version);
-    mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_SESSION,
-                     (mcp_str_t) { session->id, session->len });
-    mcp_variable_put(&req->breq.variables, MCP_VARIABLE_UPSTREAM_AFFINITY,
-                     (mcp_str_t) { session->affinity, MCP_STREAM_TEXT_LEN });
+    mcp_upstream_session_put_headers(req, version);
 
     return rc;
 }
