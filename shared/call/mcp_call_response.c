@@ -6,6 +6,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_outcome.h"
+#include "call/mcp_upstream_listen.h"
 #include "call/mcp_upstream_open.h"
 #include "rpc/mcp_fault.h"
 #include "rpc/mcp_result.h"
@@ -166,6 +167,10 @@ mcp_call_response(mcp_request_t *req, mcp_buf_t *buf, mcp_outcome_e how)
     rc = buf->failed;
 
     if (rc == MCP_OK) {
+        if (req->session) {
+            mcp_upstream_listen_ends(req);
+        }
+
         rc = call->phase == MCP_CALL_DURABLE
              ? mcp_call_response_stored(req,
                                         (mcp_str_t) { buf->data, buf->len },

@@ -5,6 +5,7 @@
 
 
 #include "call/mcp_call_internal.h"
+#include "call/mcp_upstream_listen.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
 #include "worker/mcp_resume_hooks.h"
@@ -502,6 +503,10 @@ mcp_call_abandon_stream(mcp_call_t *call, mcp_fault_e fault)
 
         if (req->state == MCP_REQUEST_OVER) {
             continue;
+        }
+
+        if (req->session) {
+            mcp_upstream_listen_ends(req);
         }
 
         left--;

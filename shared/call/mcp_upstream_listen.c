@@ -309,7 +309,6 @@ mcp_upstream_listen_remove(mcp_upstream_listen_t *listen)
 
     *link = listen->sibling;
 
-    mcp_upstream_listen_drop_questions(listen);
     mcp_backend_free(listen->backend);
     listen->backend = NULL;
     listen->breq.call->n_breqs--;
@@ -358,8 +357,10 @@ mcp_upstream_listen_stop(mcp_upstream_listen_t *listen)
     }
 
     mcp_upstream_listen_set_state(listen, MCP_UPSTREAM_LISTEN_OVER);
-    listen->held = 0;
-    mcp_upstream_listen_drop_questions(listen);
+    mcp_upstream_listen_refuse_questions(listen,
+                                         mcp_upstream_listen_user(listen,
+                                                                  NULL));
+    mcp_upstream_listen_refuse_held(listen);
     listen->at = listen->active ? 0 : mcp_call_now(listen->breq.call);
     mcp_upstream_listen_abort(listen);
     mcp_call_set_timer(listen->breq.call);
@@ -519,19 +520,14 @@ mcp_upstream_listen_leave(mcp_upstream_session_t *session)
 
     listen = mcp_upstream_listen_find(session);
 
-    if (listen == NULL) {
-        return;
-    }
-
-    if (listen->chosen == session->req) {
+    if (listen && listen->chosen == session->req) {
         listen->chosen = NULL;
     }
 
-    if (mcp_upstream_listen_user(listen, NULL) == NULL) {
-        mcp_upstream_listen_stop(listen);
+    mcp_upstream_listen_take_questions(listen, session->req);
 
-    } else if (session->req->state == MCP_REQUEST_OVER) {
-        mcp_upstream_listen_take_questions(listen, session->req);
+    if (listen && mcp_upstream_listen_user(listen, NULL) == NULL) {
+        mcp_upstream_listen_stop(listen);
     }
 }
 

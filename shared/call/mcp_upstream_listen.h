@@ -23,8 +23,8 @@
  * requests come from one client: the client gets the question on the stream of
  * the newest request that can have a further question. If this request ends
  * before the client has answered, the question is withdrawn, and sent again on
- * the stream of another request. While a question is open, mcp_call_timeout
- * runs for none of the requests.
+ * the stream of another request. If there is none, the server gets an error.
+ * While a question is open, mcp_call_timeout runs for none of the requests.
  *
  * The backend request of the stream belongs to the call that has opened the
  * stream. This call is not freed before the backend request has ended.
@@ -142,9 +142,17 @@ struct mcp_upstream_listen_s {
  */
 int mcp_upstream_listen_begin(mcp_request_t *req);
 
-/* Called when a request is over or its session is lost. Ends the GET stream of
- * the session if no other request uses the stream. */
+/* Called when a request is over or its session is lost. Its open questions that
+ * arrived on the GET stream are sent again on the stream of another request, or
+ * the server gets errors. Ends the GET stream of the session if no other
+ * request uses the stream. */
 void mcp_upstream_listen_leave(mcp_upstream_session_t *session);
+
+/* Called before a request with a session gets its response. Cancels its open
+ * questions that arrived on the GET stream at the client, if no other request
+ * can forward them and the client's stream has room. The server gets errors
+ * when the request is over, see mcp_upstream_listen_leave(). */
+void mcp_upstream_listen_ends(mcp_request_t *req);
 
 /* Returns the latest deadline of the open questions on the stream that a
  * request uses, ms; 0: there is none. */
@@ -197,18 +205,30 @@ void mcp_upstream_listen_fail(mcp_upstream_listen_t *listen,
 /* Processes the held message, then the messages of the decoder. */
 void mcp_upstream_listen_process(mcp_upstream_listen_t *listen);
 
-/* Called for a request that has ended. Moves its open questions that arrived on
- * the GET stream to listen->questions, from which they are sent again on the
- * stream of another request. */
+/*
+ * Called for a request that no longer uses a stream. Moves its open questions
+ * that arrived on the GET stream to listen->questions, from which they are sent
+ * again on the stream of another request. If no other request can forward them,
+ * or listen is NULL because the GET stream is over, the server gets errors
+ * instead.
+ */
 void mcp_upstream_listen_take_questions(mcp_upstream_listen_t *listen,
     mcp_request_t *req);
 
 /* Sends the questions in listen->questions again, on streams of requests that
- * use the GET stream. Frees the questions if there is no such request. */
+ * use the GET stream. If no request can forward them, the server gets
+ * errors. */
 void mcp_upstream_listen_question_again(mcp_upstream_listen_t *listen);
 
-/* Frees the questions in listen->questions. */
-void mcp_upstream_listen_drop_questions(mcp_upstream_listen_t *listen);
+/* Sends the server an error for each question in listen->questions, and cancels
+ * the questions at the client if the stream of req has room; req may be
+ * NULL. */
+void mcp_upstream_listen_refuse_questions(mcp_upstream_listen_t *listen,
+    mcp_request_t *req);
+
+/* Responds to the held message and the messages behind it: to a ping with a
+ * result, to other requests with an error. */
+void mcp_upstream_listen_refuse_held(mcp_upstream_listen_t *listen);
 
 
 #endif /* MCP_UPSTREAM_LISTEN_H_INCLUDED */

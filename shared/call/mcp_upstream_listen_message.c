@@ -8,6 +8,7 @@
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_list_from_cache.h"
 #include "call/mcp_upstream_question.h"
+#include "call/mcp_upstream_respond.h"
 #include "worker/mcp_notification.h"
 
 
@@ -47,17 +48,134 @@ mcp_upstream_listen_choose(const mcp_upstream_listen_t *listen)
 }
 
 
+/* Does the same as mcp_upstream_listen_choose(), for a question that the client
+ * got on the stream of another request, "last". Returns NULL if no request can
+ * forward the question. A task cannot, because the client gets events only when
+ * it polls the task. */
+static mcp_request_t *
+mcp_upstream_listen_choose_again(const mcp_upstream_listen_t *listen,
+    const mcp_request_t *last)
+{
+    mcp_request_t  *req, *best;
+
+    best = NULL;
+
+    for (req = mcp_upstream_listen_user(listen, NULL); req;
+         req = mcp_upstream_listen_user(listen, req->session))
+    {
+        if (req != last && !req->call->task
+            && mcp_upstream_question_has_room(req)
+            && (best == NULL || mcp_upstream_listen_rank(req)
+                                > mcp_upstream_listen_rank(best)))
+        {
+            best = req;
+        }
+    }
+
+    return best;
+}
+
+
+/* Sends the server an error for each question of a list, which no request can
+ * forward, as the response of the call of "of". Cancels the questions at the
+ * client if the stream of req has room; req may be NULL. Frees the
+ * questions. */
+static void
+mcp_upstream_listen_refuse_all(const mcp_backend_request_t *of,
+    mcp_request_t *req, mcp_upstream_question_t *questions)
+{
+    mcp_upstream_question_t  *question;
+
+    while ((question = questions) != NULL) {
+        questions = question->next;
+
+        if (req) {
+            mcp_upstream_question_cancel(req, question);
+        }
+
+        mcp_upstream_question_refuse(of, question->id);
+        mcp_upstream_question_free(of->call->worker, question);
+    }
+}
+
+
+void
+mcp_upstream_listen_refuse_questions(mcp_upstream_listen_t *listen,
+    mcp_request_t *req)
+{
+    mcp_upstream_question_t  *questions;
+
+    questions = listen->questions;
+
+    if (questions == NULL) {
+        return;
+    }
+
+    listen->questions = NULL;
+    mcp_upstream_listen_refuse_all(&listen->breq, req, questions);
+
+    if (req && mcp_upstream_listen_questions_until(req) == 0) {
+        mcp_upstream_listen_answered(req);
+    }
+}
+
+
+void
+mcp_upstream_listen_refuse_held(mcp_upstream_listen_t *listen)
+{
+    mcp_backend_msg_t  msg;
+
+    if (!listen->held) {
+        return;
+    }
+
+    listen->held = 0;
+    msg = listen->msg;
+
+    do {
+        if (msg.kind != MCP_BACKEND_REQUEST) {
+            continue;
+        }
+
+        if (mcp_str_eq(msg.method, mcp_str("ping"))) {
+            mcp_upstream_post_pong(&listen->breq, msg.id.raw);
+
+        } else {
+            mcp_upstream_question_refuse(&listen->breq, msg.id.raw);
+        }
+
+    } while (!mcp_upstream_post_is_full(listen->breq.call)
+             && mcp_backend_read(listen->backend, &msg) == MCP_OK);
+}
+
+
 void
 mcp_upstream_listen_take_questions(mcp_upstream_listen_t *listen,
     mcp_request_t *req)
 {
-    mcp_upstream_question_t  **last;
+    mcp_upstream_question_t  *taken, **last;
+
+    taken = mcp_upstream_question_take(req);
+
+    if (listen == NULL) {
+        mcp_upstream_listen_refuse_all(&req->breq, req, taken);
+        return;
+    }
 
     for (last = &listen->questions; *last; last = &(*last)->next) {
         /* finds the end of the list */
     }
 
-    *last = mcp_upstream_question_take(req);
+    *last = taken;
+
+    if (listen->questions == NULL) {
+        return;
+    }
+
+    if (mcp_upstream_listen_choose_again(listen, req) == NULL) {
+        mcp_upstream_listen_refuse_questions(listen, req);
+        return;
+    }
 
     /* the timer sends the questions again, not this function, because a call is
      * ending at this moment */
@@ -68,13 +186,32 @@ mcp_upstream_listen_take_questions(mcp_upstream_listen_t *listen,
 
 
 void
-mcp_upstream_listen_drop_questions(mcp_upstream_listen_t *listen)
+mcp_upstream_listen_ends(mcp_request_t *req)
 {
-    mcp_upstream_question_t  *question;
+    mcp_upstream_question_t      *question;
+    const mcp_upstream_listen_t  *listen;
 
-    while ((question = listen->questions) != NULL) {
-        listen->questions = question->next;
-        mcp_upstream_question_free(listen->breq.call->worker, question);
+    if (req->session->listener_link == NULL) {
+        return;
+    }
+
+    listen = mcp_upstream_listen_find(req->session);
+
+    if (listen && mcp_upstream_listen_choose_again(listen, req)) {
+        return;
+    }
+
+    for (question = req->server_questions; question; question = question->next)
+    {
+        if (question->listened) {
+            mcp_upstream_question_cancel(req, question);
+        }
+    }
+
+    for (question = listen ? listen->questions : NULL; question;
+         question = question->next)
+    {
+        mcp_upstream_question_cancel(req, question);
     }
 }
 
@@ -86,10 +223,11 @@ mcp_upstream_listen_question_again(mcp_upstream_listen_t *listen)
     mcp_upstream_question_t  *question;
 
     while ((question = listen->questions) != NULL) {
-        req = mcp_upstream_listen_choose(listen);
+        req = mcp_upstream_listen_choose_again(listen, NULL);
 
         if (req == NULL) {
-            mcp_upstream_listen_drop_questions(listen);
+            mcp_upstream_listen_refuse_questions(listen,
+                mcp_upstream_listen_user(listen, NULL));
             return;
         }
 

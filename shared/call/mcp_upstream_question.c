@@ -478,6 +478,30 @@ mcp_upstream_question_cancelled(mcp_request_t *req,
 }
 
 
+void
+mcp_upstream_question_cancel(mcp_request_t *req,
+    mcp_upstream_question_t *question)
+{
+    if (question->withdrawn || req->call->rounds || req->call->task
+        || req->call->phase != MCP_CALL_DURABLE)
+    {
+        return;
+    }
+
+    question->withdrawn =
+        mcp_upstream_question_withdraw(req, question) == MCP_OK;
+}
+
+
+void
+mcp_upstream_question_refuse(const mcp_backend_request_t *of, mcp_str_t id)
+{
+    mcp_upstream_post_error(of, id, MCP_UPSTREAM_QUESTION_FAILED,
+                            mcp_str("No call of this client can forward the "
+                                    "request"));
+}
+
+
 mcp_upstream_question_t *
 mcp_upstream_question_take(mcp_request_t *req)
 {
@@ -497,6 +521,11 @@ mcp_upstream_question_take(mcp_request_t *req)
         taken = question;
     }
 
+    if (taken && req->state != MCP_REQUEST_OVER) {
+        mcp_call_set_stream_state(req->call, mcp_call_state(req->call));
+        mcp_upstream_question_set_deadline(req);
+    }
+
     return taken;
 }
 
@@ -505,15 +534,6 @@ int
 mcp_upstream_question_again(mcp_request_t *req,
     mcp_upstream_question_t *question)
 {
-    if (req->call->task || !mcp_upstream_question_has_room(req)) {
-        mcp_upstream_post_error(&req->breq, question->id,
-                                MCP_UPSTREAM_QUESTION_FAILED,
-                                mcp_str("No call of this client can forward "
-                                        "the request"));
-        mcp_upstream_question_free(req->call->worker, question);
-        return MCP_OK;
-    }
-
     if (mcp_call_durable(req->call) != MCP_OK || req->state == MCP_REQUEST_OVER)
     {
         return MCP_AGAIN;

@@ -62,21 +62,34 @@ int mcp_upstream_question_receive(mcp_request_t *req,
 /* Returns 1 if a request may have a further open question. */
 int mcp_upstream_question_has_room(const mcp_request_t *req);
 
-/* Called for a request that has ended. Removes its questions that arrived on
- * the GET stream, and returns these as a list, oldest first. The caller has to
- * free the questions. */
+/* Called for a request that no longer uses a GET stream. Removes its questions
+ * that arrived on this stream, and returns them as a list, oldest first. The
+ * caller has to free the questions. */
 mcp_upstream_question_t *mcp_upstream_question_take(mcp_request_t *req);
 
 /*
  * Withdraws a question at the client, and sends it again on the stream of
  * another request of the same client.
  *
- * Returns MCP_OK if the question was sent, or if the server got an error; in
- * both cases the question no longer belongs to the caller. Returns MCP_AGAIN if
- * the stream has no room, or the request has just ended. May end the call.
+ * Returns MCP_OK if the question was sent: it no longer belongs to the caller.
+ * Returns MCP_AGAIN if the stream has no room, or the request has just ended.
+ * May end the call. Not to be called for a task, or for a request that has no
+ * room for a further question.
  */
 int mcp_upstream_question_again(mcp_request_t *req,
     mcp_upstream_question_t *question);
+
+/* Cancels a question at a client with a session, by an event on the stream of a
+ * request of the same client. Does nothing if the call is a task or has no
+ * stream, or if the stream has no room. */
+void mcp_upstream_question_cancel(mcp_request_t *req,
+    mcp_upstream_question_t *question);
+
+/* Sends an error as the response to the server's request with the JSON-RPC id
+ * "id", because no call can forward the request to the client. "of" has the
+ * meaning of mcp_upstream_post(). */
+void mcp_upstream_question_refuse(const mcp_backend_request_t *of,
+    mcp_str_t id);
 
 void mcp_upstream_question_free(mcp_worker_t *worker,
     mcp_upstream_question_t *question);

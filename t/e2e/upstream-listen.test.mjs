@@ -282,6 +282,76 @@ describe('questions on the GET stream', () => {
         first.stream.close();
     });
 
+    // Lets a call end although the client has not answered a question of the
+    // GET stream. Returns the messages of the client and the response that the
+    // server gets to its question.
+
+    async function endsWithQuestion(it) {
+        const { stream, end } = await startedCall(it);
+        const answer = asked(nextStream(), 'roots/list');
+        const question = await stream.message();
+
+        end('done');
+
+        const cancelled = await stream.message();
+
+        assert.equal(valueOf(await stream.message()), 'done');
+        stream.close();
+
+        return { question, cancelled, answer: await answer };
+    }
+
+    test('only call of a session ends with an open question of the GET stream: the question is cancelled, the MCP server gets an error',
+         async () => {
+        const it = await server.session({ capabilities: CAN });
+        const { question, cancelled, answer } = await endsWithQuestion(it);
+
+        assert.equal(question.method, 'roots/list');
+        assert.equal(cancelled.method, 'notifications/cancelled');
+        assert.deepEqual(cancelled.params, { requestId: question.id });
+        assert.equal(answer.id, 'question');
+        assert.equal(answer.error.code, -32000);
+        assert.equal((await it.respond(question.id, { roots: [] })).status,
+                     202);
+    });
+
+    test('client cancels its only call with an open question of the GET stream: the MCP server gets an error',
+         async () => {
+        const it = await server.session({ capabilities: CAN });
+
+        answers(() => new Promise(() => {}));
+
+        const stream = await it.call('add', {}, { id: 5 });
+        const answer = asked(nextStream(), 'roots/list');
+
+        await stream.message();
+        await it.notify('notifications/cancelled', { requestId: 5 });
+        assert.equal((await answer).error.code, -32000);
+        stream.close();
+        upstream.cut();
+    });
+
+    test('session of one call, which ends with an open question of the GET stream: the MCP server gets the error before DELETE',
+         async (t) => {
+        const own = await Fixture.start(options(upstream.port, {
+            backend: { more: { mcp_upstream_session: 'call' } } }));
+
+        t.after(() => own.stop());
+
+        const it = await own.session({ capabilities: CAN });
+
+        assert.equal((await endsWithQuestion(it)).answer.error.code, -32000);
+
+        const id = upstream.requests.find(({ body }) =>
+            body.method === 'tools/call').headers['mcp-session-id'];
+
+        await until(() => !upstream.sessions.has(id));
+        assert.deepEqual(upstream.requests
+            .filter(({ headers }) => headers['mcp-session-id'] === id)
+            .map(({ body }) => body.method ?? 'response').slice(-2),
+                         ['response', 'DELETE']);
+    });
+
     test('20 questions on a GET stream that two calls share: the client gets all of them',
          async () => {
         const it = await server.session({ capabilities: CAN });

@@ -124,6 +124,21 @@ responds(mcp_backend_request_t *breq)
 }
 
 
+/* Ends the only POST of a response. Checks that it has an error. */
+static void
+refuses(void)
+{
+    mcp_backend_request_t  *breq;
+
+    breq = first(MCP_BACKEND_REQUEST_RESPONSE);
+    assert_non_null(breq);
+    has(breq->body.data, "\"id\":1,\"error\":{\"code\":-32000");
+    mcp_backend_request_head(breq, 202, mcp_null_str);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
+    assert_null(first(MCP_BACKEND_REQUEST_RESPONSE));
+}
+
+
 TEST(last_request_of_a_session_ends__its_GET_stream_is_aborted)
 {
     opened(waits());
@@ -164,6 +179,7 @@ TEST(request_that_opens_the_GET_stream_is_cancelled__another_request_uses_it)
     has(b.text, "roots/list");
     responds(sent());
     has(b.text, RESULT);
+    refuses();
     assert_int_equal(d.n_breqs, 0);
     client_close(&d, &b);
     quiet();
@@ -222,6 +238,7 @@ TEST(server_rejects_GET_with_409_five_times__request_is_sent_and_GET_repeated)
     backend_send(&d, get(), ROOTS);
     has(a.text, "roots/list");
     responds(sent());
+    refuses();
     assert_int_equal(d.n_breqs, 0);
     client_close(&d, &a);
     quiet();
@@ -502,6 +519,73 @@ TEST(request_with_an_open_question_ends__another_request_repeats_the_question)
 
     responds(one);
     has(a.text, RESULT);
+    client_close(&d, &a);
+    end();
+    quiet();
+}
+
+
+TEST(both_requests_of_a_session_end_with_an_open_question__server_gets_an_error)
+{
+    mcp_backend_request_t  *one, *two;
+
+    one = two_calls(&two);
+    responds(two);
+    has_not(b.text, "notifications/cancelled");
+    assert_null(first(MCP_BACKEND_REQUEST_RESPONSE));
+    responds(one);
+    refuses();
+
+    client_close(&d, &a);
+    client_close(&d, &b);
+    end();
+    quiet();
+}
+
+
+TEST(GET_stream_fails__its_question_is_refused_when_the_request_ends)
+{
+    mcp_backend_request_t  *one, *two;
+
+    one = two_calls(&two);
+    backend_send(&d, get(), EVENT("{"));
+    responds(one);
+    assert_null(first(MCP_BACKEND_REQUEST_RESPONSE));
+    responds(two);
+    has(b.text, "notifications/cancelled");
+    has(b.text, RESULT);
+    refuses();
+
+    client_close(&d, &a);
+    client_close(&d, &b);
+    end();
+    quiet();
+}
+
+
+TEST(only_request_ends_while_a_question_waits_for_room__server_gets_an_error)
+{
+    char  id[MCP_EVENT_ID_MAX + 1];
+
+    full(id);
+    cancel(0, session, "7");
+    refuses();
+    end();
+    quiet();
+}
+
+
+TEST(process_ends_with_an_open_question__server_gets_an_error)
+{
+    waits();
+    opened(get());
+    backend_send(&d, get(), ROOTS);
+    has(a.text, "roots/list");
+    mcp_worker_stop(d.process[0].worker, 1);
+    driver_pump(&d);
+    backend_end(&d, sent(), MCP_FAILURE_REPLY);
+    has(a.text, "notifications/cancelled");
+    refuses();
     client_close(&d, &a);
     end();
     quiet();
