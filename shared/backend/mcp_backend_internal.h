@@ -8,7 +8,7 @@
  *   mcp_backend_body.c     reads messages: a body, lines, SSE events
  *   mcp_backend_message.c  decodes one message: envelope, fields, errors
  *   mcp_backend_head.c     Content-Type; HTTP errors
- *   mcp_backend_result.c  builds results: faults, content, text
+ *   mcp_backend_content.c  builds results: faults, content, text
  *
  * The head of the response selects the sequence of states:
  *
@@ -235,7 +235,7 @@ int  mcp_backend_http_error_result(mcp_backend_t *b, const mcp_json_value_t *r,
     mcp_backend_msg_t *msg);
 
 
-/* --- mcp_backend_result.c --- */
+/* --- mcp_backend_content.c --- */
 
 /* Sets msg to a fault. detail is static text. */
 void mcp_backend_fault(mcp_backend_msg_t *msg, mcp_fault_e fault,

@@ -18,7 +18,7 @@
  *   mcp_upstream_session.c           the session at an MCP server
  *   mcp_upstream_session_zone.c      the sessions in the zone
  *   mcp_upstream_session_cluster.c   the sessions in a cluster
- *   mcp_upstream_open.c              initialize of a request that is over
+ *   mcp_upstream_open_abandoned.c    initialize of a request that is over
  *   mcp_upstream_wait.c              requests that wait for a session
  *   mcp_upstream_question*.c         questions of an MCP server
  *   mcp_upstream_respond.c           responses to questions of an MCP server
@@ -28,7 +28,7 @@
  *   mcp_upstream_detect.c            the properties of an MCP server
  *   mcp_upstream_record_stats.c      the statistics of an MCP server
  *   mcp_backend_request_receive.c    messages from a backend
- *   mcp_backend_request_subscribe.c  subscriptions of a session
+ *   mcp_call_subscribe.c             subscriptions of a session
  *   mcp_inbox.c                      posts from other processes
  *   mcp_cancel.c                     cancellation
  *   mcp_input.c                      questions to the client during the call
@@ -275,7 +275,7 @@ void mcp_backend_request_taken(mcp_queued_action_t *queued,
 
 /* Stop the backend request of one request, or of all requests of a call, and
  * drop held messages. A backend request that opens a session at an MCP server
- * continues, see mcp_upstream_open.h. */
+ * continues, see mcp_upstream_open_abandoned.h. */
 void mcp_backend_request_stop(mcp_request_t *req);
 void mcp_backend_request_stop_all(mcp_call_t *call);
 
@@ -330,7 +330,7 @@ int  mcp_backend_request_message(mcp_request_t *req,
 int  mcp_backend_request_late(mcp_request_t *req);
 
 
-/* --- mcp_backend_request_subscribe.c --- */
+/* --- mcp_call_subscribe.c --- */
 
 /*
  * Called for the result of a backend. Subscribes or unsubscribes the session

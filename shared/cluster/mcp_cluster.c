@@ -13,7 +13,7 @@
 
 #include "cluster/mcp_cluster_replication.h"
 #include "mcp_version.h"
-#include "store/mcp_store_node.h"
+#include "store/mcp_store_own_node.h"
 
 
 static void mcp_cluster_up(mcp_cluster_t *cluster);

@@ -21,7 +21,7 @@
 #include <stdio.h>
 
 #include "cluster/mcp_cluster_replication.h"
-#include "store/mcp_store_node.h"
+#include "store/mcp_store_own_node.h"
 
 
 /* Maximum number of messages in one reply. With the longest messages, 1 MiB

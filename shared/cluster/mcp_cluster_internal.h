@@ -29,7 +29,7 @@
 #include "mcp_cluster.h"
 #include "cluster/mcp_cluster_script.h"
 #include "cluster/mcp_cluster_redis_protocol.h"
-#include "store/mcp_store_node.h"
+#include "store/mcp_store_own_node.h"
 #include "worker/mcp_cluster_operation.h"
 
 

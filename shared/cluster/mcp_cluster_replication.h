@@ -33,7 +33,7 @@
 
 #include "cluster/mcp_cluster_internal.h"
 #include "http/mcp_event_id.h"
-#include "store/mcp_store_node.h"
+#include "store/mcp_store_own_node.h"
 #include "store/mcp_store_replication.h"
 
 

@@ -5,7 +5,7 @@
  * declare the methods. */
 
 
-#include "call/mcp_receive_broadcast.h"
+#include "call/mcp_cluster_broadcast_receive.h"
 #include "resume/mcp_resume_methods.h"
 
 

@@ -17,7 +17,7 @@
 #include "mcp_status.h"
 #include "store/mcp_store_call_stats.h"
 #include "store/mcp_store_duration.h"
-#include "store/mcp_store_node.h"
+#include "store/mcp_store_own_node.h"
 #include "store/mcp_store_upstream_stats.h"
 
 

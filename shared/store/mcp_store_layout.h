@@ -7,7 +7,7 @@
  *   mcp_store.c                   format, lock, sweep, counters
  *   mcp_store_process.c           processes: attach, drain, reclaim, adopt
  *   mcp_store_chunk.c             chunks, lists, private chains
- *   mcp_store_log.c               records in a chain of chunks
+ *   mcp_store_record_log.c        records in a chain of chunks
  *   mcp_store_stream_create.c     creation of a stream
  *   mcp_store_stream.c            session, states, end and times of a stream
  *   mcp_store_append.c            retention, appending, room in the region
@@ -31,7 +31,7 @@
  *                                 active requests
  *   mcp_store_duration.c          durations of requests
  *   mcp_store_upstream_stats.c    statistics of MCP servers
- *   mcp_store_node.c              the zone as a node of a cluster
+ *   mcp_store_own_node.c          the zone as a node of a cluster
  *   mcp_store_repair.c            repair
  *
  * docs/internals/store.md explains how the store works.
@@ -48,7 +48,7 @@
 
 #include <stdatomic.h>
 
-#include "store/mcp_store_node.h"
+#include "store/mcp_store_own_node.h"
 #include "store/mcp_store_replication.h"
 #include "store/mcp_store_call_stats.h"
 #include "store/mcp_store_duration.h"
@@ -726,7 +726,7 @@ typedef struct {
     _Atomic int64_t    gauge[MCP_GAUGE_MAX];
     _Atomic uint32_t   link;           /* state and round trip of the
                                           process's link to Redis, see
-                                          mcp_store_node.c */
+                                          mcp_store_own_node.c */
     _Atomic uint32_t   lag_events;     /* number of events that Redis has not
                                           acknowledged yet */
     _Atomic uint64_t   lag_bytes;
@@ -1266,7 +1266,7 @@ void mcp_store_ring_remove(mcp_store_head_t *head, uint32_t *ring,
     mcp_store_link_t *link);
 
 
-/* --- mcp_store_log.c --- */
+/* --- mcp_store_record_log.c --- */
 
 /* Returns the number of chunks that mcp_store_log_append() would take for a
  * record with len bytes of payload. */

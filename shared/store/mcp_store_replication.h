@@ -21,7 +21,7 @@
 
 
 #include "store/mcp_store.h"
-#include "store/mcp_store_node.h"
+#include "store/mcp_store_own_node.h"
 
 
 /* A checkpoint: the state of a stream after event "seq". The other fields are

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "worker/mcp_respond.h"
-#include "store/mcp_store_node.h"
+#include "store/mcp_store_own_node.h"
 #include "worker/mcp_duration.h"
 #include "worker/mcp_exchange_set_state.h"
 #include "worker/mcp_call_stats_rows.h"

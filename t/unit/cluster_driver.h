@@ -18,7 +18,7 @@
 #include "test_env.h"
 
 #include "cluster/mcp_cluster_internal.h"
-#include "store/mcp_store_node.h"
+#include "store/mcp_store_own_node.h"
 
 
 #define CLUSTER_ZONE  (261 * 1024)

@@ -20,7 +20,7 @@
 
 #include "config/mcp_endpoint_internal.h"
 #include "store/mcp_status_internal.h"
-#include "store/mcp_store_node.h"
+#include "store/mcp_store_own_node.h"
 #include "store/mcp_store_replication.h"
 
 

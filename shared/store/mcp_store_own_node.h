@@ -4,8 +4,8 @@
  * state of the cluster, so that every process can show it. */
 
 
-#ifndef MCP_STORE_NODE_H_INCLUDED
-#define MCP_STORE_NODE_H_INCLUDED
+#ifndef MCP_STORE_OWN_NODE_H_INCLUDED
+#define MCP_STORE_OWN_NODE_H_INCLUDED
 
 
 #include "store/mcp_store.h"
@@ -235,4 +235,4 @@ void mcp_store_node_position(mcp_store_t *store, mcp_node_position_e which,
 int mcp_store_node_info(mcp_store_t *store, mcp_node_info_t *info);
 
 
-#endif /* MCP_STORE_NODE_H_INCLUDED */
+#endif /* MCP_STORE_OWN_NODE_H_INCLUDED */

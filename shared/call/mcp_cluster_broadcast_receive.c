@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "call/mcp_cancel.h"
-#include "call/mcp_receive_broadcast.h"
+#include "call/mcp_cluster_broadcast_receive.h"
 #include "rpc/mcp_method.h"
 #include "worker/mcp_notification.h"
 

@@ -4,7 +4,7 @@
 
 
 #include "core_cases.h"
-#include "call/mcp_receive_broadcast.h"
+#include "call/mcp_cluster_broadcast_receive.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_notification.h"
 

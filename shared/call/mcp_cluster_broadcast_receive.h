@@ -3,8 +3,8 @@
 /* Processing of broadcasts from other nodes of the cluster. */
 
 
-#ifndef MCP_RECEIVE_BROADCAST_H_INCLUDED
-#define MCP_RECEIVE_BROADCAST_H_INCLUDED
+#ifndef MCP_CLUSTER_BROADCAST_RECEIVE_H_INCLUDED
+#define MCP_CLUSTER_BROADCAST_RECEIVE_H_INCLUDED
 
 
 #include "worker/mcp_cluster_operation.h"
@@ -21,4 +21,4 @@ void mcp_receive_broadcast(mcp_worker_t *worker,
     const mcp_broadcast_t *broadcast);
 
 
-#endif /* MCP_RECEIVE_BROADCAST_H_INCLUDED */
+#endif /* MCP_CLUSTER_BROADCAST_RECEIVE_H_INCLUDED */
