@@ -240,6 +240,14 @@ mcp_upstream_listen_question_again(mcp_upstream_listen_t *listen)
             listen->questions = question;
             listen->questions_at = mcp_call_now(listen->breq.call)
                                    + MCP_UPSTREAM_LISTEN_QUESTION;
+
+            /* the call of req has just ended, and no other one uses the
+             * stream */
+
+            if (listen->state == MCP_UPSTREAM_LISTEN_OVER) {
+                mcp_upstream_listen_refuse_questions(listen, NULL);
+            }
+
             return;
         }
     }
