@@ -12,7 +12,7 @@
 #include "call/mcp_upstream_question.h"
 #include "call/mcp_upstream_list_from_cache.h"
 #include "call/mcp_upstream_listen.h"
-#include "call/mcp_upstream_open_abandoned.h"
+#include "call/mcp_upstream_finish_initialize.h"
 #include "call/mcp_upstream_param_header.h"
 #include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_resume.h"

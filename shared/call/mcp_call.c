@@ -16,7 +16,7 @@
 #include "call/mcp_upstream_question_stateless_client.h"
 #include "call/mcp_upstream_session.h"
 #include "call/mcp_call_outcome.h"
-#include "call/mcp_upstream_open_abandoned.h"
+#include "call/mcp_upstream_finish_initialize.h"
 #include "rpc/mcp_fault.h"
 #include "worker/mcp_respond.h"
 #include "worker/mcp_resume_hooks.h"

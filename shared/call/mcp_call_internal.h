@@ -3,38 +3,38 @@
 /*
  * Internal declarations of the files of a call:
  *
- *   mcp_call.c                       start and end of a call
- *   mcp_call_stream.c                the stream of a durable call
- *   mcp_call_response.c              the responses of a call
- *   mcp_call_hide_items.c            hides items of a backend's lists
- *   mcp_call_timer.c                 the timer of a call
- *   mcp_call_task.c                  a call that is a task
- *   mcp_call_outcome.c               the states and outcomes of requests
- *   mcp_backend_request.c            a backend request
- *   mcp_backend_request_variables.c  the variables for a backend
- *   mcp_backend_request_upstream.c   the request for an MCP server
- *   mcp_upstream_list_from_cache.c   cached lists of an MCP server
- *   mcp_upstream_param_header.c      headers from the arguments of a tool
- *   mcp_upstream_session.c           the session at an MCP server
- *   mcp_upstream_session_zone.c      the sessions in the zone
- *   mcp_upstream_session_cluster.c   the sessions in a cluster
- *   mcp_upstream_open_abandoned.c    initialize of a request that is over
- *   mcp_upstream_wait.c              requests that wait for a session
- *   mcp_upstream_question*.c         questions of an MCP server
- *   mcp_upstream_respond.c           responses to questions of an MCP server
- *   mcp_upstream_resume.c            resuming a stream of an MCP server
- *   mcp_upstream_listen.c            the GET stream of a session
- *   mcp_upstream_listen_message.c    the messages on the GET stream
- *   mcp_upstream_detect.c            the properties of an MCP server
- *   mcp_upstream_record_stats.c      the statistics of an MCP server
- *   mcp_backend_request_receive.c    messages from a backend
- *   mcp_call_subscribe.c             subscriptions of a session
- *   mcp_inbox.c                      posts from other processes
- *   mcp_cancel.c                     cancellation
- *   mcp_input.c                      questions to the client during the call
- *   mcp_input_capability.c           capabilities that questions need
- *   mcp_input_deliver.c              passing the client's answers to the call
- *   mcp_input_required.c             questions as the response (2026-07-28)
+ *   mcp_call.c                        start and end of a call
+ *   mcp_call_stream.c                 the stream of a durable call
+ *   mcp_call_response.c               the responses of a call
+ *   mcp_call_hide_items.c             hides items of a backend's lists
+ *   mcp_call_timer.c                  the timer of a call
+ *   mcp_call_task.c                   a call that is a task
+ *   mcp_call_outcome.c                the states and outcomes of requests
+ *   mcp_backend_request.c             a backend request
+ *   mcp_backend_request_variables.c   the variables for a backend
+ *   mcp_backend_request_upstream.c    the request for an MCP server
+ *   mcp_upstream_list_from_cache.c    cached lists of an MCP server
+ *   mcp_upstream_param_header.c       headers from the arguments of a tool
+ *   mcp_upstream_session.c            the session at an MCP server
+ *   mcp_upstream_session_zone.c       the sessions in the zone
+ *   mcp_upstream_session_cluster.c    the sessions in a cluster
+ *   mcp_upstream_finish_initialize.c  initialize of a request that is over
+ *   mcp_upstream_wait.c               requests that wait for a session
+ *   mcp_upstream_question*.c          questions of an MCP server
+ *   mcp_upstream_respond.c            responses to questions of an MCP server
+ *   mcp_upstream_resume.c             resuming a stream of an MCP server
+ *   mcp_upstream_listen.c             the GET stream of a session
+ *   mcp_upstream_listen_message.c     the messages on the GET stream
+ *   mcp_upstream_detect.c             the properties of an MCP server
+ *   mcp_upstream_record_stats.c       the statistics of an MCP server
+ *   mcp_backend_response_message.c    messages from a backend
+ *   mcp_call_subscribe.c              subscriptions of a session
+ *   mcp_inbox.c                       posts from other processes
+ *   mcp_cancel.c                      cancellation
+ *   mcp_input.c                       questions to the client during the call
+ *   mcp_input_capability.c            capabilities that questions need
+ *   mcp_input_deliver.c               passing the client's answers to the call
+ *   mcp_input_required.c              questions as the response (2026-07-28)
  */
 
 
@@ -275,7 +275,7 @@ void mcp_backend_request_taken(mcp_queued_action_t *queued,
 
 /* Stop the backend request of one request, or of all requests of a call, and
  * drop held messages. A backend request that opens a session at an MCP server
- * continues, see mcp_upstream_open_abandoned.h. */
+ * continues, see mcp_upstream_finish_initialize.h. */
 void mcp_backend_request_stop(mcp_request_t *req);
 void mcp_backend_request_stop_all(mcp_call_t *call);
 
@@ -314,7 +314,7 @@ int  mcp_backend_request_to_upstream(mcp_request_t *req);
 void mcp_backend_request_meta(mcp_request_t *req, mcp_upstream_meta_t *meta);
 
 
-/* --- mcp_backend_request_receive.c --- */
+/* --- mcp_backend_response_message.c --- */
 
 /*
  * Processes one message from the backend or the publish endpoint. Returns

@@ -6,7 +6,7 @@
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_wait.h"
 #include "store/mcp_store_duration.h"
-#include "worker/mcp_call_stats_rows.h"
+#include "worker/mcp_call_stats_find_row.h"
 
 
 void

@@ -7,7 +7,7 @@
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_outcome.h"
 #include "call/mcp_upstream_listen.h"
-#include "call/mcp_upstream_open_abandoned.h"
+#include "call/mcp_upstream_finish_initialize.h"
 #include "rpc/mcp_fault.h"
 #include "rpc/mcp_result.h"
 #include "worker/mcp_resume_hooks.h"

@@ -4,7 +4,7 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_session.h"
-#include "config/mcp_call_param_header.h"
+#include "config/mcp_param_header_write.h"
 #include "rpc/mcp_upstream_body.h"
 #include "worker/mcp_upstream_tool_headers.h"
 

@@ -3,7 +3,7 @@
 #include "call/mcp_upstream_record_stats.h"
 
 #include "call/mcp_upstream_session.h"
-#include "worker/mcp_upstream_stats_rows.h"
+#include "worker/mcp_upstream_stats_find_row.h"
 
 
 void

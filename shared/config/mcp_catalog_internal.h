@@ -144,7 +144,7 @@ int mcp_catalog_error_key(mcp_catalog_reader_t *r, const char *at,
     const char *problem, mcp_str_t key);
 
 
-/* --- mcp_catalog_item.c --- */
+/* --- mcp_catalog_read_item.c --- */
 
 /* Writes an error unless the value of the key has this type. Returns MCP_OK or
  * MCP_ERR_CONFIG. */

@@ -2,8 +2,8 @@
 
 /*
  * Reads a catalog file: its top level and the members that describe the server
- * itself. mcp_catalog_item.c reads each item. Builds the public texts of the
- * items, and writes error messages with the position in the file.
+ * itself. mcp_catalog_read_item.c reads each item. Builds the public texts of
+ * the items, and writes error messages with the position in the file.
  */
 
 

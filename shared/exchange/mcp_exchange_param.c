@@ -3,7 +3,7 @@
 /* Stores the Mcp-Param-* headers of a request, and checks whether they agree
  * with the arguments of a tool call in the body. */
 
-#include "config/mcp_call_param_header.h"
+#include "config/mcp_param_header_write.h"
 #include "exchange/mcp_exchange_param.h"
 #include "http/mcp_mirrored_header.h"
 

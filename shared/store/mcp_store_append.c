@@ -5,7 +5,7 @@
  * region. A stream keeps unsent events up to its limits, and in addition sent
  * events up to the same limits, except those that mcp_store_confirm() has
  * removed. An owner that finds no room waits until it is woken. The log, which
- * numbers the events, is in mcp_store_record_log.c.
+ * numbers the events, is in mcp_store_record_queue.c.
  */
 
 

@@ -7,7 +7,7 @@
  *   mcp_store.c                   format, lock, sweep, counters
  *   mcp_store_process.c           processes: attach, drain, reclaim, adopt
  *   mcp_store_chunk.c             chunks, lists, private chains
- *   mcp_store_record_log.c        records in a chain of chunks
+ *   mcp_store_record_queue.c      records in a chain of chunks
  *   mcp_store_stream_create.c     creation of a stream
  *   mcp_store_stream.c            session, states, end and times of a stream
  *   mcp_store_append.c            retention, appending, room in the region
@@ -1266,7 +1266,7 @@ void mcp_store_ring_remove(mcp_store_head_t *head, uint32_t *ring,
     mcp_store_link_t *link);
 
 
-/* --- mcp_store_record_log.c --- */
+/* --- mcp_store_record_queue.c --- */
 
 /* Returns the number of chunks that mcp_store_log_append() would take for a
  * record with len bytes of payload. */

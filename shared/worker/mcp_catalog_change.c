@@ -15,8 +15,8 @@
 
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_notification.h"
-#include "worker/mcp_call_stats_rows.h"
-#include "worker/mcp_upstream_stats_rows.h"
+#include "worker/mcp_call_stats_find_row.h"
+#include "worker/mcp_upstream_stats_find_row.h"
 
 
 #define MCP_CATALOG_CHANGE_STAY   5000  /* maximum time for which a process that

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "store/mcp_store_duration.h"
-#include "worker/mcp_call_stats_rows.h"
+#include "worker/mcp_call_stats_find_row.h"
 #include "worker/mcp_duration.h"
 
 

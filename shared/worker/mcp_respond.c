@@ -4,7 +4,7 @@
 #include "store/mcp_store_own_node.h"
 #include "worker/mcp_duration.h"
 #include "worker/mcp_exchange_set_state.h"
-#include "worker/mcp_call_stats_rows.h"
+#include "worker/mcp_call_stats_find_row.h"
 
 
 #define MCP_REJECT_LOG_INTERVAL  60000  /* minimum time between two log lines

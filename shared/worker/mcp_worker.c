@@ -7,11 +7,11 @@
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_notification.h"
 #include "worker/mcp_respond.h"
-#include "worker/mcp_call_stats_rows.h"
+#include "worker/mcp_call_stats_find_row.h"
 #include "worker/mcp_upstream_list_cache.h"
 #include "worker/mcp_upstream_session_use.h"
 #include "worker/mcp_upstream_tool_headers.h"
-#include "worker/mcp_upstream_stats_rows.h"
+#include "worker/mcp_upstream_stats_find_row.h"
 
 
 /*

@@ -159,8 +159,7 @@ struct mcp_worker_s {
                                                    session */
     mcp_call_stats_entry_t            *call_stats; /* rows of the call
                                                       statistics for each
-                                                      catalog key, see
-                                                      mcp_call_stats_rows.c */
+                                                      catalog key */
     mcp_upstream_entry_t              *upstreams;  /* rows of the statistics of
                                                       MCP servers */
     unsigned                           exchanges;      /* number of exchanges

@@ -5,7 +5,7 @@
 
 #include "upstream_cases.h"
 
-#include "call/mcp_upstream_open_abandoned.h"
+#include "call/mcp_upstream_finish_initialize.h"
 #include "call/mcp_upstream_session.h"
 #include "rpc/mcp_reason.h"
 #include "store/mcp_store_upstream_stats.h"

@@ -4,7 +4,7 @@
  * (2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom
  * Headers"). */
 
-#include "config/mcp_call_param_header.h"
+#include "config/mcp_param_header_write.h"
 #include "core_cases.h"
 #include "exchange/mcp_exchange_param.h"
 

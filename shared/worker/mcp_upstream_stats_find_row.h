@@ -5,8 +5,8 @@
  * without a catalog key when the endpoint's server is called. */
 
 
-#ifndef MCP_UPSTREAM_STATS_ROWS_H_INCLUDED
-#define MCP_UPSTREAM_STATS_ROWS_H_INCLUDED
+#ifndef MCP_UPSTREAM_STATS_FIND_ROW_H_INCLUDED
+#define MCP_UPSTREAM_STATS_FIND_ROW_H_INCLUDED
 
 
 #include "store/mcp_store_upstream_stats.h"
@@ -27,4 +27,4 @@ mcp_store_upstream_row_t mcp_upstream_stats_find(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, unsigned target);
 
 
-#endif /* MCP_UPSTREAM_STATS_ROWS_H_INCLUDED */
+#endif /* MCP_UPSTREAM_STATS_FIND_ROW_H_INCLUDED */

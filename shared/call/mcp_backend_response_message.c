@@ -15,7 +15,7 @@
 #include "call/mcp_upstream_record_stats.h"
 #include "rpc/mcp_request_id.h"
 #include "rpc/mcp_revision_filter.h"
-#include "worker/mcp_call_stats_rows.h"
+#include "worker/mcp_call_stats_find_row.h"
 #include "worker/mcp_resume_hooks.h"
 #include "worker/mcp_notification.h"
 

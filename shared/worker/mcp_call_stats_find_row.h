@@ -8,8 +8,8 @@
  */
 
 
-#ifndef MCP_CALL_STATS_ROWS_H_INCLUDED
-#define MCP_CALL_STATS_ROWS_H_INCLUDED
+#ifndef MCP_CALL_STATS_FIND_ROW_H_INCLUDED
+#define MCP_CALL_STATS_FIND_ROW_H_INCLUDED
 
 
 #include "store/mcp_store_call_stats.h"
@@ -44,4 +44,4 @@ void mcp_call_stats_list(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 void mcp_call_stats_refused(mcp_exchange_t *x, mcp_fault_e fault);
 
 
-#endif /* MCP_CALL_STATS_ROWS_H_INCLUDED */
+#endif /* MCP_CALL_STATS_FIND_ROW_H_INCLUDED */

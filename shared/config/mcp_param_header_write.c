@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "config/mcp_call_param_header.h"
+#include "config/mcp_param_header_write.h"
 
 #include "http/mcp_mirrored_header.h"
 

@@ -10,8 +10,8 @@
  */
 
 
-#ifndef MCP_UPSTREAM_OPEN_ABANDONED_H_INCLUDED
-#define MCP_UPSTREAM_OPEN_ABANDONED_H_INCLUDED
+#ifndef MCP_UPSTREAM_FINISH_INITIALIZE_H_INCLUDED
+#define MCP_UPSTREAM_FINISH_INITIALIZE_H_INCLUDED
 
 
 #include "call/mcp_call.h"
@@ -41,4 +41,4 @@ void mcp_upstream_open_end(mcp_request_t *req, mcp_fault_e fault,
     const char *detail);
 
 
-#endif /* MCP_UPSTREAM_OPEN_ABANDONED_H_INCLUDED */
+#endif /* MCP_UPSTREAM_FINISH_INITIALIZE_H_INCLUDED */

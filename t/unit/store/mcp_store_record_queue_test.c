@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* mcp_store_record_log.c: reading the log from each position, with buffers of several
+/* mcp_store_record_queue.c: reading the log from each position, with buffers of several
  * sizes. */
 
 

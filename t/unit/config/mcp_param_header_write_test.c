@@ -7,7 +7,7 @@
 
 #include "test_env.h"
 
-#include "config/mcp_call_param_header.h"
+#include "config/mcp_param_header_write.h"
 
 
 #define SCHEMA                                                                \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "call/mcp_upstream_open_abandoned.h"
+#include "call/mcp_upstream_finish_initialize.h"
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_session.h"

@@ -7,8 +7,8 @@
  */
 
 
-#ifndef MCP_CALL_PARAM_HEADER_H_INCLUDED
-#define MCP_CALL_PARAM_HEADER_H_INCLUDED
+#ifndef MCP_PARAM_HEADER_WRITE_H_INCLUDED
+#define MCP_PARAM_HEADER_WRITE_H_INCLUDED
 
 
 #include "base/mcp_arena.h"
@@ -63,4 +63,4 @@ int mcp_tool_params_write(const mcp_tool_params_t *params, mcp_arena_t *arena,
     const mcp_header_t **out, size_t *n);
 
 
-#endif /* MCP_CALL_PARAM_HEADER_H_INCLUDED */
+#endif /* MCP_PARAM_HEADER_WRITE_H_INCLUDED */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "rpc/mcp_upstream_body.h"
-#include "worker/mcp_upstream_stats_rows.h"
+#include "worker/mcp_upstream_stats_find_row.h"
 
 
 /* An entry of the worker's list: one MCP server of an endpoint, and the row of

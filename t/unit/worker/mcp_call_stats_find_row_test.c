@@ -6,7 +6,7 @@
 
 #include "rpc/mcp_reason.h"
 #include "store/mcp_store_call_stats.h"
-#include "worker/mcp_call_stats_rows.h"
+#include "worker/mcp_call_stats_find_row.h"
 
 
 #define CATALOG  "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":"            \

@@ -4,7 +4,7 @@
 
 #include "core_cases.h"
 
-#include "worker/mcp_upstream_stats_rows.h"
+#include "worker/mcp_upstream_stats_find_row.h"
 
 
 static mcp_target_t  targets[3];
