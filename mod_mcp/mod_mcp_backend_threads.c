@@ -738,7 +738,7 @@ static int count_streams(const mod_mcp_backend_request_t *req)
  * as text. */
 static const char *exceeds_streams(const mcp_backend_request_t *breq)
 {
-    int limit = busy_limit();
+    int limit;
 
     if (breq->kind != MCP_BACKEND_REQUEST_LISTEN) {
         return NULL;
@@ -749,9 +749,7 @@ static const char *exceeds_streams(const mcp_backend_request_t *breq)
                "have: use the event or the worker MPM";
     }
 
-    if (limit > ask_limit()) {
-        limit = ask_limit();
-    }
+    limit = busy_limit() < ask_limit() ? busy_limit() : ask_limit();
 
     return count_streams(running) + count_streams(queue_head) < limit / 2
            ? NULL : "GET streams of MCP servers already use half of the "
