@@ -49,11 +49,14 @@ static mod_mcp_cond_t *work;         /* signalled when a backend request is
 static mod_mcp_cond_t *idle;         /* signalled when a thread has ended */
 static apr_pool_t *pool;                /* pool of the threads of this file,
                                            which are detached */
-/* number of threads of this file; number of these threads that wait for work;
- * number of these threads that run a backend request that is not urgent; number
- * of the MPM's threads that run a backend request; number of running backend
- * requests during which a server may ask */
-static int threads, waiting, busy, lent, asking;
+static int threads;                     /* number of threads of this file */
+static int waiting;                     /* number of them that wait for work */
+static int busy;                        /* number of them that run a backend
+                                           request that is not urgent */
+static int lent;                        /* number of threads of the MPM that run
+                                           a backend request */
+static int asking;                      /* number of running backend requests
+                                           during which a server may ask */
 static int ended;                       /* 1 when the threads must end */
 
 /*
@@ -361,11 +364,10 @@ static int busy_limit(void)
 }
 
 /*
- * Returns the number of backend requests during which a server may ask that may
- * run at the same time.  All of them may use the same backend, to which
- * mod_proxy opens as many connections as the MPM has threads, unless "max" is
- * set.  A higher MCPThreads requires a higher "max".  With one thread there is
- * no limit on connections.
+ * Returns the limit for running backend requests during which a server may
+ * ask.  All of them may use the same backend, to which mod_proxy opens as many
+ * connections as the MPM has threads, unless "max" is set.  A higher MCPThreads
+ * requires a higher "max".  With one thread there is no limit on connections.
  */
 static int ask_limit(void)
 {

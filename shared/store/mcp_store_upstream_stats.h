@@ -156,10 +156,12 @@ void mcp_store_upstream_failed(mcp_store_t *store,
 /*
  * Adds a session, as mcp_store_text_add() does with the purpose
  * MCP_VALUE_UPSTREAM_SESSION, and counts it in the server's row until it is
- * removed. If the server has the maximum number of sessions, first removes one
- * of them: one that is not in use, or, if none is found, one that is in use.
- * Among these, the session of the same tenant that was not used for the longest
- * time, or, if none is found, one of a tenant that has many sessions.
+ * removed. If the server has the maximum number of sessions, first removes the
+ * first session that this list finds:
+ *
+ *   1. the idle session of this tenant that was used least recently
+ *   2. an idle session of a tenant that has many sessions
+ *   3. and 4. the same, with sessions that are in use
  *
  * Sets *dropped to the first of the server's sessions that was removed; sets
  * dropped->len to 0 if none was. Returns the values of mcp_store_text_add().

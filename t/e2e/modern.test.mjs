@@ -352,7 +352,7 @@ describe('Mcp-Name', () => {
             headers: { 'Mcp-Name': '=?base64?!?=' } });
     });
 
-    test('params without a valid name or URI: -32602, whatever Mcp-Name says',
+    test('params without a valid name or URI, with any Mcp-Name: -32602',
          async () => {
         for (const [method] of named) {
             await refuses(200, PARAMS, method, {}, {
