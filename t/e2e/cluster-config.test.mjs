@@ -145,7 +145,7 @@ for (const [name, url, settings, warned] of [
 // A second endpoint with the same path in another virtual server.
 
 const twice = (...names) => ({
-    nginx: `server { listen 127.0.0.1:1; server_name second.example;
+    nginx: `server { listen unix:${dir}/second.sock; server_name second.example;
                      location = /mcp { mcp mcp; mcp_key ${empty}.key;
                                        ${names[0] ?? ''} } }`,
     apache: `<VirtualHost 127.0.0.1:1>
