@@ -412,13 +412,20 @@ mcp_upstream_listen_message(mcp_upstream_listen_t *listen,
 
 
 /* Holds a message and processes it again after 1 ms, which suffices if a call
- * is just being started. The time doubles each time. */
+ * is just being started. The time doubles each time. If the last call that used
+ * the stream has just ended, refuses the message. */
 static void
 mcp_upstream_listen_hold(mcp_upstream_listen_t *listen,
     const mcp_backend_msg_t *msg)
 {
     listen->msg = *msg;
     listen->held = 1;
+
+    if (listen->state == MCP_UPSTREAM_LISTEN_OVER) {
+        mcp_upstream_listen_refuse_held(listen);
+        return;
+    }
+
     listen->hold = listen->hold ? 2 * listen->hold : 1;
 
     if (listen->hold > MCP_CALL_RETRY) {

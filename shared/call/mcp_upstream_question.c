@@ -224,7 +224,9 @@ mcp_upstream_question_send(mcp_request_t *req, const mcp_backend_msg_t *msg,
         return MCP_AGAIN;
     }
 
-    return mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+    rc = mcp_call_finish_fault(req, MCP_FAULT_INTERNAL, mcp_null_str);
+
+    return listened ? MCP_AGAIN : rc;
 }
 
 
@@ -266,7 +268,7 @@ mcp_upstream_question_begin(mcp_request_t *req, const mcp_backend_msg_t *msg,
     if (mcp_call_durable(req->call) != MCP_OK
         || req->state == MCP_REQUEST_OVER)
     {
-        return MCP_OK;
+        return listened ? MCP_AGAIN : MCP_OK;
     }
 
     if (rounds) {

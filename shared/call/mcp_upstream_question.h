@@ -52,10 +52,14 @@ struct mcp_upstream_question_s {
 };
 
 
-/* Processes a request of the server; listened is 1 if it arrived on the GET
- * stream of the session (mcp_upstream_listen.h), otherwise 0. Returns MCP_OK,
- * or MCP_AGAIN: the message has to be held, because the stream has no room. May
- * end the call. */
+/*
+ * Processes a request of the server; listened is 1 if it arrived on the GET
+ * stream of the session (mcp_upstream_listen.h), otherwise 0.
+ *
+ * Returns MCP_OK, or MCP_AGAIN: the message has to be held, because the stream
+ * has no room or, for a message of the GET stream, because the call has just
+ * ended and another one may forward the question. May end the call.
+ */
 int mcp_upstream_question_receive(mcp_request_t *req,
     const mcp_backend_msg_t *msg, unsigned listened);
 

@@ -619,6 +619,52 @@ TEST(question_of_the_server_is_open__no_request_of_the_session_times_out)
 }
 
 
+TEST(chosen_request_gets_no_stream__another_request_gets_the_question)
+{
+    mcp_backend_request_t  *listen, *breq;
+
+    listen = waits();
+    opened(listen);
+    breq = sent();
+    driver_wait(&d, 1500);
+    client_post(&d, 0, &b, session, CALL8);
+
+    d.endpoint.max_session_streams = 1;
+    backend_send(&d, listen, ROOTS);
+    has(b.text, "error");
+    has_not(b.text, "roots/list");
+    driver_wait(&d, 1);
+    has(a.text, "roots/list");
+
+    responds(breq);
+    has(a.text, RESULT);
+    refuses();
+    client_close(&d, &a);
+    client_close(&d, &b);
+    end();
+    quiet();
+}
+
+
+TEST(only_request_gets_no_stream_for_a_question__server_gets_an_error)
+{
+    mcp_stream_ref_t        ref;
+    mcp_backend_request_t  *listen;
+
+    listen = waits();
+    opened(listen);
+    hog(&ref);
+    backend_send(&d, listen, ROOTS);
+    has(a.text, "error");
+    refuses();
+
+    client_close(&d, &a);
+    end();
+    mcp_store_free(&d.process[1].store, &ref);
+    quiet();
+}
+
+
 TEST(GET_stream_ends__it_reopens_only_after_a_waiting_question_was_sent)
 {
     char  id[MCP_EVENT_ID_MAX + 1];
