@@ -233,7 +233,7 @@ mcp_upstream_listen_question_again(mcp_upstream_listen_t *listen)
 
         listen->questions = question->next;
 
-        if (!mcp_call_is_started(req->call)
+        if (!mcp_call_is_started(req->call) || req->session->listen_waits
             || mcp_upstream_question_again(req, question) == MCP_AGAIN)
         {
             question->next = listen->questions;

@@ -525,6 +525,46 @@ TEST(request_with_an_open_question_ends__another_request_repeats_the_question)
 }
 
 
+/* The variables of a request that waits for the GET stream have no session id
+ * yet, so the response to a question would be sent without it. */
+TEST(request_that_waits_for_the_GET_stream__gets_a_question_only_afterwards)
+{
+    static client_t  c;
+
+    char                    id[MCP_EVENT_ID_MAX + 1];
+    mcp_backend_request_t  *one, *post;
+
+    opened(waits());
+    one = sent();
+    driver_wait(&d, MCP_UPSTREAM_ALONE_TIME);
+    backend_send(&d, get(), ROOTS);
+    has(a.text, "roots/list");
+    backend_end(&d, get(), MCP_FAILURE_NONE);
+
+    client_post(&d, 0, &c, session, CALL8);
+    responds(one);
+    driver_wait(&d, 1);
+    assert_ptr_equal(d.breqs[0], get());
+    has_not(c.text, "roots/list");
+
+    opened(get());
+    driver_wait(&d, MCP_UPSTREAM_LISTEN_QUESTION);
+    question_id(c.text, "roots/list", id);
+    reply(0, session, id, "\"result\":{}");
+    post = first(MCP_BACKEND_REQUEST_RESPONSE);
+    assert_non_null(post);
+    assert_true(mcp_str_eq(post->variables.value[MCP_VARIABLE_UPSTREAM_SESSION],
+                           mcp_str("s1")));
+    backend_end(&d, post, MCP_FAILURE_NONE);
+
+    responds(sent());
+    client_close(&d, &a);
+    client_close(&d, &c);
+    end();
+    quiet();
+}
+
+
 TEST(both_requests_of_a_session_end_with_an_open_question__server_gets_an_error)
 {
     mcp_backend_request_t  *one, *two;
