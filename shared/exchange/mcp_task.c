@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+/* The requests tasks/get, tasks/update and tasks/cancel. A call becomes a task
+ * in call/mcp_call_task.c. */
+
 #include "base/mcp_time.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_task.h"

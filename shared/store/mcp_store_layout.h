@@ -1061,7 +1061,7 @@ mcp_store_is_mirror(mcp_store_head_t *head, const mcp_store_stream_t *st)
 
 /* Returns the number of the last event that readers of a replicated stream or
  * a mirror may see. */
-uint64_t mcp_store_replication_gate(mcp_store_head_t *head,
+uint64_t mcp_store_replication_visible(mcp_store_head_t *head,
     const mcp_store_stream_t *st);
 
 
@@ -1071,7 +1071,7 @@ static inline uint64_t
 mcp_store_visible(mcp_store_head_t *head, const mcp_store_stream_t *st)
 {
     return st->repl == 0 ? st->events.last
-                          : mcp_store_replication_gate(head, st);
+                          : mcp_store_replication_visible(head, st);
 }
 
 

@@ -18,7 +18,8 @@ _Static_assert(sizeof(mcp_store_replication_t) <= MCP_STORE_CHUNK, "share");
 
 
 uint64_t
-mcp_store_replication_gate(mcp_store_head_t *head, const mcp_store_stream_t *st)
+mcp_store_replication_visible(mcp_store_head_t *head,
+    const mcp_store_stream_t *st)
 {
     const mcp_store_replication_t  *repl;
 
