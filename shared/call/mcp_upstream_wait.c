@@ -277,6 +277,7 @@ static int
 mcp_upstream_wait_is_alone(const mcp_request_t *req)
 {
     return req->session && req->session->link && req->session->lookup == NULL
+           && !req->session->listen_waits
            && req->session->step == MCP_UPSTREAM_STEP_CALL;
 }
 

@@ -194,9 +194,10 @@ TEST(server_does_not_respond_to_GET__the_waiting_request_is_sent_after_2_s)
     driver_wait(&d, 1);
     assert_int_equal(d.n_breqs, 2);
 
-    /* other requests do not wait for the same stream */
+    /* another request waits only for the first one, not for the stream */
 
     client_post(&d, 0, &b, session, CALL8);
+    driver_wait(&d, MCP_UPSTREAM_ALONE_TIME);
     assert_int_equal(d.n_breqs, 3);
 
     while (d.n_breqs > 1) {
@@ -207,6 +208,31 @@ TEST(server_does_not_respond_to_GET__the_waiting_request_is_sent_after_2_s)
     assert_int_equal(d.n_breqs, 0);
     client_close(&d, &a);
     client_close(&d, &b);
+    quiet();
+}
+
+
+TEST(first_request_of_a_session_waits_for_the_GET_stream__it_is_sent_alone)
+{
+    mcp_backend_request_t  *breq;
+
+    call_tool(&a);
+    client_post(&d, 0, &b, session, CALL8);
+    open_session();
+    driver_wait(&d, MCP_UPSTREAM_LISTEN_WAIT);
+    breq = sent();
+    has(breq->body.data, "\"echo\"");
+    driver_wait(&d, MCP_UPSTREAM_ALONE_TIME);
+    assert_int_equal(d.n_breqs, 3);
+
+    while (d.n_breqs > 1) {
+        responds(d.breqs[0]->kind == MCP_BACKEND_REQUEST_CALL ? d.breqs[0]
+                                                              : d.breqs[1]);
+    }
+
+    client_close(&d, &a);
+    client_close(&d, &b);
+    end();
     quiet();
 }
 
