@@ -376,6 +376,7 @@ mcp_store_upstream_drop(mcp_store_op_t *op, uint32_t chunk,
     dropped = op->dropped;
 
     if (dropped == NULL || dropped->len || chunk == 0
+        || dropped->row == MCP_STORE_UPSTREAM_NONE
         || mcp_store_chunk(op->head, chunk)->count != dropped->row)
     {
         return;

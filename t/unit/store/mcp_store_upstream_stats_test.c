@@ -340,6 +340,18 @@ add_third(mcp_store_upstream_row_t row, unsigned n, const mcp_tenant_t *of,
 }
 
 
+TEST(servers_without_a_row__session_of_one_is_not_ended_at_another)
+{
+    mcp_tenant_t  p;
+
+    p = tenant(1);
+    p.values = 1;
+
+    add_third(MCP_STORE_UPSTREAM_NONE, 1, &p, MCP_OK, 0);
+    add_third(MCP_STORE_UPSTREAM_NONE, 2, &p, MCP_OK, 0);
+}
+
+
 TEST(session_limit_is_reached__the_oldest_session_of_a_caller_is_dropped)
 {
     char                      text[MCP_STORE_TEXT_MAX];
