@@ -147,6 +147,33 @@ mcp_call_note_outcome(mcp_request_t *req, mcp_outcome_e how)
 }
 
 
+/* Called when the response of a request was written. Ends the call if this is
+ * the last request. The end of a request can start another one that waits for
+ * the same session, and so end the call as well. */
+static void
+mcp_call_response_over(mcp_request_t *req)
+{
+    int          last;
+    mcp_call_t  *call;
+
+    call = req->call;
+
+    mcp_call_retain(call);
+    last = --call->pending == 0;
+    mcp_request_set_state(req, MCP_REQUEST_OVER);
+
+    if (last) {
+        mcp_call_done(call);
+
+    } else if (req->active) {
+        req->deadline = mcp_call_now(call) + mcp_upstream_open_grace(req);
+        mcp_call_set_timer(call);
+    }
+
+    mcp_call_release(call);
+}
+
+
 /* Sets the text in buf as the response of a request. Returns MCP_OK, also if
  * the call has failed, or MCP_AGAIN if the stream has no room: the caller has
  * to repeat this later. */
@@ -197,15 +224,8 @@ mcp_call_response(mcp_request_t *req, mcp_buf_t *buf, mcp_outcome_e how)
     mcp_call_note_outcome(req, how);
 
     mcp_request_ends(req, how);
-    mcp_request_set_state(req, MCP_REQUEST_OVER);
 
-    if (--call->pending == 0) {
-        mcp_call_done(call);
-
-    } else if (req->active) {
-        req->deadline = mcp_call_now(call) + mcp_upstream_open_grace(req);
-        mcp_call_set_timer(call);
-    }
+    mcp_call_response_over(req);
 
     return MCP_OK;
 }

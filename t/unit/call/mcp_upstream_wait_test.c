@@ -447,6 +447,42 @@ TEST(waiting_request_of_a_batch_is_cancelled__the_other_one_gets_its_response)
 }
 
 
+/* The end of the first request of a durable batch starts the second one, which
+ * fails at once for lack of memory. */
+TEST(second_request_of_a_batch_cannot_start__the_stream_of_the_batch_ends)
+{
+    unsigned long  k;
+
+    for (k = 1, d.te.tm.failed = 1; d.te.tm.failed; k++) {
+        assert_in_range(k, 1, 500);
+
+        client_open(&d, session, OLD, ALL);
+        client_post(&d, 0, &b, session, "[" CALL "," CALL8 "]");
+        driver_wait(&d, d.endpoint.stream_after);
+        open_session();
+
+        d.te.tm.failed = 0;
+        d.te.tm.fail_at = k;
+        mcp_backend_request_head(d.breqs[0], 400, mcp_str("application/json"));
+        backend_send(&d, d.breqs[0],
+                     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
+                     "{\"code\":-32602,\"message\":\"no\"}}");
+        backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
+        d.te.tm.fail_at = 0;
+        end();
+        driver_wait(&d, 1);
+        assert_int_equal(b.ended, 1);
+
+        client_close(&d, &b);
+        driver_wait(&d, 100000);
+        end();
+        quiet();
+    }
+
+    assert_in_range(k, 3, 500);
+}
+
+
 TEST(DELETE_of_the_session_follows_a_call__the_call_is_still_the_last_request)
 {
     mcp_call_t             *call;
