@@ -347,6 +347,9 @@ struct mcp_call_s {
                                                mcp_backend_request_t */
     unsigned                    batch:1;    /* 1: the client's message is a
                                                batch */
+    unsigned                    outlives_client:1; /* 1: the call continues when
+                                                      its client disconnects,
+                                                      who cannot resume it */
     unsigned                    interim:1;  /* 1: the client gets an interim
                                                response and resumes for the
                                                rest */

@@ -458,7 +458,7 @@ mcp_call_leave(mcp_call_t *call)
 {
     call->x = NULL;
 
-    if (call->phase == MCP_CALL_OVER) {
+    if (call->phase == MCP_CALL_OVER || call->outlives_client) {
         return;
     }
 

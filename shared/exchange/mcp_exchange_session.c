@@ -91,6 +91,7 @@ mcp_session_close(mcp_exchange_t *x, mcp_next_e (*respond)(mcp_exchange_t *x))
     }
 
     call->respond = mcp_session_close_end;
+    call->outlives_client = 1;
     x->respond = respond;
 
     for (i = 0; i < x->endpoint->n_targets; i++) {

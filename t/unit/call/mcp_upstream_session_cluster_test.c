@@ -386,6 +386,20 @@ TEST(session_ends_with_an_upstream_session_only_in_redis__server_gets_DELETE)
 }
 
 
+TEST(client_disconnects_while_redis_is_asked__the_server_still_gets_DELETE)
+{
+    client_init(&a, session);
+    client_send(&d, 0, &a, "DELETE", "");
+    client_close(&d, &a);
+    redis(MCP_OPERATION_SESSION_TAKE, MCP_OK, THEIRS);
+    assert_int_equal(d.n_breqs, 1);
+    assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
+    uses("s2");
+    end();
+    quiet();
+}
+
+
 TEST(session_ends_without_an_upstream_session__no_request_goes_to_the_server)
 {
     client_init(&a, session);
