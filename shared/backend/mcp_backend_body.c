@@ -60,6 +60,20 @@ mcp_backend_add(mcp_backend_t *b, const char *data, size_t len)
 }
 
 
+/* Sets msg to the error for an HTTP status of 400 or more. "text" is the body,
+ * or an event of it. Returns MCP_OK or MCP_ERR_MEMORY. */
+static int
+mcp_backend_error_body(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
+{
+    if (b->is_server) {
+        mcp_backend_server_error(b, text, msg);
+        return MCP_OK;
+    }
+
+    return mcp_backend_http_error(b, text, msg);
+}
+
+
 int
 mcp_backend_body_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
 {
@@ -86,12 +100,7 @@ mcp_backend_body_read(mcp_backend_t *b, mcp_backend_msg_t *msg)
     }
 
     if (b->status >= 400) {
-        if (b->is_server) {
-            mcp_backend_server_error(b, text, msg);
-            return MCP_OK;
-        }
-
-        return mcp_backend_http_error(b, text, msg);
+        return mcp_backend_error_body(b, text, msg);
     }
 
     return mcp_backend_wrapped_body(b, json ? MCP_BACKEND_TEXT : b->class,
@@ -297,8 +306,10 @@ mcp_backend_stream_message(mcp_backend_t *b, mcp_str_t text,
         return rc;
     }
 
-    if (b->status >= 400 && msg->kind == MCP_BACKEND_FAULT) {
-        return mcp_backend_http_error(b, text, msg);
+    if (b->status >= 400 && msg->kind == MCP_BACKEND_FAULT
+        && !mcp_fault_is_upstream(msg->fault))
+    {
+        return mcp_backend_error_body(b, text, msg);
     }
 
     return MCP_OK;
@@ -312,7 +323,7 @@ static int
 mcp_backend_stream_end(mcp_backend_t *b, mcp_backend_msg_t *msg)
 {
     if (b->fault == MCP_FAULT_NONE && b->status >= 400) {
-        return mcp_backend_http_error(b, mcp_null_str, msg);
+        return mcp_backend_error_body(b, mcp_null_str, msg);
     }
 
     if (b->fault != MCP_FAULT_NONE) {

@@ -274,8 +274,6 @@ TEST(session_limit__the_session_of_a_killed_process_is_idle_after_a_minute)
 }
 
 
-RUN_TESTS(setup_upstream, teardown)
-
 
 /* Checks when the glue starts the only running backend request. */
 static void
@@ -316,3 +314,64 @@ TEST(call_in_a_session_is_cancelled__the_notification_is_urgent)
     client_close(&d, &others[0]);
     client_close(&d, &a);
 }
+
+
+TEST(client_disconnects_during_its_DELETE__the_server_still_gets_DELETE)
+{
+    call_tool(&a);
+    open_session();
+    answer(RESULT);
+    client_close(&d, &a);
+
+    client_init(&a, session);
+    client_send(&d, 0, &a, "DELETE", "");
+    client_close(&d, &a);
+    assert_int_equal(d.n_breqs, 1);
+    assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
+    assert_int_equal(d.aborts, 0);
+    end();
+    quiet();
+}
+
+
+/* The server responds to a tool call with an HTTP status and an event stream.
+ * "event" is its only event; NULL: it has none. */
+static void
+refuses_by_stream(int status, const char *event)
+{
+    call_tool(&a);
+    open_session();
+    mcp_backend_request_head(sends("tools/call"), status,
+                             mcp_str("text/event-stream"));
+
+    if (event) {
+        backend_send(&d, d.breqs[0], event);
+    }
+
+    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
+}
+
+
+TEST(server_responds_404_with_an_empty_stream__the_session_is_opened_again)
+{
+    refuses_by_stream(404, NULL);
+    open_session();
+    sends("tools/call");
+    answer(RESULT);
+    assert_string_equal(a.text, ANSWER);
+    client_close(&d, &a);
+}
+
+
+TEST(server_responds_403_with_a_stream__the_client_gets_no_text_of_the_server)
+{
+    refuses_by_stream(403, "data: secret\n\n");
+    has(a.text, "\"error\"");
+    has_not(a.text, "secret");
+    has_not(a.text, "isError");
+    client_close(&d, &a);
+    end();
+}
+
+
+RUN_TESTS(setup_upstream, teardown)
