@@ -106,7 +106,10 @@ mcp_resume_task_interim(mcp_exchange_t *x)
 static void
 mcp_resume_task_tail(mcp_exchange_t *x, mcp_tail_e how)
 {
-    if (how != MCP_TAIL_CLOSED || x->call == NULL
+    /* the call does not become a task if its client gets a question as the
+     * response */
+
+    if (how != MCP_TAIL_CLOSED || x->call == NULL || !x->call->may_be_task
         || mcp_resume_task_of(x->states) == NULL)
     {
         return;

@@ -443,13 +443,13 @@ mcp_consumer_fill(mcp_exchange_t *x, char *p, char *end, int *rc)
         break;
 
     case MCP_AGAIN:
-        if (mcp_consumer_is_closing(x) || mcp_hook_idle(x)) {
-            p = mcp_consumer_close(x, p);
+        if (mcp_consumer_needs_input(x)) {
             *rc = MCP_DONE;
             break;
         }
 
-        if (mcp_consumer_needs_input(x)) {
+        if (mcp_consumer_is_closing(x) || mcp_hook_idle(x)) {
+            p = mcp_consumer_close(x, p);
             *rc = MCP_DONE;
             break;
         }

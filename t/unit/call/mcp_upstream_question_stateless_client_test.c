@@ -255,4 +255,37 @@ TEST(request_ends_after_questions_were_asked_again__call_continues_for_30_s)
 }
 
 
+/* A slow client reads the question only when the call would become a task. */
+TEST(question_is_read_when_mcp_task_after_has_passed__the_client_gets_no_task)
+{
+    round_can = "{\"roots\":{},\"extensions\":"
+                "{\"io.modelcontextprotocol/tasks\":{}}}";
+    d.endpoint.task_after = 1000;
+    d.endpoint.task_ttl = 60000;
+    d.endpoint.stream_after = 500;
+
+    modern_call(0, &a, "");
+    open_session();
+    sends("tools/call");
+    mcp_backend_request_head(d.breqs[0], 200, mcp_str("text/event-stream"));
+    driver_wait(&d, 500);
+    assert_int_equal(a.streaming, 1);
+    a.slow = 1;
+    server_asks("one");
+    driver_wait(&d, 500);
+
+    while (!a.ended) {
+        (void) client_pull(&a);
+    }
+
+    round_can = EVERYTHING;
+    has(a.text, "\"resultType\":\"input_required\"");
+    has_not(a.text, "taskId");
+    assert_int_equal(d.breqs[0]->call->task, 0);
+
+    client_close(&d, &a);
+    server_responds();
+}
+
+
 RUN_TESTS(setup_upstream, teardown)
