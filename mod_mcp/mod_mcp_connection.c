@@ -390,6 +390,14 @@ int mod_mcp_connection_attend(mod_mcp_client_t *client)
         }
         else if (is_over(client)) {
             mod_mcp_poller_rest(client);
+
+            /* no thread runs a backend request for the client any more: free
+             * the exchange now, so that none is lent to this thread */
+
+            if (client->c->aborted) {
+                mod_mcp_client_detach(client);
+            }
+
             break;
         }
         else if (needs_no_thread(client)) {
