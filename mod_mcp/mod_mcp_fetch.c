@@ -449,6 +449,25 @@ static apr_status_t capture(ap_filter_t *f, apr_bucket_brigade *bb)
 
 /* --- the request --- */
 
+/*
+ * Copies an address of a snapshot to *copy; both use the same strings.  httpd
+ * looks up the name of an address in memory of the address's pool, and several
+ * threads may use the same snapshot.  apr_sockaddr_info_copy() would also copy
+ * the strings, and allocate memory.
+ */
+static void copy_address(apr_sockaddr_t *copy, const apr_sockaddr_t *address,
+                         apr_pool_t *p)
+{
+    *copy = *address;
+
+    /* ipaddr_ptr points to a member of "sa" */
+
+    copy->pool = p;
+    copy->ipaddr_ptr = (char *)copy
+                       + ((const char *)address->ipaddr_ptr
+                          - (const char *)address);
+}
+
 static conn_rec *make_connection(mod_mcp_backend_request_t *req)
 {
     static apr_uint32_t number;
@@ -458,14 +477,17 @@ static conn_rec *make_connection(mod_mcp_backend_request_t *req)
     conn_rec *c = apr_pcalloc(p, sizeof(*c));
     ap_sb_handle_t *sbh;
 
+    copy_address(&req->client_addr, snapshot->client_addr, p);
+    copy_address(&req->local_addr, snapshot->local_addr, p);
+
     c->pool = p;
     c->base_server = snapshot->server;
     c->bucket_alloc = apr_bucket_alloc_create(p);
     c->conn_config = ap_create_conn_config(p);
     c->notes = apr_table_make(p, 4);
-    c->client_addr = snapshot->client_addr;
+    c->client_addr = &req->client_addr;
     c->client_ip = (char *)snapshot->useragent_ip;
-    c->local_addr = snapshot->local_addr;
+    c->local_addr = &req->local_addr;
     c->id = (long)apr_atomic_inc32(&number);
     c->keepalive = AP_CONN_CLOSE;
     c->clogging_input_filters = 1;
@@ -589,7 +611,7 @@ static request_rec *make_internal_request(mod_mcp_backend_request_t *req,
     r->hostname = snapshot->hostname;
     r->user = req->bare ? NULL : (char *)snapshot->user;
     r->ap_auth_type = req->bare ? NULL : (char *)snapshot->auth_type;
-    r->useragent_addr = snapshot->client_addr;
+    r->useragent_addr = c->client_addr;
     r->useragent_ip = (char *)snapshot->useragent_ip;
 
     make_headers(r, req);

@@ -70,6 +70,8 @@ struct mod_mcp_backend_request_t {
 
     /* members below: for the thread that runs the backend request */
     request_rec *r;
+    apr_sockaddr_t client_addr;         /* addresses of "r" */
+    apr_sockaddr_t local_addr;
     apr_bucket_brigade *input;
     const char *pending_out;            /* first piece of the response, kept in
                                            the phase PENDING */

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
+import dns from 'node:dns/promises';
 import fs from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
@@ -605,6 +606,31 @@ cat > /dev/null
     test('event MPM: the log has no warning that the MPM is unknown',
          async () => {
         assert.doesNotMatch(await server.log(), /does not support this version of the event MPM/);
+    });
+});
+
+
+// httpd looks up the name of an address in memory of the address, which all calls
+// of a batch would share.
+
+suite('names of clients', async () => {
+    const server = await Fixture.use({ location: { mcp_stream_after: '60s' },
+                                       server: 'HostnameLookups On' });
+    const session = await server.session({ version: '2025-03-26' });
+    const { hostname } = await dns.lookupService('127.0.0.1', 80)
+        .catch(() => ({}));
+
+    test('HostnameLookups On: each backend request of a batch gets REMOTE_HOST',
+         { skip: !hostname && '127.0.0.1 has no name here' }, async () => {
+        const messages = Array.from({ length: 16 }, (_, id) => ({
+            jsonrpc: '2.0', id, method: 'tools/call',
+            params: { name: 'env', arguments: { prefix: 'REMOTE_HOST' } } }));
+        const got = await session.post(JSON.stringify(messages));
+
+        for (const { result } of JSON.parse(await got.text())) {
+            assert.deepEqual(result.structuredContent,
+                             { REMOTE_HOST: hostname });
+        }
     });
 });
 
