@@ -672,9 +672,15 @@ apr_status_t mod_mcp_event_loop_start(apr_pool_t *pchild)
         rv = mod_mcp_logger_start(pchild);
     }
 
-    return rv == APR_SUCCESS
-               ? mod_mcp_child_thread(&thread, NULL, event_loop_main, pchild)
-               : rv;
+    if (rv == APR_SUCCESS) {
+        rv = mod_mcp_child_thread(&thread, NULL, event_loop_main, pchild);
+    }
+
+    if (rv != APR_SUCCESS) {
+        mod_mcp_logger_stop();
+    }
+
+    return rv;
 }
 
 apr_thread_t *mod_mcp_event_loop_thread(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Failures around the server: a full disk, a process stopped while it holds the
-// zone's lock; and a new binary of nginx.
+// zone's lock, a thread that the system refuses; and a new binary of nginx.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -27,6 +27,15 @@ async function until(condition) {
 
         await pause(10);
     }
+}
+
+
+// Compiles a library that a server preloads.
+
+function compile(source, preload, ...options) {
+    execFileSync('gcc', ['-Wall', '-Wextra', '-Werror', '-O1', '-fPIC',
+                         '-shared', ...options, '-o', preload,
+                         `${root}/t/fixtures/${source}`, '-ldl']);
 }
 
 
@@ -157,9 +166,7 @@ async function stopped(signal) {
 
     await fs.chmod(dir, 0o777);
 
-    execFileSync('gcc', ['-Wall', '-Wextra', '-Werror', '-O1', '-fPIC',
-                         '-shared', `-DSTOP_FILE="${file}"`, '-o', preload,
-                         `${root}/t/fixtures/stop.c`, '-ldl']);
+    compile('stop.c', preload, `-DSTOP_FILE="${file}"`);
 
     const options = {
         location: { mcp_close_after: 'off' },
@@ -230,6 +237,34 @@ async function stopped(signal) {
         await fs.rm(dir, { recursive: true });
     }
 }
+
+
+// The first thread of a child is the module's logger, the second one its event
+// loop.
+
+test('Apache child cannot start the event loop: endpoints get 503, the child ends at a graceful restart',
+     { skip: SERVER !== 'apache' || sanitized }, async () => {
+    const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'mcp-thread-'));
+    const preload = `${dir}/no_thread.so`;
+
+    await fs.chmod(dir, 0o755);
+    compile('no_thread.c', preload);
+
+    const server = await Fixture.start({ workers: 1,
+                                         env: { LD_PRELOAD: preload } });
+
+    try {
+        const [old] = await server.workers();
+
+        assert.equal((await fetch(server.url, { method: 'POST' })).status, 503);
+        await server.reload();
+        await until(async () => !(await server.works(old)));
+        assert.match(await server.log(), /cannot initialize this process/);
+    } finally {
+        await server.stop({ allow: /cannot initialize this process/ });
+        await fs.rm(dir, { recursive: true });
+    }
+});
 
 
 // A new master gets another zone, but sessions are valid there by their key.
