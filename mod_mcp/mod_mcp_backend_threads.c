@@ -49,6 +49,7 @@ static mod_mcp_cond_t *work;         /* signalled when a backend request is
 static mod_mcp_cond_t *idle;         /* signalled when a thread has ended */
 static apr_pool_t *pool;                /* pool of the threads of this file,
                                            which are detached */
+static apr_threadattr_t *detached;      /* attributes of the threads */
 static int threads;                     /* number of threads of this file */
 static int waiting;                     /* number of them that wait for work */
 static int busy;                        /* number of them that run a backend
@@ -95,6 +96,8 @@ static apr_pool_t *make_pool(void)
 void mod_mcp_backend_threads_init(apr_pool_t *pchild)
 {
     pool = make_pool();
+    apr_threadattr_create(&detached, pchild);
+    apr_threadattr_detach_set(detached, 1);
     queue_head = NULL;
     queue_tail = &queue_head;
     running = NULL;
@@ -247,7 +250,7 @@ static void request_leave(mod_mcp_backend_request_t *req)
     asking -= req->asks;
 }
 
-static apr_status_t thread_start(void);
+static void thread_start(void);
 
 void mod_mcp_backend_threads_run(mod_mcp_backend_request_t *req)
 {
@@ -280,7 +283,7 @@ void mod_mcp_backend_threads_run(mod_mcp_backend_request_t *req)
     /* a thread of the MPM does not take queued backend requests */
 
     if (client) {
-        (void) thread_start();
+        thread_start();
     }
 
     request_end(req, failure, detail);
@@ -471,7 +474,7 @@ static void *APR_THREAD_FUNC worker(apr_thread_t *thread, void *data)
 
         dequeue(req);
         request_begin(req);
-        (void) thread_start();
+        thread_start();
         mod_mcp_unlock();
 
         mod_mcp_backend_threads_run(req);
@@ -488,47 +491,58 @@ static void *APR_THREAD_FUNC worker(apr_thread_t *thread, void *data)
     return NULL;
 }
 
+/* Ends the queued backend requests that may start now, with an error. */
+static void refuse_queued(void)
+{
+    mod_mcp_backend_request_t *req;
+
+    while ((req = next_request()) != NULL) {
+        dequeue(req);
+        request_end(req, MCP_FAILURE_REPLY,
+                    "cannot start a thread for the backend call: raise the "
+                    "system's limit on threads");
+        request_free(req);
+    }
+}
+
 /*
  * Wakes or starts a thread if a queued backend request may start, unless there
  * are already as many threads as allowed.  The thread does the same when it has
- * taken the backend request.  Returns an error if there is no thread at all.
+ * taken the backend request.  If no thread exists and none can be started, ends
+ * the queued backend requests that may start.
  */
-static apr_status_t thread_start(void)
+static void thread_start(void)
 {
-    apr_threadattr_t *attr;
     apr_thread_t *thread;
     apr_status_t rv;
 
     if (next_request() == NULL) {
-        return APR_SUCCESS;
+        return;
     }
 
     if (waiting > 0) {
         mod_mcp_signal(work);
-        return APR_SUCCESS;
+        return;
     }
 
     if (threads >= busy_limit() + spare(thread_limit())) {
-        return APR_SUCCESS;
+        return;
     }
 
-    rv = apr_threadattr_create(&attr, pool);
-
-    if (rv == APR_SUCCESS) {
-        apr_threadattr_detach_set(attr, 1);
-        rv = mod_mcp_child_thread(&thread, attr, worker, pool);
-    }
+    rv = mod_mcp_child_thread(&thread, detached, worker, pool);
 
     if (rv == APR_SUCCESS) {
         threads++;
-        return APR_SUCCESS;
+        return;
     }
 
     ap_log_error(APLOG_MARK, APLOG_ERR, rv, mod_mcp_child.server,
                  "mod_mcp: cannot start a thread for backend calls: raise the "
                  "system's limit on threads, or lower MCPThreads");
 
-    return threads ? APR_SUCCESS : rv;
+    if (threads == 0) {
+        refuse_queued();
+    }
 }
 
 static int is_winding_up(void)
@@ -833,14 +847,7 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
     }
 
     enqueue(req);
-
-    if (thread_start() != APR_SUCCESS) {
-        dequeue(req);
-        request_end(req, MCP_FAILURE_REPLY,
-                    "cannot start a thread for the backend call: raise the "
-                    "system's limit on threads");
-        request_free(req);
-    }
+    thread_start();
 }
 
 static void cut(mod_mcp_backend_request_t *req, const char *detail)
