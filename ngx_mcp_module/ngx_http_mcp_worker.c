@@ -39,6 +39,12 @@
 #define NGX_HTTP_MCP_TIMER_MAX     60000
 
 
+/* time at which worker_shutdown_timeout passes, in terms of ngx_current_msec,
+ * and 1 if this process shuts down with such a limit */
+static ngx_msec_t  ngx_http_mcp_worker_limit;
+static ngx_uint_t  ngx_http_mcp_worker_limited;
+
+
 static ngx_int_t ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone,
     ngx_http_mcp_main_conf_t *mmcf);
 static void ngx_http_mcp_worker_init_events(ngx_http_mcp_zone_t *zone);
@@ -46,6 +52,7 @@ static void ngx_http_mcp_worker_wake(void *ctx, unsigned slot);
 static void ngx_http_mcp_worker_ready(void *ctx);
 static void ngx_http_mcp_worker_wakeup_handler(ngx_event_t *ev);
 static void ngx_http_mcp_worker_stop(ngx_cycle_t *cycle);
+static ngx_uint_t ngx_http_mcp_worker_is_cut(void);
 static void ngx_http_mcp_worker_set_timer(ngx_http_mcp_zone_t *zone,
     uint64_t when);
 static void ngx_http_mcp_worker_timer_handler(ngx_event_t *ev);
@@ -446,8 +453,16 @@ static void
 ngx_http_mcp_worker_stop(ngx_cycle_t *cycle)
 {
     ngx_uint_t                  i;
+    ngx_core_conf_t            *ccf;
     ngx_http_mcp_zone_t       **zones;
     ngx_http_mcp_main_conf_t   *mmcf;
+
+    ccf = (ngx_core_conf_t *) ngx_get_conf(cycle->conf_ctx, ngx_core_module);
+
+    if (ccf->shutdown_timeout) {
+        ngx_http_mcp_worker_limited = 1;
+        ngx_http_mcp_worker_limit = ngx_current_msec + ccf->shutdown_timeout;
+    }
 
     mmcf = ngx_http_cycle_get_module_main_conf(cycle, ngx_http_mcp_module);
     zones = mmcf->zones.elts;
@@ -474,7 +489,7 @@ ngx_http_mcp_worker_arm(ngx_http_mcp_zone_t *zone)
     /* the timer is not cancelable while calls run, so that the shutdown waits
      * for them */
 
-    zone->timer.cancelable = !busy;
+    zone->timer.cancelable = !busy || ngx_http_mcp_worker_is_cut();
 
     if (when == UINT64_MAX
         || (zone->timer.timer_set && zone->armed <= when))
@@ -483,6 +498,21 @@ ngx_http_mcp_worker_arm(ngx_http_mcp_zone_t *zone)
     }
 
     ngx_http_mcp_worker_set_timer(zone, when);
+}
+
+
+/*
+ * Returns 1 if worker_shutdown_timeout has passed.  nginx has then closed all
+ * connections, and so has ended all backend requests.  A call may be left that
+ * has no backend request at the moment, because it waits for its client or for
+ * its backend.
+ */
+static ngx_uint_t
+ngx_http_mcp_worker_is_cut(void)
+{
+    return ngx_http_mcp_worker_limited
+           && (ngx_msec_int_t) (ngx_current_msec - ngx_http_mcp_worker_limit)
+              >= 0;
 }
 
 

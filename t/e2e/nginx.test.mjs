@@ -100,6 +100,27 @@ test('eventfd() fails in workers: calls continue across a reload',
 });
 
 
+test('worker_shutdown_timeout passes while a call waits for the user: the old worker exits, the call ends with an error',
+     async () => {
+    const server = await Fixture.use({
+        workers: 1, location: { mcp_close_after: 'off' },
+        env: { FIXTURE_LOAD: 'worker_shutdown_timeout 200ms;' } });
+    const session = await server.session({ capabilities: { elicitation: {} } });
+    const answer = await session.call('test_elicitation', { message: '?' });
+
+    assert.equal((await answer.message()).method, 'elicitation/create');
+    await server.reload();
+    await server.settled();
+
+    while (await answer.block()) { /* until it is closed */ }
+
+    const { response } = await session.follow(Object.assign(
+        await session.resume(answer.lastId), { id: answer.id }));
+
+    assert.equal(response.error.code, -32603);
+});
+
+
 // Headers of a request whose client would keep the connection.
 
 const KEEP = { headers: { Connection: 'keep-alive' } };
