@@ -23,6 +23,7 @@
 #include "ngx_http_mcp_config.h"
 #include "ngx_http_mcp_request.h"
 #include "ngx_http_mcp_variables.h"
+#include "ngx_http_mcp_worker.h"
 
 
 static ngx_http_mcp_snapshot_t *ngx_http_mcp_call_snapshot(mcp_call_t *call,
@@ -399,7 +400,8 @@ ngx_http_mcp_call_end(void *data)
 {
     ngx_http_mcp_backend_request_t  *req = data;
 
-    mcp_backend_request_t  *breq;
+    mcp_backend_request_t    *breq;
+    ngx_http_mcp_loc_conf_t  *mlcf;
 
     breq = req->breq;
 
@@ -422,7 +424,16 @@ ngx_http_mcp_call_end(void *data)
     req->breq = NULL;
     breq->glue = NULL;
 
+    mlcf = req->snapshot->loc_conf[ngx_http_mcp_module.ctx_index];
+
     mcp_backend_request_end(breq, req->failure, req->detail);
+
+    /* the core may have set a timer without queueing an action, after which the
+     * timer of the zone would be set */
+
+    if (!mlcf->zone->runs_queue) {
+        ngx_http_mcp_worker_arm(mlcf->zone);
+    }
 
     ngx_http_mcp_call_log_line(req);
 }
