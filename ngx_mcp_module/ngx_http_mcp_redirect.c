@@ -34,6 +34,7 @@ ngx_http_mcp_redirect_pending(ngx_http_request_t *r)
     u = r->upstream;
 
     if (u == NULL || u->headers_in.x_accel_redirect == NULL
+        || (u->conf->ignore_headers & NGX_HTTP_UPSTREAM_IGN_XA_REDIRECT)
         || u == req->redirect)
     {
         return NULL;

@@ -144,6 +144,7 @@ the location of an MCP backend redirects to an MCP endpoint
         mcp mcp;
         mcp_backend @own;
         mcp_route other @other;
+        mcp_route ignoring @ignoring;
     }
     location @own {
         proxy_http_version 1.1;
@@ -154,6 +155,13 @@ the location of an MCP backend redirects to an MCP endpoint
     location @other {
         proxy_http_version 1.1;
         proxy_pass http://unix:$TEST_NGINX_HTML_DIR/backend.sock;
+    }
+    location @ignoring {
+        proxy_http_version 1.1;
+        proxy_pass http://unix:$TEST_NGINX_HTML_DIR/backend.sock;
+        proxy_ignore_headers X-Accel-Redirect;
+        proxy_intercept_errors on;
+        error_page 418 = @fallback;
     }
     location @fallback { return 200 "fallback"; }
     location @secret { return 200 "secret"; }
@@ -177,6 +185,10 @@ MCP::same($client->body, $::Result);
 # and what the operator says
 $client = MCP::begin(MCP::call('x'));
 $backend->call->reply('text/plain', 'no', 418);
+$client->body =~ /"text":"fallback"/ or die $client->in;
+$client = MCP::begin(MCP::call('ignoring'));
+$backend->call->send("HTTP/1.1 418 No\r\nX-Accel-Redirect: /secret\r\n"
+    . "Content-Length: 0\r\n\r\n")->close;
 $client->body =~ /"text":"fallback"/ or die $client->in;
 --- no_error_log eval
 qr/\[(?:crit|alert|emerg)\]/
