@@ -60,8 +60,8 @@ mcp_backend_add(mcp_backend_t *b, const char *data, size_t len)
 }
 
 
-/* Sets msg to the error for an HTTP status of 400 or more. "text" is the body,
- * or an event of it. Returns MCP_OK or MCP_ERR_MEMORY. */
+/* Sets msg to the error for an HTTP status of 400 or more. "text" is the body
+ * or one event. Returns MCP_OK or MCP_ERR_MEMORY. */
 static int
 mcp_backend_error_body(mcp_backend_t *b, mcp_str_t text, mcp_backend_msg_t *msg)
 {

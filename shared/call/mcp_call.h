@@ -349,7 +349,8 @@ struct mcp_call_s {
                                                batch */
     unsigned                    outlives_client:1; /* 1: the call continues when
                                                       its client disconnects,
-                                                      who cannot resume it */
+                                                      and ends without a
+                                                      response */
     unsigned                    interim:1;  /* 1: the client gets an interim
                                                response and resumes for the
                                                rest */
