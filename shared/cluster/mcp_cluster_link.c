@@ -228,7 +228,7 @@ mcp_link_end(mcp_link_t *link, int gone)
 {
     int  was_up, unknown;
 
-    was_up = link->state == MCP_LINK_UP;
+    was_up = link->state == MCP_LINK_UP || link->reloads;
     unknown = link->queued.link
               && link->queued.action.type == MCP_ACT_CONNECT;
 

@@ -275,6 +275,28 @@ TEST(leader_loses_its_link__another_process_sends_the_heartbeats)
 }
 
 
+TEST(link_is_lost_while_scripts_are_loaded__the_process_registers_again)
+{
+    p.conf.timeout = 100000;
+
+    process_start(&p);
+    process_login(&p);
+    process_receive(&p, WELCOME("1700000000000"));
+    process_wait(&p, 5001);
+    process_receive(&p, "-NOSCRIPT No matching script.\r\n");
+    assert_int_equal(p.cluster->link.state, MCP_LINK_LOGIN);
+
+    process_lose(&p, "gone");
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
+    assert_int_equal(node_info().up, 0);
+
+    p.taken = p.len;
+    process_wait(&p, 1000);
+    process_login(&p);
+    assert_int_equal(p.cluster->state, MCP_CLUSTER_REGISTERING);
+}
+
+
 #define HEARTBEAT                                                             \
     "EVALSHA bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb 6 " REGISTRATION_KEYS   \
     "1111111111111111 15000"
