@@ -36,7 +36,8 @@
 --     message, answers   of each returned event, see with_events(); none if a
 --                client resumes and own is 1
 --   {"NONE"}   there is no such stream, or it does not have the event ARGV[4]
---   {"LATER"}  Redis may have lost the stream, or its owner may be cut off
+--   {"LATER"}  Redis may have lost the stream, its owner may be cut off, or the
+--              node is taking over a session's own stream
 --   {"AHEAD"}  the event ARGV[4] does not exist yet: the node has to repeat the
 --              command
 
@@ -87,6 +88,19 @@ then
     redis.call('DEL', head, log, spec)
     note_loss()
     return {claims and has ~= '' and 'LATER' or 'NONE'}
+end
+
+-- A session's own stream that this node owns, but does not have. Either the
+-- node is taking it over from a dead node, or the command by which the node
+-- removed the stream was lost: the node creates the stream again, which must
+-- not continue the old one.
+if claims and has == '' and own and is_here ~= '1' then
+    if redis.call('HEXISTS', head, 'j') == 1 then
+        return {'LATER'}
+    end
+
+    redis.call('DEL', head, log, spec)
+    return {'NONE'}
 end
 
 renew_for_reader(state, after, last)

@@ -308,6 +308,79 @@ TEST(session_changes_topics_at_any_node__next_notification_uses_the_new_topics)
 }
 
 
+/* Returns the fields of a stream that Redis has assigned to a node, which has
+ * not taken it over yet. */
+static const char *
+owned_by(int i)
+{
+    static char  text[MCP_CLUSTER_ID_LEN + sizeof("o  j 1")] = "o ";
+
+    mcp_cluster_id(nodes[i].cluster, text + 2);
+    strcat(text, " j 1");
+
+    return text;
+}
+
+
+/* If hide is 1, renames the keys of the stream that have these kinds, so that no
+ * node finds them. If hide is 0, gives them their names again. */
+static void
+keep(const char *kinds, int hide)
+{
+    char  text[160], name[MCP_STREAM_TEXT_LEN + 1];
+
+    *mcp_stream_id_print(name, id_of('a')) = '\0';
+
+    for ( ; *kinds; kinds++) {
+        snprintf(text, sizeof(text),
+                 hide ? "RENAME {mcp}:1:%1$c:%2$s {mcp}:1:hidden:%1$c"
+                      : "RENAME {mcp}:1:hidden:%1$c {mcp}:1:%1$c:%2$s",
+                 *kinds, name);
+        (void) command(0, text);
+    }
+}
+
+
+/* Redis has assigned the stream of a dead node to this node, which does not have
+ * it yet. */
+TEST(session_listens_while_its_stream_is_taken_over__the_resume_fails)
+{
+    begin_listening(2);
+    listen_at(0);
+    changed(0);
+    UNTIL(strcmp(about(0, "HGET", 'h', 'a', "l"), "1") == 0);
+    (void) about(0, "HSET", 'h', 'a', owned_by(1));
+    assert_int_equal(come_listening(1), MCP_ERR_UNREACHABLE);
+}
+
+
+/* The node has freed the stream, but Redis has not executed the command that
+ * removes it. */
+TEST(redis_has_an_old_stream_of_the_session__a_new_one_does_not_continue_it)
+{
+    mcp_stream_info_t  info;
+
+    begin_listening(2);
+    listen_at(0);
+    changed(0);
+    changed(0);
+    UNTIL(strcmp(about(0, "HGET", 'h', 'a', "l"), "2") == 0);
+
+    keep("hec", 1);
+    info = info_of(0, 'a');
+    mcp_store_free(&nodes[0].store, &info.ref);
+    UNTIL(!is_at(0, 'a') && nodes[0].cluster->link.n_pending == 0);
+    keep("hec", 0);
+
+    assert_int_equal(come_listening(0), MCP_ERR_NOT_FOUND);
+    listen_at(0);
+    changed(0);
+    UNTIL(strcmp(about(0, "HGET", 'h', 'a', "l"), "1") == 0);
+    assert_ok(come_listening(1));
+    assert_int_equal(info_of(1, 'a').last_seq, 1);
+}
+
+
 /* Two nodes create the stream at the same time: the node whose command reaches
  * Redis first becomes its owner, and the second node gets a mirror. */
 TEST(two_nodes_create_a_sessions_own_stream__one_is_owner_and_one_has_a_mirror)
