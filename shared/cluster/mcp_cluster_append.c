@@ -350,7 +350,7 @@ mcp_replicator_position(mcp_replicator_t *a,
 {
     char  *end;
 
-    if (!repl_state->listener || a->from.at.seq < repl_state->own.seq) {
+    if (!repl_state->listener || !a->from.complete) {
         return mcp_str("");
     }
 

@@ -146,6 +146,8 @@ typedef struct {
                                           message */
     mcp_node_position_t     received;  /* out, for a listener: position of the
                                           last broadcast that it has received */
+    unsigned                complete:1;        /* out: 1 if the stream has no
+                                                  event after "at" */
 } mcp_store_replicator_t;
 
 

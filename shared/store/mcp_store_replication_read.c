@@ -322,6 +322,7 @@ mcp_store_replicator_read(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
     rc = mcp_store_replicator_locked(&op, st, replicator);
     replicator->received = repl->received;
+    replicator->complete = replicator->at.seq == st->events.last;
 
     mcp_store_leave(&op);
 
