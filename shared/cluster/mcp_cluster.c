@@ -532,13 +532,24 @@ mcp_cluster_self_checked(void *data, const mcp_reply_t *reply)
 static void
 mcp_cluster_heartbeat(mcp_cluster_t *cluster)
 {
+    int           led;
     mcp_store_t  *store;
 
     store = cluster->worker->store;
+    led = cluster->leads;
     cluster->leads = mcp_cluster_may_lead(cluster) != 0;
 
     if (!cluster->leads) {
         mcp_takeover_forget_members(cluster);
+
+    } else if (!led) {
+
+        /* the earlier leader may have read from another Redis, whose clock was
+         * ahead */
+
+        mcp_position_check(cluster,
+                           (uint64_t) ((int64_t) mcp_worker_now(cluster->worker)
+                                       + cluster->offset));
     }
 
     /* another process has given the node a new id: register under this id */
