@@ -86,6 +86,16 @@ mcp_describe_start(mcp_exchange_t *x, mcp_upstream_e upstream)
 }
 
 
+/* Returns 1 if the stored description may be used, perhaps only until there is
+ * a new one. */
+static int
+mcp_describe_may_use(const mcp_upstream_about_t *about,
+    const mcp_target_t *target, uint64_t now)
+{
+    return about->at && now - about->at < target->check + target->stale;
+}
+
+
 /* Returns 1 if this exchange has to request a description. Returns 0 if it has
  * requested one already, if a request for one has failed in the last
  * MCP_DESCRIBE_RETRY ms, or if the stored description is recent. Also returns 0
@@ -101,7 +111,8 @@ mcp_describe_due(const mcp_exchange_t *x, const mcp_upstream_about_t *about,
         return 0;
     }
 
-    return about->at == 0 || now - about->sent_at > MCP_DESCRIBE_PENDING;
+    return !mcp_describe_may_use(about, target, now)
+           || now - about->sent_at > MCP_DESCRIBE_PENDING;
 }
 
 
@@ -127,7 +138,7 @@ mcp_describe(mcp_exchange_t *x, mcp_next_e (*respond)(mcp_exchange_t *x))
         return mcp_describe_start(x, (mcp_upstream_e) target->upstream);
     }
 
-    if (about->at && now - about->at < target->check + target->stale) {
+    if (mcp_describe_may_use(about, target, now)) {
 
         if (now - about->at >= target->check) {
             mcp_variable_put(&x->variables, MCP_VARIABLE_UPSTREAM_STATE,

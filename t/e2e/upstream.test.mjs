@@ -503,6 +503,50 @@ describe('description of the upstream', () => {
             await fresh.stop();
         }
     });
+
+    test('several clients initialize when the description is too old: each gets the new one, none gets 503',
+         async () => {
+        const upstream = await recording();
+        const fresh = await Fixture.start({
+            without, workers: 1, location: { mcp_backend: 'it' },
+            backends: { it: { http: upstream.port, upstream: 'modern',
+                              check: '1ms',
+                              more: { mcp_upstream_stale: 'off' } } } });
+
+        try {
+            upstream.describe = described['server/discover'];
+            await fresh.session();
+
+            const asked = upstream.described.length;
+
+            await new Promise((resolve) => {
+                upstream.describe = async (call) => {
+                    if (upstream.described.length === asked + 3) {
+                        resolve();
+                    }
+
+                    await all;
+
+                    return described['server/discover'](call);
+                };
+
+                const all = new Promise((go) => { upstream.go = go; });
+                const sessions = [1, 2, 3].map(() => fresh.session());
+
+                upstream.sessions = Promise.all(sessions);
+                upstream.sessions.catch(resolve);
+            });
+
+            upstream.go();
+
+            for (const { server: of } of await upstream.sessions) {
+                assert.equal(of.instructions, 'Use "add".');
+            }
+        } finally {
+            upstream.go?.();
+            await fresh.stop();
+        }
+    });
 });
 
 
