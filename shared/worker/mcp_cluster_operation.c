@@ -332,6 +332,13 @@ mcp_operation_run(mcp_exchange_t *x, const mcp_operation_spec_t *spec,
         return operations ? MCP_ERR_UNREACHABLE : MCP_OK;
     }
 
+    /* the entry function is called again after a time: an operation that starts
+     * now would get the result of another one then */
+
+    if (operations->again) {
+        return MCP_AGAIN;
+    }
+
     n = operations->found[spec->kind]++;
 
     for (*op = operations->first; *op; *op = (*op)->next) {

@@ -168,4 +168,118 @@ TEST(failed_lookup_gets_503_and_a_lookup_whose_client_has_gone_has_no_effect)
 }
 
 
+/* --- two tasks of another node --- */
+
+static struct {
+    char                text[512];
+    unsigned char       id[MCP_STREAM_ID_LEN];
+    mcp_store_lookup_t  is;
+    mcp_operation_t    *op;            /* the pending lookup */
+    unsigned            n;             /* number of lookups */
+} tasks[2];
+
+
+static int
+start_one_of_two(void *ctx, const mcp_operation_spec_t *spec,
+    mcp_operation_t *op)
+{
+    int  i;
+
+    (void) ctx;
+
+    i = memcmp(spec->stream.id, tasks[1].id, MCP_STREAM_ID_LEN) == 0;
+    assert_memory_equal(spec->stream.id, tasks[i].id, MCP_STREAM_ID_LEN);
+    assert_null(tasks[i].op);
+    tasks[i].op = op;
+    tasks[i].n++;
+
+    return MCP_AGAIN;
+}
+
+
+static const mcp_cluster_hooks_t  hooks_of_two = {
+    .start = start_one_of_two,
+    .is_unreachable = redis_reachable,
+    .clock = clock_agrees,
+    .check_leader = leader_stays
+};
+
+
+/* Completes the lookup of task i. If young is 1, Redis does not have the end
+ * time of the task yet. */
+static void
+answer_one(int i, int young)
+{
+    pending = tasks[i].op;
+    tasks[i].op = NULL;
+    is = tasks[i].is;
+
+    if (young) {
+        is.info.expires = 0;
+    }
+
+    answer(MCP_OK);
+}
+
+
+/* Redis does not have the end time of the first task yet: this task is looked
+ * up again. */
+TEST(client_listens_to_two_tasks_of_another_node__one_is_young__it_gets_both)
+{
+    int                i;
+    char               params[2048];
+    mcp_buf_t          event;
+    mcp_stream_info_t  info;
+
+    for (i = 0; i < 2; i++) {
+        memcpy(tasks[i].id, task_begin(0)->call->id, MCP_STREAM_ID_LEN);
+        strcpy(tasks[i].text, task_id);
+        mcp_buf_init(&event, &d.te.env.mem, 4096);
+        assert_ok(mcp_store_find(&d.process[0].store, tasks[i].id, 0, &info));
+        assert_ok(mcp_store_lookup(&d.process[0].store, &info.ref, 0,
+                                   &tasks[i].is, &event));
+        mcp_buf_free(&event);
+        tasks[i].is.info = info;
+        tasks[i].is.info.ref.index = 0;
+
+        task_does(0, "tasks/cancel", "");
+        mcp_store_free(&d.process[0].store, &info.ref);
+        driver_wait(&d, 2000);
+    }
+
+    d.process[1].worker->cluster_hooks = &hooks_of_two;
+    d.process[1].worker->cluster = tasks;
+
+    client_init(&l, NULL);
+    snprintf(params, sizeof(params), "\"notifications\":{\"taskIds\":[\"%s\","
+             "\"%s\"]}", tasks[0].text, tasks[1].text);
+    modern(1, &l, "subscriptions/listen", NULL, params);
+
+    answer_one(0, 1);
+    answer_one(1, 0);
+    assert_int_equal(l.status, 0);
+
+    while (!l.streaming) {
+        driver_wait(&d, 25);
+
+        for (i = 0; i < 2; i++) {
+            if (tasks[i].op) {
+                answer_one(i, 0);
+            }
+        }
+    }
+
+    assert_in_range(tasks[0].n, 2, 10);
+    has(l.text, tasks[0].text);
+    has(l.text, tasks[1].text);
+    client_close(&d, &l);
+
+    for (i = 0; i < 2; i++) {
+        if (tasks[i].op) {
+            answer_one(i, 0);
+        }
+    }
+}
+
+
 RUN_TESTS(task_setup, task_teardown)
