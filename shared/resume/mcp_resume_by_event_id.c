@@ -60,12 +60,14 @@ mcp_resume_event_id_find(mcp_exchange_t *x, int cluster_rc,
     rc = mcp_resume_here(x, cluster_rc, id, info);
 
     /* a call whose max_wait is 0 cannot be resumed, even while it has a
-     * consumer */
+     * consumer. A task ("expires") is polled, because its events are not
+     * messages for clients. */
 
     if (rc == MCP_OK
         && (memcmp(info->session, x->client.id, MCP_DIGEST_LEN) != 0
             || memcmp(info->principal, x->head.principal, MCP_DIGEST_LEN) != 0
-            || (info->kind == MCP_STREAM_CALL && info->max_wait == 0)
+            || (info->kind == MCP_STREAM_CALL
+                && (info->max_wait == 0 || info->expires))
             || (mcp_client_is_stateless(&x->client)
                 && !(info->promised & MCP_PROMISE_IDS))))
     {

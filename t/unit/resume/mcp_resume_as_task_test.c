@@ -182,4 +182,30 @@ TEST(zone_has_no_room_for_a_task__the_client_gets_503_and_no_backend_is_called)
 }
 
 
+/* The events of a task are not messages for clients. */
+TEST(client_sends_GET_with_an_event_id_of_a_task__it_gets_404)
+{
+    char                    id[64];
+    mcp_backend_request_t  *breq;
+
+    d.endpoint.resume_stateless = MCP_RESUME_STATELESS_ALL;
+    d.endpoint.reconnect_wait = TTL;
+    d.endpoint.stream_after = 100;
+
+    breq = task_call(0, "echo");
+    driver_wait(&d, 200);
+    client_last_id(&a, id);
+    driver_wait(&d, 1000);
+    has(a.text, "taskId");
+    client_close(&d, &a);
+
+    client_init(&b, NULL);
+    client_header(&b, "MCP-Protocol-Version", MODERN);
+    client_header(&b, "Last-Event-ID", id);
+    client_send(&d, 1, &b, "GET", "");
+    assert_int_equal(b.status, 404);
+    end_with_result(breq);
+}
+
+
 RUN_TESTS(task_setup, task_teardown)
