@@ -105,9 +105,14 @@ mcp_inbox_publish(mcp_call_t *call, uint64_t tag, mcp_str_t text)
 
     req = &call->requests[tag];
 
-    if (req->state == MCP_REQUEST_OVER
-        || mcp_backend_message(req->backend, text, &msg) != MCP_OK)
-    {
+    if (req->state == MCP_REQUEST_OVER) {
+        return;
+    }
+
+    /* out of memory: the publisher does not send the message again */
+
+    if (mcp_backend_message(req->backend, text, &msg) != MCP_OK) {
+        mcp_call_abandon(call, MCP_FAULT_INTERNAL);
         return;
     }
 

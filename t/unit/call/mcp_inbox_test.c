@@ -248,4 +248,40 @@ TEST(response_is_published_between_backend_requests__the_client_request_ends)
 }
 
 
+/* The publisher has got 202 and does not send the response again. */
+TEST(memory_runs_out_for_a_published_response__the_client_gets_it_or_an_error)
+{
+    char           url[512];
+    const char    *path;
+    unsigned long  k;
+
+    for (k = 1, d.te.tm.failed = 1; d.te.tm.failed; k++) {
+        assert_in_range(k, 1, 200);
+
+        client_post(&d, 0, &a, session, CALL);
+        path = publish_url_of(d.breqs[0], url, sizeof(url));
+        mcp_backend_request_head(d.breqs[0], 202, mcp_null_str);
+        backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
+
+        driver_pause(&d, 0, 1);
+        publish(1, &b, path, RESULT);
+        assert_int_equal(b.status, 202);
+
+        d.te.tm.failed = 0;
+        d.te.tm.fail_at = k;
+        driver_pause(&d, 0, 0);
+        driver_pump(&d);
+        d.te.tm.fail_at = 0;
+        driver_wait(&d, 1100);
+
+        assert_true(a.ended && (strstr(a.text, ANSWER)
+                                || strstr(a.text, "\"error\"")));
+        client_close(&d, &a);
+        client_close(&d, &b);
+        driver_wait(&d, 100000);
+        quiet();
+    }
+}
+
+
 RUN_TESTS(setup, teardown)
