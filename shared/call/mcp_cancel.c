@@ -374,9 +374,12 @@ mcp_cancel_elsewhere(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
 }
 
 
-int
-mcp_cancel(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
-    const mcp_tenant_t *tenant)
+/* Cancels a request of a durable call. Returns MCP_OK, also if the call has
+ * ended in the meantime, or
+ *   MCP_ERR_NOT_FOUND  no durable call has the request
+ *   or another error of the store or the cluster */
+static int
+mcp_cancel_durable(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 {
     int                rc;
     uint64_t           request;
@@ -387,32 +390,56 @@ mcp_cancel(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
     request = mcp_cancel_find(worker, broadcast->session, broadcast->key, &info,
         &ids);
 
-    if (request) {
+    if (request == 0) {
+        rc = MCP_ERR_NOT_FOUND;
+
+    } else {
         rc = info.mirror
              ? mcp_cancel_elsewhere(worker, broadcast,
                                     (mcp_str_t) { ids.data, ids.len })
              : mcp_store_cancel(worker->store, &info.ref, request);
-        mcp_buf_free(&ids);
-
-        /* the call has ended in the meantime: there is nothing to cancel */
-
-        return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
+        rc = rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
     }
 
     mcp_buf_free(&ids);
 
-    /* no durable call has the request: sets a mark, which the owner of a call
-     * that is not durable finds */
+    return rc;
+}
+
+
+int
+mcp_cancel(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
+    const mcp_tenant_t *tenant)
+{
+    int  rc;
+
+    rc = mcp_cancel_durable(worker, broadcast);
+    if (rc != MCP_ERR_NOT_FOUND) {
+        return rc;
+    }
+
+    /* sets a mark, which the owner of a call that is not durable finds */
 
     rc = mcp_store_value_set(worker->store, MCP_VALUE_CANCELLED, broadcast->key,
                              mcp_store_count_cancel(worker->store),
                              broadcast->expires, tenant);
-
-    if (rc == MCP_OK) {
-        mcp_cancel_scan(worker, broadcast->session);
+    if (rc != MCP_OK) {
+        return rc;
     }
 
-    return rc == MCP_OK ? MCP_ERR_NOT_FOUND : rc;
+    mcp_cancel_scan(worker, broadcast->session);
+
+    /* the call may have become durable before there was a mark: its owner does
+     * not look for marks any more */
+
+    rc = mcp_cancel_durable(worker, broadcast);
+
+    if (rc != MCP_ERR_NOT_FOUND) {
+        mcp_store_value_delete(worker->store, MCP_VALUE_CANCELLED,
+                               broadcast->key);
+    }
+
+    return rc;
 }
 
 
