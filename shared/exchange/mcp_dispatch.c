@@ -256,6 +256,13 @@ mcp_dispatch_make(mcp_exchange_t *x, const mcp_routing_t *v)
 
     next = mcp_hook_request(x);
 
+    /* an error of one method: another one may have marked a resume token as
+     * used */
+
+    if (next == MCP_NEXT_ERROR) {
+        mcp_hook_refused(x);
+    }
+
     if (next != MCP_NEXT_CONTINUE) {
         return next;
     }
