@@ -98,6 +98,10 @@ typedef struct driver_s {
     unsigned                unlockable;         /* number of the following
                                                    attempts to lock the store
                                                    that fail */
+    void                  (*meanwhile)(void);   /* called once when process 1
+                                                   has unlocked the store
+                                                   meanwhile_in times */
+    unsigned                meanwhile_in;       /* 0: never */
     unsigned                owner_died;         /* 1: the next lock returns
                                                    MCP_AGAIN, as if its last
                                                    holder had died */
@@ -196,12 +200,17 @@ static inline void
 driver_unlock(void *ctx)
 {
     process_t  *p = ctx;
+    driver_t   *d = p->driver;
 
     if (p->dies_in && --p->dies_in == 0) {
         p->scratch = malloc(DRIVER_ZONE);
         assert_non_null(p->scratch);
-        memcpy(p->scratch, p->driver->zone, DRIVER_ZONE);
+        memcpy(p->scratch, d->zone, DRIVER_ZONE);
         p->store.head = p->scratch;
+    }
+
+    if (p == &d->process[1] && d->meanwhile_in && --d->meanwhile_in == 0) {
+        d->meanwhile();
     }
 }
 

@@ -175,4 +175,40 @@ TEST(call_has_ended_and_is_then_cancelled__next_call_with_the_same_id_continues)
 }
 
 
+/* The call of process 0 becomes durable. */
+static void
+becomes_durable(void)
+{
+    d.te.now += d.endpoint.stream_after + 1;
+    mcp_worker_expire(d.process[0].worker);
+}
+
+
+TEST(call_becomes_durable_at_any_step_of_its_cancellation__it_is_cancelled)
+{
+    unsigned  n, aborts, reached;
+
+    d.meanwhile = becomes_durable;
+
+    for (n = 1, reached = 1; reached; n++) {
+        assert_in_range(n, 1, 50);
+        aborts = d.aborts;
+        client_post(&d, 0, &a, session, CALL);
+
+        d.meanwhile_in = n;
+        cancel(1, session, "7");
+        reached = d.meanwhile_in == 0;
+        d.meanwhile_in = 0;
+        driver_wait(&d, 250);
+
+        assert_int_equal(d.aborts, aborts + 1);
+        assert_int_equal(d.n_breqs, 0);
+        client_close(&d, &a);
+        driver_wait(&d, 10000);
+    }
+
+    assert_in_range(n, 3, 50);
+}
+
+
 RUN_TESTS(setup, teardown)
