@@ -321,6 +321,19 @@ TEST(leader_is_paused__another_process_sends_the_heartbeats)
 }
 
 
+/* The earlier leader has read broadcasts of a Redis whose clock was ahead. */
+TEST(another_process_becomes_the_leader__it_checks_positions_in_the_future)
+{
+    const mcp_node_position_t  position = { 1800000000000, 0 };
+
+    start_both();
+    mcp_store_node_set_position(&p.store, MCP_NODE_BROADCASTS, &position);
+    process_wait(&q, 5001);
+    process_wait(&q, 5001);
+    assert_command(&q, "XINFO STREAM {mcp}:1:heard");
+}
+
+
 /* The leader shuts down: another process becomes the leader. If there is no
  * other process, the process that shuts down continues to send heartbeats. */
 TEST(leader_shuts_down__another_process_sends_the_heartbeats)

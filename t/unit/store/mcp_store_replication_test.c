@@ -417,7 +417,7 @@ TEST(listener_has_no_owner__the_first_process_to_start_becomes_its_replicator)
  * limits. */
 TEST(replicator_reads_only_whole_events_up_to_its_limits_of_number_and_bytes)
 {
-    char                    buf[5];
+    char                    buf[5], long_buf[8];
     mcp_store_raw_t         raw[2];
     mcp_store_replicator_t  replicator = { 0 };
     mcp_stream_ref_t        ref;
@@ -442,12 +442,22 @@ TEST(replicator_reads_only_whole_events_up_to_its_limits_of_number_and_bytes)
     assert_int_equal(replicator.at.answered, 2);
     assert_int_equal(replicator.at.failed, 2);
     assert_int_equal(replicator.at.failed_seq, 2);
+    assert_false(replicator.complete);
 
     assert_ok(mcp_store_replicator_read(S0, &ref, &replicator));
     assert_int_equal(replicator.n, 1);
     assert_int_equal(mcp_store_replicator_read(S0, &ref, &replicator),
                      MCP_ERR_LIMIT);
     assert_int_equal(replicator.len, 8);
+    assert_false(replicator.complete);
+
+    replicator.buf = long_buf;
+    replicator.cap = sizeof(long_buf);
+    assert_ok(mcp_store_replicator_read(S0, &ref, &replicator));
+    assert_true(replicator.complete);
+    replicator.at.seq = 3;
+    replicator.buf = buf;
+    replicator.cap = sizeof(buf);
 
     assert_ok(mcp_store_acked(S0, &ref, &replicator.at));
     assert_ok(mcp_store_confirm(S1, &ref, 3));
