@@ -51,9 +51,11 @@ static apr_pool_t *pool;                /* pool of the threads of this file,
                                            which are detached */
 static apr_threadattr_t *detached;      /* attributes of the threads */
 static int threads;                     /* number of threads of this file */
-static int waiting;                     /* number of them that wait for work */
-static int busy;                        /* number of them that run a backend
-                                           request that is not urgent */
+static int waiting;                     /* number of these threads without
+                                           work */
+static int busy;                        /* number of these threads that run a
+                                           backend request which is not
+                                           urgent */
 static int lent;                        /* number of threads of the MPM that run
                                            a backend request */
 static int asking;                      /* number of running backend requests

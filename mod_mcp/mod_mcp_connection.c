@@ -391,8 +391,9 @@ int mod_mcp_connection_attend(mod_mcp_client_t *client)
         else if (is_over(client)) {
             mod_mcp_poller_rest(client);
 
-            /* no thread runs a backend request for the client any more: free
-             * the exchange now, so that none is lent to this thread */
+            /* free the exchange now: a backend request that became ready
+             * before the end of the request would be lent to this thread,
+             * which does not run it any more */
 
             if (client->c->aborted) {
                 mod_mcp_client_detach(client);

@@ -1928,7 +1928,7 @@ void mcp_store_upstream_enter(mcp_store_head_t *head, uint32_t chunk);
 
 /* --- mcp_store_upstream_session.c --- */
 
-/* Returns 1 if a session is one of those that *filter describes. */
+/* Returns 1 if *filter describes the session in entry e. */
 int mcp_store_session_matches(mcp_store_head_t *head,
     const mcp_store_entry_t *e, const mcp_store_session_filter_t *filter);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Stores which sessions at MCP servers are in use, and decides which session
- * makes room for another one.
+ * Records which sessions at MCP servers are in use, and chooses the session
+ * that makes room for another one.
  *
  * The chunk of a session has a bit for each process that uses the session, and
  * a time until which all these bits are valid. A process sets its bit and this

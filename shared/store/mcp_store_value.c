@@ -133,7 +133,7 @@ mcp_store_value_admit(mcp_store_op_t *op, const mcp_store_value_t *v,
     group = mcp_store_entry_find(op->head, MCP_ENTRY_TENANT, text, tenant->id,
                                  0);
 
-    /* a tenant that has reached its quota replaces only a value of its own */
+    /* a tenant that has reached its quota replaces only its own values */
 
     oldest = text ? mcp_store_session_victim(op, group,
                                              rc == MCP_ERR_LIMIT ? NULL

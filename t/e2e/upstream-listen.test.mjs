@@ -352,7 +352,7 @@ describe('questions on the GET stream', () => {
                          ['response', 'DELETE']);
     });
 
-    test('20 questions on a GET stream that two calls share: the client gets all of them',
+    test('20 questions on a GET stream that two calls share: the client gets all 20',
          async () => {
         const it = await server.session({ capabilities: CAN });
         const first = await startedCall(it);

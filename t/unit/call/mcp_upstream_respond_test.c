@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Responses to requests of an MCP server that does not confirm them: how many
- * wait, and what happens to further requests. */
+/* Responses to requests of an MCP server that does not confirm them: the number
+ * of responses that wait, and further requests. */
 
 #include "upstream_cases.h"
 
