@@ -179,7 +179,7 @@ mcp_append_policy_is_short(const mcp_replication_t *repl,
 
     now = mcp_worker_now(repl->cluster->worker);
 
-    return from->n && repl->whole
+    return from->n && repl->whole && !repl->lacks
            && now < repl->whole + repl->cluster->conf->node_timeout / 3
            && !repl->begin && !repl->refills && repl->time
            && mcp_append_policy_is_unchanged(&repl->at, &from->at)
@@ -212,6 +212,7 @@ mcp_append_policy_sent(mcp_replication_t *repl,
     repl->floor = repl_state->first_seq;
     repl->confirmed = repl_state->confirmed_seq;
     repl->over = from->at.state >= MCP_STATE_COMPLETED;
+    repl->lacks = from->at.seq < repl_state->acked.seq;
     repl->stays = (mcp_append_policy_stays(repl, repl_state, repl->time)
                    != 0);
 
@@ -286,6 +287,7 @@ typedef enum {
     MCP_REPLICATOR_CLAIMS,
     MCP_REPLICATOR_JOINED,
     MCP_REPLICATOR_TAKEN,
+    MCP_REPLICATOR_ACKNOWLEDGED,
     MCP_REPLICATOR_ARGS
 } mcp_replicator_arg_e;
 
@@ -541,6 +543,9 @@ mcp_replicator_arguments(mcp_replication_t *repl, mcp_replicator_t *a,
     argv[MCP_REPLICATOR_POSITION] = mcp_replicator_position(a, repl_state);
     argv[MCP_REPLICATOR_LIMIT] = mcp_replicator_limit(repl, a, repl_state);
     argv[MCP_REPLICATOR_TAKEN] = mcp_replicator_number(a, repl_state->taken);
+
+    argv[MCP_REPLICATOR_ACKNOWLEDGED] =
+        mcp_replicator_number(a, repl_state->acked.seq);
 
     mcp_replicator_join_arguments(a, repl_state);
     a->n = MCP_REPLICATOR_ARGS;

@@ -212,6 +212,9 @@ struct mcp_replication_s {
                                              made to last beyond the
                                              stream's time of expiry,
                                              because it has a reader */
+    unsigned                lacks:1;      /* 1 if Redis has lost events and
+                                             lacked some after the complete
+                                             state was last sent */
     unsigned                specified:1;  /* 1 if max_wait and session were
                                              read from the store */
     unsigned                begin:1;      /* 1 if the next command has to create

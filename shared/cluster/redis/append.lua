@@ -51,8 +51,10 @@
 --          consumer; "0": it has none; empty: equal calls cannot join it
 -- ARGV[22] processed: number of the last client input that the owner has
 --          processed
--- ARGV[23] message of the first event
--- ARGV[24] answers of the first event, and so on for each event
+-- ARGV[23] acknowledged: number of the last event that Redis has acknowledged,
+--          also if Redis has lost it since
+-- ARGV[24] message of the first event
+-- ARGV[25] answers of the first event, and so on for each event
 --
 -- Events that Redis has are ignored.
 --
@@ -77,8 +79,8 @@ local owned, given, broadcasts, streams, calls, crowded, claim = unpack(KEYS,
     11, 17)
 local lasts, first, kept, sent_here, confirmed, state, reader_here, generation,
     task, constants, session, principal, new_topics, position, limit, digest,
-    claims, joined_how, processed = unpack(ARGV, 4, 22)
-local EVENTS = 23
+    claims, joined_how, processed, acknowledged = unpack(ARGV, 4, 23)
+local EVENTS = 24
 local INLINE = 8192
 local TOPIC = 16
 
@@ -86,7 +88,7 @@ local TOPIC = 16
 local CROWDED = 600000
 
 local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x', 'k', 'f',
-    'j', 'b', 'u', 'a', 'y', 'e', 'h', 's', 'v', 'r')
+    'j', 'b', 'u', 'a', 'y', 'e', 'h', 's', 'v', 'r', 'm')
 
 -- an earlier script failed after it had created h:S: create the stream again
 if said[1] and not said[2] then
@@ -97,7 +99,8 @@ end
 -- the values that Redis has, in the order of the fields above
 local owner, was_last, was_reader, was_number, was_sent, was_state,
     was_confirmed, was_kept, was_given, notified, was_digest, was_joined, query,
-    was_longest, was_processed, input, was_task, report = unpack(said, 1, 18)
+    was_longest, was_processed, input, was_task, report, missing
+    = unpack(said, 1, 19)
 
 -- the stream keeps the digest with which it was created, even if requests at
 -- its owner's node no longer find the stream by this digest
@@ -279,6 +282,15 @@ redis.call('HSET', head, 'l', whole(last), 'f', whole(kept),
 
 if longest > (tonumber(was_longest) or 0) then
     redis.call('HSET', head, 'e', longest)
+end
+
+-- takeover.lua removes the stream while lost events are missing
+local complete_from = math.max(tonumber(missing) or 0, tonumber(acknowledged))
+
+if last < complete_from then
+    redis.call('HSET', head, 'm', whole(complete_from))
+elseif missing then
+    redis.call('HDEL', head, 'm')
 end
 
 local sent = was_sent or '0'

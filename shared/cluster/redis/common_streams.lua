@@ -45,6 +45,8 @@
 --   a  of such a call: "joined_how" of append.lua
 --   y  a query for an event that Redis does not have, see ends_before()
 --   e  size of the longest event, bytes
+--   m  exists while the owner writes lost events again: number of the last event
+--      that clients may have received
 --
 -- Keys of a request, by its digest:
 --   PREFIX:1:j:DIGEST  the stream that equal calls join

@@ -11,7 +11,8 @@
 -- KEYS[9] PREFIX:1:n:NODE of the dead node
 -- KEYS[10] PREFIX:1:m:NODE of the dead node
 -- KEYS[11] PREFIX:1:g:NODE of the dead node
--- PREFIX:1:h:S and PREFIX:1:c:S of the streams in KEYS[6] or KEYS[8]
+-- PREFIX:1:h:S and PREFIX:1:c:S of the streams in KEYS[6] or KEYS[8]; the other
+-- keys of a stream of which Redis lacks events
 --
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
@@ -85,14 +86,22 @@ if redis.call('EXISTS', dead_mark) == 0 then
 end
 
 -- Assigns a stream to the caller and adds it to the reply, unless the stream
--- does not exist or has another owner.
+-- does not exist or has another owner. If Redis had lost the stream, and the
+-- dead node has not written all its events again, the stream is removed: the
+-- error of the caller would get the number of an event that clients may have
+-- received, and they would not receive the error.
 local function take_over(id)
     local head = prefix .. 'h:' .. id
-    local owner, reader = unpack(redis.pcall('HMGET', head, 'o', 'n'))
+    local owner, reader, missing = unpack(redis.pcall('HMGET', head, 'o', 'n',
+        'm'))
 
     redis.call('SREM', left, id)
 
-    if owner == dead then
+    if owner == dead and missing then
+        for _, kind in ipairs({'h:', 'e:', 'c:', 't:', 'b:', 'k:'}) do
+            redis.call('DEL', prefix .. kind .. id)
+        end
+    elseif owner == dead then
         redis.call('HSET', head, 'o', node, 'j', '1',
             'n', reader == dead and '' or reader)
 

@@ -404,6 +404,51 @@ TEST(redis_is_emptied_and_an_unregistered_node_dies__its_stream_is_taken_over)
     all_expire(1);
 }
 
+/* Redis has lost the stream, and the owner dies while it writes the events
+ * again: the stream is removed. An error of the successor would have the number
+ * of an event that clients have received, so they would not receive the
+ * error. */
+TEST(owner_dies_while_it_writes_lost_events_again__the_stream_is_removed)
+{
+    begin_replicated(2, 100);
+    (void) about(1, "DEL", 'h', 'a', "");
+    (void) about(1, "DEL", 'e', 'a', "");
+    assert_int_equal(repl_state(0, 'a').acked.seq, 100);
+    mcp_worker_wake(nodes[0].worker);
+
+    /* a command has room for 64 events: Redis has them, and node 0 does not
+     * receive the reply */
+
+    do {
+        if (strcmp(about(1, "EXISTS", 'h', 'a', ""), "0") == 0) {
+            carry(0);
+        }
+    } while (strcmp(about(1, "HGET", 'h', 'a', "l"), "64") != 0);
+
+    assert_string_equal(about(1, "HGET", 'h', 'a', "m"), "100");
+    end(0);
+    UNTIL(strcmp(command(1, "ZCARD {mcp}:1:nodes"), "1") == 0);
+    assert_false(is_at(1, 'a'));
+    assert_string_equal(about(1, "EXISTS", 'h', 'a', ""), "0");
+    assert_string_equal(about(1, "EXISTS", 'e', 'a', ""), "0");
+    all_expire(1);
+}
+
+
+/* The owner has written all events again: the stream is taken over. */
+TEST(owner_dies_after_it_has_written_lost_events_again__stream_is_taken_over)
+{
+    begin_replicated(2, 100);
+    (void) about(1, "DEL", 'h', 'a', "");
+    (void) about(1, "DEL", 'e', 'a', "");
+    UNTIL(strcmp(about(1, "HGET", 'h', 'a', "l"), "100") == 0);
+    assert_string_equal(about(1, "HEXISTS", 'h', 'a', "m"), "0");
+    end(0);
+    UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
+    assert_int_equal(info_of(1, 'a').last_seq, 101);
+    all_expire(1);
+}
+
 
 /* Node 0 has sent no heartbeat for two checks of node 1. Then "loss", a command
  * for Redis, deletes keys, and node 0 sends as many heartbeats as Redis had
