@@ -26,8 +26,8 @@
 #define MCP_BACKEND_INTERNAL_H_INCLUDED
 
 
-#include "base/mcp_utf8.h"
 #include "backend/mcp_backend.h"
+#include "base/mcp_str.h"
 #include "http/mcp_sse.h"
 
 

@@ -51,7 +51,7 @@ typedef struct mcp_keys_s {
 typedef enum {
     MCP_TOKEN_SESSION = 's',   /* signed: Mcp-Session-Id (mcp_session.c) */
     MCP_TOKEN_PUBLISH = 'p',   /* signed: a call's publish URL
-                                  (mcp_backend_request_variables.c) */
+                                  (mcp_backend_request_prepare.c) */
     MCP_TOKEN_LINK = 'k',      /* signed: a stream's URL
                                   (mcp_resume_by_link.c) */
     MCP_TOKEN_REQUEST = 'q',   /* signed: the id of a resumable request

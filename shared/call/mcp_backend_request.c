@@ -6,18 +6,16 @@
 
 #include <stdio.h>
 
-#include "call/mcp_call_internal.h"
 #include "call/mcp_call.h"
-#include "call/mcp_call_outcome.h"
-#include "call/mcp_upstream_question.h"
+#include "call/mcp_call_internal.h"
+#include "call/mcp_call_response.h"
 #include "call/mcp_upstream_list_from_cache.h"
 #include "call/mcp_upstream_listen.h"
-#include "call/mcp_upstream_finish_initialize.h"
 #include "call/mcp_upstream_param_header.h"
+#include "call/mcp_upstream_question.h"
 #include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_session.h"
-#include "call/mcp_upstream_record_stats.h"
 #include "call/mcp_upstream_wait.h"
 #include "worker/mcp_resume_hooks.h"
 

@@ -6,18 +6,18 @@
 #include <stdio.h>
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_call_outcome.h"
-#include "call/mcp_upstream_question.h"
+#include "call/mcp_call_response.h"
 #include "call/mcp_upstream_list_from_cache.h"
 #include "call/mcp_upstream_param_header.h"
+#include "call/mcp_upstream_question.h"
+#include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_session.h"
-#include "call/mcp_upstream_record_stats.h"
 #include "rpc/mcp_request_id.h"
-#include "rpc/mcp_revision_filter.h"
-#include "worker/mcp_call_stats_find_row.h"
-#include "worker/mcp_resume_hooks.h"
+#include "rpc/mcp_result.h"
+#include "worker/mcp_call_stats.h"
 #include "worker/mcp_notification.h"
+#include "worker/mcp_resume_hooks.h"
 
 
 /* Makes the call durable, and appends a notification to its stream. Returns

@@ -11,12 +11,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "call/mcp_upstream_question.h"
 #include "call/mcp_call_internal.h"
+#include "call/mcp_call_response.h"
+#include "call/mcp_upstream_question.h"
 #include "call/mcp_upstream_question_stateless_client.h"
+#include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_session.h"
-#include "call/mcp_call_outcome.h"
-#include "call/mcp_upstream_finish_initialize.h"
 #include "rpc/mcp_fault.h"
 #include "worker/mcp_respond.h"
 #include "worker/mcp_resume_hooks.h"

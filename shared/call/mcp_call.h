@@ -9,12 +9,11 @@
 #define MCP_CALL_H_INCLUDED
 
 
+#include "mcp_backend_request.h"
 #include "backend/mcp_backend.h"
 #include "config/mcp_tenant.h"
-#include "mcp_backend_request.h"
 #include "rpc/mcp_fault.h"
 #include "rpc/mcp_method.h"
-#include "rpc/mcp_reason.h"
 #include "rpc/mcp_trace.h"
 #include "worker/mcp_worker_internal.h"
 

@@ -6,19 +6,19 @@
  *   mcp_call.c                        start and end of a call
  *   mcp_call_stream.c                 the stream of a durable call
  *   mcp_call_response.c               the responses of a call
- *   mcp_call_hide_items.c             hides items of a backend's lists
+ *   mcp_call_response.c             hides items of a backend's lists
  *   mcp_call_timer.c                  the timer of a call
  *   mcp_call_task.c                   a call that is a task
- *   mcp_call_outcome.c                the states and outcomes of requests
+ *   mcp_call_response.c                the states and outcomes of requests
  *   mcp_backend_request.c             a backend request
- *   mcp_backend_request_variables.c   the variables for a backend
- *   mcp_backend_request_upstream.c    the request for an MCP server
+ *   mcp_backend_request_prepare.c   the variables for a backend
+ *   mcp_backend_request_prepare.c    the request for an MCP server
  *   mcp_upstream_list_from_cache.c    cached lists of an MCP server
  *   mcp_upstream_param_header.c       headers from the arguments of a tool
  *   mcp_upstream_session.c            the session at an MCP server
- *   mcp_upstream_session_zone.c       the sessions in the zone
- *   mcp_upstream_session_cluster.c    the sessions in a cluster
- *   mcp_upstream_finish_initialize.c  initialize of a request that is over
+ *   mcp_upstream_session_shared.c       the sessions in the zone
+ *   mcp_upstream_session_shared.c    the sessions in a cluster
+ *   mcp_upstream_respond.c  initialize of a request that is over
  *   mcp_upstream_wait.c               requests that wait for a session
  *   mcp_upstream_question*.c          questions of an MCP server
  *   mcp_upstream_respond.c            responses to questions of an MCP server
@@ -26,14 +26,14 @@
  *   mcp_upstream_listen.c             the GET stream of a session
  *   mcp_upstream_listen_message.c     the messages on the GET stream
  *   mcp_upstream_detect.c             the properties of an MCP server
- *   mcp_upstream_record_stats.c       the statistics of an MCP server
+ *   mcp_upstream_respond.c       the statistics of an MCP server
  *   mcp_backend_response_message.c    messages from a backend
  *   mcp_call_subscribe.c              subscriptions of a session
  *   mcp_inbox.c                       posts from other processes
  *   mcp_cancel.c                      cancellation
  *   mcp_input.c                       questions to the client during the call
- *   mcp_input_capability.c            capabilities that questions need
- *   mcp_input_deliver.c               passing the client's answers to the call
+ *   mcp_input_required.c            capabilities that questions need
+ *   mcp_inbox.c               passing the client's answers to the call
  *   mcp_input_required.c              questions as the response (2026-07-28)
  */
 
@@ -187,7 +187,7 @@ void mcp_call_fail(mcp_request_t *req, mcp_fault_e fault);
 void mcp_call_hold_fault(mcp_request_t *req, mcp_fault_e fault);
 
 
-/* --- mcp_call_hide_items.c --- */
+/* --- mcp_call_response.c --- */
 
 /* Returns 1 if the result of a list method has an array of items. */
 int mcp_call_list_has_items(mcp_list_e kind, mcp_str_t result);
@@ -275,7 +275,7 @@ void mcp_backend_request_taken(mcp_queued_action_t *queued,
 
 /* Stop the backend request of one request, or of all requests of a call, and
  * drop held messages. A backend request that opens a session at an MCP server
- * continues, see mcp_upstream_finish_initialize.h. */
+ * continues, see mcp_upstream_respond.h. */
 void mcp_backend_request_stop(mcp_request_t *req);
 void mcp_backend_request_stop_all(mcp_call_t *call);
 
@@ -295,14 +295,14 @@ void mcp_backend_request_hold(mcp_request_t *req, const mcp_backend_msg_t *msg);
 void mcp_backend_request_continue(mcp_request_t *req);
 
 
-/* --- mcp_backend_request_variables.c --- */
+/* --- mcp_backend_request_prepare.c --- */
 
 /* Sets the variables that are equal for all backend requests of a call. Their
  * values are in the call's arena. */
 void mcp_backend_request_call_variables(mcp_call_t *call);
 
 
-/* --- mcp_backend_request_upstream.c --- */
+/* --- mcp_backend_request_prepare.c --- */
 
 /* Adapts a prepared backend request to a backend that is an MCP server: its
  * body, its variables, its headers and its decoder. Returns MCP_OK, or a value
@@ -378,7 +378,7 @@ void mcp_cancel_track(mcp_call_t *call);
 void mcp_cancel_untrack(mcp_call_t *call);
 
 
-/* --- mcp_input_capability.c --- */
+/* --- mcp_input_required.c --- */
 
 /*
  * Returns 1 if the client has declared the capabilities that a question needs,

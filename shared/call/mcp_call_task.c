@@ -10,7 +10,7 @@
  */
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_call_outcome.h"
+#include "call/mcp_call_response.h"
 #include "call/mcp_upstream_question.h"
 #include "worker/mcp_notification.h"
 

@@ -4,15 +4,15 @@
  * handles the deadlines that have passed. */
 
 #include "call/mcp_call_internal.h"
+#include "call/mcp_call_response.h"
 #include "call/mcp_upstream_listen.h"
 #include "call/mcp_upstream_question_stateless_client.h"
 #include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_wait.h"
-#include "call/mcp_call_outcome.h"
-#include "worker/mcp_respond.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
+#include "worker/mcp_respond.h"
 #include "worker/mcp_resume_hooks.h"
 
 

@@ -14,8 +14,8 @@
  */
 
 #include "call/mcp_call_internal.h"
+#include "call/mcp_call_response.h"
 #include "call/mcp_cancel.h"
-#include "call/mcp_call_outcome.h"
 #include "config/mcp_tenant.h"
 #include "json/mcp_json_scan.h"
 #include "rpc/mcp_request_id.h"

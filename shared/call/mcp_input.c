@@ -13,7 +13,7 @@
 
 
 #include "call/mcp_call_internal.h"
-#include "call/mcp_call_outcome.h"
+#include "call/mcp_call_response.h"
 #include "call/mcp_input.h"
 #include "call/mcp_upstream_question.h"
 #include "call/mcp_upstream_question_stateless_client.h"

@@ -2,8 +2,8 @@
 
 #include "call/mcp_upstream_detect.h"
 
+#include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_session.h"
-#include "call/mcp_upstream_record_stats.h"
 #include "rpc/mcp_revision.h"
 
 

@@ -5,7 +5,7 @@
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_session.h"
 #include "rpc/mcp_subscription.h"
-#include "worker/mcp_upstream_list_cache.h"
+#include "worker/mcp_worker_upstream.h"
 
 
 /* Time after a failed request for a list, ms. During this time clients get the

@@ -4,9 +4,9 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_session.h"
-#include "config/mcp_param_header_write.h"
+#include "config/mcp_catalog_header.h"
 #include "rpc/mcp_upstream_body.h"
-#include "worker/mcp_upstream_tool_headers.h"
+#include "worker/mcp_worker_upstream.h"
 
 
 /* Returns 1 if this server has to create the Mcp-Param-* headers of a request.

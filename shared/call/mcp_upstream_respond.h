@@ -83,4 +83,80 @@ uint64_t mcp_upstream_post_due(const mcp_call_t *call);
 void mcp_upstream_post_timer(mcp_call_t *call, uint64_t now);
 
 
+/* --- the response to initialize --- */
+
+/*
+ * The initialize request of a request that is over: its client has cancelled
+ * it, has disconnected or has ended its session, or it has timed out. The MCP
+ * server may have opened the session already, but only the head of the response
+ * has the session id. So the backend request continues until its response has
+ * arrived. Then the first request that waits for the session gets the session.
+ * If none waits, the step CLOSE ends the session at the server.
+ */
+
+
+/* Time for which an initialize request may continue when its request is over,
+ * ms. */
+#define MCP_UPSTREAM_OPEN_GRACE  10000
+
+
+/* Called when a request is over and its backend request would be aborted. If
+ * the backend request is initialize, and its response has to arrive first, sets
+ * session->late and returns 1. Otherwise returns 0: the caller has to abort the
+ * backend request. */
+int mcp_upstream_open_continue(mcp_request_t *req);
+
+/* Returns the time for which the backend request of a request may continue when
+ * the request is over, ms: MCP_UPSTREAM_OPEN_GRACE or MCP_CALL_GRACE. */
+uint64_t mcp_upstream_open_grace(const mcp_request_t *req);
+
+/* Do the same as mcp_backend_request_data() and mcp_backend_request_end() for
+ * an initialize request whose request is over. For any other backend request,
+ * they do nothing, and mcp_upstream_open_data() returns 0 instead of 1. */
+int  mcp_upstream_open_data(mcp_backend_request_t *breq, const char *data,
+    size_t len);
+void mcp_upstream_open_end(mcp_request_t *req, mcp_fault_e fault,
+    const char *detail);
+
+
+/* --- statistics --- */
+
+/*
+ * Records the state of MCP servers in their statistics, which are in the zone:
+ * whether a server responds, its last error, its revision and name, and its
+ * sessions. If the statistics have no row for the server, the functions have no
+ * effect.
+ */
+
+
+/* Sets req->upstream to the row in the statistics for the MCP server that is
+ * the target of the request. */
+void mcp_upstream_status_begin(mcp_request_t *req);
+
+/* Called for a message of the server that does not concern a session. Stores
+ * that the server responds or, for a fault, the server's last error. */
+void mcp_upstream_status_message(mcp_request_t *req,
+    const mcp_backend_msg_t *msg);
+
+/* Called when a backend request has timed out. Stores this as the server's last
+ * error. */
+void mcp_upstream_status_timeout(mcp_request_t *req);
+
+/* Stores the name and the version of the server, which "result" contains: the
+ * result of initialize or server/discover, an object of valid JSON. If
+ * "version" is not empty, also stores it as the revision in which this server
+ * sends requests to the MCP server. */
+void mcp_upstream_status_describe(mcp_request_t *req, mcp_str_t result,
+    mcp_str_t version);
+
+/* Stores, for the status page, the detected form of the MCP server that a
+ * request uses, and the revision in which the server gets its requests. */
+void mcp_upstream_status_form(mcp_request_t *req, mcp_upstream_e form,
+    mcp_revision_e revision);
+
+/* Counts an initialize request that has ended; ok is 1 if the server responded
+ * with a result. */
+void mcp_upstream_status_initialized(mcp_request_t *req, int ok);
+
+
 #endif /* MCP_UPSTREAM_RESPOND_H_INCLUDED */

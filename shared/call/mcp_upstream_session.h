@@ -23,7 +23,7 @@
  * while another one of this process opens its session, see mcp_upstream_wait.h.
  * CLOSE follows only if no other request can use the session, CANCEL only if
  * the call was cancelled. If the request is over while OPEN runs, OPEN
- * continues, see mcp_upstream_finish_initialize.h.
+ * continues, see mcp_upstream_respond.h.
  *
  * With mcp_upstream_listen, a GET stream of the session is opened before CALL,
  * see mcp_upstream_listen.h.
@@ -35,7 +35,7 @@
 
 
 #include "call/mcp_call.h"
-#include "worker/mcp_upstream_session_use.h"
+#include "worker/mcp_worker_upstream.h"
 
 
 /* Time for which an unused session stays in the zone, ms. If the server has
@@ -178,7 +178,7 @@ struct mcp_upstream_session_s {
                                           session, or tried to */
     unsigned             late:1;       /* 1: the request is over, but its
                                           initialize request continues, see
-                                          mcp_upstream_finish_initialize.h */
+                                          mcp_upstream_respond.h */
     unsigned             lost:1;       /* 1: the server has lost a session of
                                           this request */
     unsigned             renewed:1;    /* 1: the client's request was sent
@@ -295,7 +295,7 @@ int mcp_upstream_session_is_used(const mcp_request_t *req);
 int mcp_upstream_session_is_call(const mcp_request_t *req);
 
 
-/* --- sessions in the zone (mcp_upstream_session_zone.c) --- */
+/* --- sessions in the zone (mcp_upstream_session_shared.c) --- */
 
 /* Sets the members "key", "of", "own" and "declares" of *session for the
  * request. Returns MCP_OK or MCP_ERR_MEMORY. */
@@ -348,7 +348,7 @@ void mcp_upstream_session_forget(mcp_request_t *req);
 int mcp_upstream_session_take_dropped(mcp_upstream_session_t *session);
 
 
-/* --- sessions in a cluster (mcp_upstream_session_cluster.c) --- */
+/* --- sessions in a cluster (mcp_upstream_session_shared.c) --- */
 
 /*
  * Start an operation, and make the request wait for its result:

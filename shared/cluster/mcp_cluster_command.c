@@ -94,7 +94,7 @@ static const char *const  mcp_key_kinds[MCP_KEYS] = {
 
 /* KEYS of each script, in their order. The header of the script describes the
  * keys that follow the common ones. redis/keep.lua gets further keys, see
- * mcp_cluster_keep.c. */
+ * mcp_cluster_append.c. */
 static const mcp_script_key_t  mcp_script_keys[MCP_SCRIPTS][MCP_KEY_ROW] = {
     [MCP_SCRIPT_REGISTER] = { MCP_KEY_REGISTRATION, MCP_KEY_END },
     [MCP_SCRIPT_HEARTBEAT] = { MCP_KEY_REGISTRATION, MCP_KEY_END },

@@ -14,7 +14,7 @@
  *   mcp_cluster_script.h          the Lua scripts that Redis runs
  *   mcp_cluster_redis_protocol.c  the Redis protocol
  *   mcp_cluster_broadcast.c       messages to all nodes
- *   mcp_cluster_notification.c    MCP notifications among these messages
+ *   mcp_cluster_broadcast.c    MCP notifications among these messages
  *   mcp_cluster_takeover.c        take-over of the streams of dead nodes
  *   mcp_cluster_replication.h     replication of streams
  *
@@ -779,7 +779,7 @@ void mcp_broadcast_down(mcp_cluster_t *cluster);
 void mcp_position_check(mcp_cluster_t *cluster, uint64_t now);
 
 
-/* --- mcp_cluster_notification.c --- */
+/* --- mcp_cluster_broadcast.c --- */
 
 void mcp_cluster_notification_init(mcp_cluster_t *cluster);
 

@@ -16,12 +16,12 @@
  *                                the send queue and the replication lag
  *   mcp_cluster_append.c         the replicator
  *   mcp_cluster_append_reply.c   the replies to its commands
- *   mcp_cluster_keep.c           renewal of many idle streams
+ *   mcp_cluster_append.c           renewal of many idle streams
  *   mcp_cluster_mirror.c         feeding a mirror
  *   mcp_cluster_join_calls.c     joining a call at another node
  *   mcp_cluster_remote_resume.c  resuming a stream of another node
  *   mcp_cluster_session_topic.c  topics of a session's own stream
- *   mcp_cluster_token.c          resume tokens that are valid once
+ *   mcp_cluster_run_operation.c          resume tokens that are valid once
  *   mcp_cluster_node_queue.c     entries of this node's queue
  *   mcp_cluster_codec.c          text forms of values in Redis
  */
@@ -32,7 +32,7 @@
 
 
 #include "cluster/mcp_cluster_internal.h"
-#include "http/mcp_event_id.h"
+#include "http/mcp_sse.h"
 #include "store/mcp_store_own_node.h"
 #include "store/mcp_store_replication.h"
 
@@ -415,7 +415,7 @@ uint64_t mcp_append_policy_lasts(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state);
 
 
-/* --- mcp_cluster_keep.c --- */
+/* --- mcp_cluster_append.c --- */
 
 /* Renews the keys of all idle streams of this process. */
 void mcp_keep_all(mcp_cluster_t *cluster);
@@ -450,7 +450,7 @@ void mcp_topic_again(mcp_cluster_t *cluster);
 void mcp_topic_free_all(mcp_cluster_t *cluster);
 
 
-/* --- mcp_cluster_token.c --- */
+/* --- mcp_cluster_run_operation.c --- */
 
 /* Sends the cluster operation MCP_OPERATION_TOKEN_SET for a resume token, and
  * repeats it until Redis replies or the token expires. */

@@ -19,7 +19,7 @@
 #include "base/mcp_arena.h"
 #include "base/mcp_token.h"
 #include "config/mcp_catalog.h"
-#include "rpc/mcp_revision_filter.h"
+#include "rpc/mcp_result.h"
 
 
 typedef struct {

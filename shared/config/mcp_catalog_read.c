@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/mcp_utf8.h"
+#include "base/mcp_str.h"
 #include "config/mcp_catalog_internal.h"
 #include "rpc/mcp_digest.h"
 

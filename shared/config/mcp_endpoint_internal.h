@@ -10,13 +10,13 @@
 #define MCP_ENDPOINT_INTERNAL_H_INCLUDED
 
 
+#include "mcp_endpoint.h"
 #include "base/mcp_token.h"
 #include "config/mcp_catalog.h"
 #include "config/mcp_item_access.h"
-#include "mcp_endpoint.h"
 #include "rpc/mcp_client.h"
 #include "rpc/mcp_result.h"
-#include "rpc/mcp_upstream_about.h"
+#include "rpc/mcp_upstream_body.h"
 
 
 typedef struct {

@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/mcp_utf8.h"
+#include "base/mcp_str.h"
 #include "config/mcp_setup_internal.h"
 #include "http/mcp_http_authority.h"
 

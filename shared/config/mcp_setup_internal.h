@@ -172,7 +172,7 @@ int mcp_setup_fail(char *error, const char *fmt, ...)
 void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);
 
 
-/* --- mcp_setup_section_warning.c --- */
+/* --- mcp_setup_warning.c --- */
 
 /* Returns 1 if the section itself sets the directive with this number. */
 int mcp_setup_has_own(const mcp_setup_t *setup, unsigned directive);

@@ -3,13 +3,13 @@
 /* A POST with an array of messages (2025-03-26). The requests among the
  * messages become one call. */
 
-#include "call/mcp_call_outcome.h"
+#include "call/mcp_call_response.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_exchange_session.h"
 #include "rpc/mcp_fault.h"
 #include "rpc/mcp_revision.h"
+#include "worker/mcp_call_stats.h"
 #include "worker/mcp_cluster_operation.h"
-#include "worker/mcp_duration.h"
 #include "worker/mcp_respond.h"
 #include "worker/mcp_resume_hooks.h"
 

@@ -8,7 +8,6 @@
 #include "call/mcp_cancel.h"
 #include "call/mcp_input.h"
 #include "config/mcp_tenant.h"
-#include "exchange/mcp_describe_upstream.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_exchange_session.h"
 #include "exchange/mcp_join_calls.h"

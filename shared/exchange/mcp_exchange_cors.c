@@ -8,7 +8,6 @@
 #include "exchange/mcp_exchange_internal.h"
 #include "http/mcp_http_accept.h"
 #include "http/mcp_http_authority.h"
-#include "http/mcp_http_origin.h"
 #include "worker/mcp_respond.h"
 
 

@@ -5,15 +5,14 @@
  * its HTTP method. */
 
 #include "config/mcp_tenant.h"
-#include "exchange/mcp_exchange_param.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_exchange_session.h"
 #include "exchange/mcp_stateless.h"
 #include "http/mcp_http_accept.h"
 #include "http/mcp_http_authority.h"
-#include "worker/mcp_respond.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_exchange_set_state.h"
+#include "worker/mcp_respond.h"
 #include "worker/mcp_resume_hooks.h"
 
 

@@ -5,16 +5,16 @@
  *
  *   mcp_exchange.c           the life of an exchange
  *   mcp_exchange_head.c      headers, HTTP method
- *   mcp_exchange_param.c     headers that repeat arguments
+ *   mcp_stateless.c     headers that repeat arguments
  *   mcp_exchange_cors.c      CORS
  *   mcp_exchange_session.c   checks and end of the session
  *   mcp_dispatch.c           a POST
  *   mcp_join_calls.c         joining equal calls
  *   mcp_batch.c              a POST with several messages
- *   mcp_initialize.c         initialize
- *   mcp_describe_upstream.c  the description of an MCP server
+ *   mcp_exchange_session.c         initialize
+ *   mcp_exchange_session.c  the description of an MCP server
  *   mcp_listen.c             subscriptions/listen
- *   mcp_listen_filter.c      the filter of subscriptions/listen
+ *   mcp_listen.c      the filter of subscriptions/listen
  *   mcp_listen_task.c        subscriptions to tasks
  *   mcp_permission.c         access of callers to items
  *   mcp_retry_with_answers.c answers for a call that is still running
@@ -148,7 +148,7 @@ void mcp_dispatch_fill(mcp_request_t *req, const mcp_rpc_t *msg,
 mcp_next_e mcp_dispatch_admit(mcp_exchange_t *x);
 
 
-/* --- mcp_batch.c, mcp_initialize.c --- */
+/* --- mcp_batch.c, mcp_exchange_session.c --- */
 
 mcp_next_e mcp_batch(mcp_exchange_t *x, mcp_str_t text);
 mcp_next_e mcp_initialize(mcp_exchange_t *x);

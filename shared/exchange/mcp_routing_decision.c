@@ -7,10 +7,9 @@
 #include "config/mcp_catalog.h"
 #include "config/mcp_tenant.h"
 #include "exchange/mcp_exchange_internal.h"
-#include "exchange/mcp_exchange_param.h"
 #include "exchange/mcp_permission.h"
 #include "exchange/mcp_stateless.h"
-#include "rpc/mcp_revision_filter.h"
+#include "rpc/mcp_result.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_resume_hooks.h"
 

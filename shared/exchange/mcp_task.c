@@ -3,7 +3,7 @@
 /* The requests tasks/get, tasks/update and tasks/cancel. A call becomes a task
  * in call/mcp_call_task.c. */
 
-#include "base/mcp_time.h"
+#include "base/mcp_str.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "exchange/mcp_task.h"
 #include "rpc/mcp_result.h"

@@ -15,8 +15,8 @@
  */
 
 
-#include "base/mcp_utf8.h"
 #include "base/mcp_simd.h"
+#include "base/mcp_str.h"
 #include "json/mcp_json_internal.h"
 
 

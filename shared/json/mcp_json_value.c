@@ -7,8 +7,8 @@
  */
 
 
+#include "base/mcp_str.h"
 #include "json/mcp_json_scan.h"
-#include "base/mcp_utf8.h"
 
 
 static const char *

@@ -17,7 +17,7 @@
 
 #include <yajl/yajl_parse.h>
 
-#include "base/mcp_utf8.h"
+#include "base/mcp_str.h"
 #include "json/mcp_json_internal.h"
 
 

@@ -12,10 +12,10 @@
 #define MCP_CLIENT_H_INCLUDED
 
 
-#include "base/mcp_token.h"
-#include "http/mcp_event_id.h"
-#include "json/mcp_json_scan.h"
 #include "mcp_variable.h"
+#include "base/mcp_token.h"
+#include "http/mcp_sse.h"
+#include "json/mcp_json_scan.h"
 #include "rpc/mcp_revision.h"
 
 

@@ -24,7 +24,7 @@
 
 #include <stdio.h>
 
-#include "base/mcp_utf8.h"
+#include "base/mcp_str.h"
 #include "rpc/mcp_digest.h"
 #include "rpc/mcp_request_id.h"
 

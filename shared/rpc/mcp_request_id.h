@@ -15,7 +15,7 @@
 
 
 #include "base/mcp_token.h"
-#include "http/mcp_event_id.h"
+#include "http/mcp_sse.h"
 #include "json/mcp_json_scan.h"
 
 

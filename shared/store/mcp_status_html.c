@@ -8,10 +8,10 @@
 
 #include <stdio.h>
 
+#include "mcp_version.h"
 #include "base/mcp_base64.h"
 #include "base/mcp_crypto.h"
-#include "mcp_version.h"
-#include "rpc/mcp_reason.h"
+#include "rpc/mcp_fault.h"
 #include "store/mcp_status_internal.h"
 
 

@@ -16,9 +16,8 @@
 
 #include "mcp_status.h"
 #include "store/mcp_store_call_stats.h"
-#include "store/mcp_store_duration.h"
 #include "store/mcp_store_own_node.h"
-#include "store/mcp_store_upstream_stats.h"
+#include "store/mcp_store_upstream.h"
 
 
 /* The data from which a response with the status is rendered: the query, the

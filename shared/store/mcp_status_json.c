@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "mcp_version.h"
-#include "rpc/mcp_reason.h"
+#include "rpc/mcp_fault.h"
 #include "store/mcp_status_internal.h"
 
 

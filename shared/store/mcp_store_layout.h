@@ -25,12 +25,12 @@
  *   mcp_store_quota.c             quotas of each tenant, eviction
  *   mcp_store_entry.c             entries and groups
  *   mcp_store_value.c             small values
- *   mcp_store_upstream_session.c  sessions at MCP servers
+ *   mcp_store_upstream.c  sessions at MCP servers
  *   mcp_store_topic.c             subscriptions, publishing
  *   mcp_store_call_stats.c        outcomes, statistics of finished calls,
  *                                 active requests
- *   mcp_store_duration.c          durations of requests
- *   mcp_store_upstream_stats.c    statistics of MCP servers
+ *   mcp_store_call_stats.c          durations of requests
+ *   mcp_store_upstream.c    statistics of MCP servers
  *   mcp_store_own_node.c          the zone as a node of a cluster
  *   mcp_store_repair.c            repair
  *
@@ -48,11 +48,10 @@
 
 #include <stdatomic.h>
 
+#include "store/mcp_store_call_stats.h"
 #include "store/mcp_store_own_node.h"
 #include "store/mcp_store_replication.h"
-#include "store/mcp_store_call_stats.h"
-#include "store/mcp_store_duration.h"
-#include "store/mcp_store_upstream_stats.h"
+#include "store/mcp_store_upstream.h"
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
@@ -189,7 +188,7 @@ typedef struct {
                                           with a session at an MCP server: a bit
                                           for each process that uses the
                                           session, see
-                                          mcp_store_upstream_session.c */
+                                          mcp_store_upstream.c */
     char      data[MCP_CHUNK_ROOM];
 } mcp_store_chunk_t;
 
@@ -1902,7 +1901,7 @@ void mcp_store_call_stats_format(mcp_store_head_t *head);
 void mcp_store_active_retire(mcp_store_head_t *head, unsigned slot);
 
 
-/* --- mcp_store_upstream_stats.c --- */
+/* --- mcp_store_upstream.c --- */
 
 /* Returns the row to which a reference refers. Returns NULL if it refers to no
  * row, or if the row was taken for another server since. */
@@ -1926,7 +1925,7 @@ void mcp_store_upstream_reset(mcp_store_head_t *head);
 void mcp_store_upstream_enter(mcp_store_head_t *head, uint32_t chunk);
 
 
-/* --- mcp_store_upstream_session.c --- */
+/* --- mcp_store_upstream.c --- */
 
 /* Returns 1 if *filter describes the session in entry e. */
 int mcp_store_session_matches(mcp_store_head_t *head,

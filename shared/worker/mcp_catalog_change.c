@@ -13,10 +13,10 @@
  * before the first process of the new configuration has started.
  */
 
+#include "worker/mcp_call_stats.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_notification.h"
-#include "worker/mcp_call_stats_find_row.h"
-#include "worker/mcp_upstream_stats_find_row.h"
+#include "worker/mcp_worker_upstream.h"
 
 
 #define MCP_CATALOG_CHANGE_STAY   5000  /* maximum time for which a process that

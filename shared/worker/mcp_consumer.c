@@ -7,13 +7,13 @@
  * consumers.
  */
 
-#include "worker/mcp_respond.h"
+#include "worker/mcp_call_stats.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
-#include "worker/mcp_duration.h"
 #include "worker/mcp_exchange_set_state.h"
-#include "worker/mcp_resume_hooks.h"
 #include "worker/mcp_notification.h"
+#include "worker/mcp_respond.h"
+#include "worker/mcp_resume_hooks.h"
 
 
 static void mcp_consumer_timer(void *data);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "worker/mcp_respond.h"
 #include "store/mcp_store_own_node.h"
-#include "worker/mcp_duration.h"
+#include "worker/mcp_call_stats.h"
 #include "worker/mcp_exchange_set_state.h"
-#include "worker/mcp_call_stats_find_row.h"
+#include "worker/mcp_respond.h"
 
 
 #define MCP_REJECT_LOG_INTERVAL  60000  /* minimum time between two log lines

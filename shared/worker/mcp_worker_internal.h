@@ -275,7 +275,7 @@ typedef struct {
                                           has no meaning here */
     const mcp_header_t    *params;     /* names and values of the headers
                                           Mcp-Param-*, without that prefix; see
-                                          mcp_exchange_param.h */
+                                          mcp_stateless.h */
     size_t                 n_params;
     unsigned               too_many_params:1;
     unsigned               stateless:1;        /* 1: the revision has no
@@ -461,7 +461,7 @@ struct mcp_exchange_s {
                                                  the entry function */
 
     /* called when the MCP servers that the exchange waits for have responded or
-     * failed, see mcp_describe_upstream.h and mcp_exchange_session.c */
+     * failed, see mcp_exchange_session.h and mcp_exchange_session.c */
     mcp_next_e                (*respond)(mcp_exchange_t *x);
     unsigned                    allocated:1;       /* 1: the core has allocated
                                                       the exchange, and frees

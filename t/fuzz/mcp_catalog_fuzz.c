@@ -12,7 +12,7 @@
 
 #include "config/mcp_catalog.h"
 #include "http/mcp_http_accept.h"
-#include "rpc/mcp_revision_filter.h"
+#include "rpc/mcp_result.h"
 
 
 static const char      *keys[MCP_LIST_COUNT] = {

@@ -11,7 +11,7 @@
 #include "fuzz_env.h"
 
 #include "base/mcp_base64.h"
-#include "base/mcp_utf8.h"
+#include "base/mcp_str.h"
 #include "http/mcp_mirrored_header.h"
 
 

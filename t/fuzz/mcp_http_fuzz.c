@@ -11,7 +11,6 @@
 
 #include "http/mcp_http_accept.h"
 #include "http/mcp_http_authority.h"
-#include "http/mcp_http_origin.h"
 
 
 #define LINES  8

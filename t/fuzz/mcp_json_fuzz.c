@@ -9,7 +9,7 @@
 
 #include "fuzz_env.h"
 
-#include "base/mcp_utf8.h"
+#include "base/mcp_str.h"
 #include "json/mcp_json_scan.h"
 
 

@@ -15,7 +15,7 @@
 #include "fuzz_env.h"
 
 #include "config/mcp_catalog.h"
-#include "exchange/mcp_exchange_param.h"
+#include "exchange/mcp_stateless.h"
 #include "exchange/mcp_exchange_internal.h"
 #include "rpc/mcp_rpc.h"
 

@@ -10,7 +10,7 @@
 
 #include "fuzz_env.h"
 
-#include "base/mcp_utf8.h"
+#include "base/mcp_str.h"
 #include "rpc/mcp_rpc.h"
 
 

@@ -12,7 +12,7 @@
 
 #include "mcp_status.h"
 #include "mcp_version.h"
-#include "rpc/mcp_reason.h"
+#include "rpc/mcp_fault.h"
 #include "store/mcp_store_call_stats.h"
 
 

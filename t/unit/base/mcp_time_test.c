@@ -5,7 +5,7 @@
 
 #include "test_env.h"
 
-#include "base/mcp_time.h"
+#include "base/mcp_str.h"
 
 
 static test_mem_t  tm;

@@ -5,7 +5,7 @@
 
 #include "test_env.h"
 
-#include "base/mcp_utf8.h"
+#include "base/mcp_str.h"
 
 
 /* Each code point, and invalid texts that resemble its encoding. */

@@ -6,7 +6,7 @@
 #include "upstream_cases.h"
 
 #include "call/mcp_upstream_list_from_cache.h"
-#include "worker/mcp_upstream_list_cache.h"
+#include "worker/mcp_worker_upstream.h"
 
 
 #define LIST     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}"

@@ -5,10 +5,10 @@
 
 #include "upstream_cases.h"
 
-#include "call/mcp_upstream_finish_initialize.h"
+#include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_session.h"
-#include "rpc/mcp_reason.h"
-#include "store/mcp_store_upstream_stats.h"
+#include "rpc/mcp_fault.h"
+#include "store/mcp_store_upstream.h"
 
 
 #define NAMED  "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"    \

@@ -6,7 +6,7 @@
 
 #include "upstream_cases.h"
 
-#include "call/mcp_upstream_finish_initialize.h"
+#include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_wait.h"
 
 

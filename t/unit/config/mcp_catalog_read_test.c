@@ -5,7 +5,7 @@
 
 #include "catalog_cases.h"
 
-#include "rpc/mcp_revision_filter.h"
+#include "rpc/mcp_result.h"
 
 
 TEST(empty_catalog_has_no_items_and_its_lists_are_empty)

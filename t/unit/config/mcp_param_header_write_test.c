@@ -7,7 +7,7 @@
 
 #include "test_env.h"
 
-#include "config/mcp_param_header_write.h"
+#include "config/mcp_catalog_header.h"
 
 
 #define SCHEMA                                                                \

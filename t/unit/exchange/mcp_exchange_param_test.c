@@ -4,9 +4,9 @@
  * (2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom
  * Headers"). */
 
-#include "config/mcp_param_header_write.h"
+#include "config/mcp_catalog_header.h"
 #include "core_cases.h"
-#include "exchange/mcp_exchange_param.h"
+#include "exchange/mcp_stateless.h"
 
 
 static const char  tools[] =

@@ -4,7 +4,7 @@
 
 
 #include "test_env.h"
-#include "http/mcp_event_id.h"
+#include "http/mcp_sse.h"
 
 
 static const unsigned char  stream[MCP_STREAM_ID_LEN] = {

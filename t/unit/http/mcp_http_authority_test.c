@@ -7,7 +7,6 @@
 
 #include "mcp_http.h"
 #include "http/mcp_http_authority.h"
-#include "http/mcp_http_origin.h"
 
 
 /* Valid and invalid prefixes of URLs: scheme, host and port. */

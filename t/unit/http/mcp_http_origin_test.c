@@ -5,7 +5,7 @@
 
 #include "memory_cases.h"
 
-#include "http/mcp_http_origin.h"
+#include "http/mcp_http_authority.h"
 
 
 TEST(web_origin_is_allowed_only_if_it_is_the_host_and_the_host_is_trusted)

@@ -5,7 +5,7 @@
 
 
 #include "memory_cases.h"
-#include "base/mcp_utf8.h"
+#include "base/mcp_str.h"
 #include "json_cases.h"
 #include "json_scans.h"
 

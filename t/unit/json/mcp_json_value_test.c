@@ -4,7 +4,7 @@
 
 
 #include "memory_cases.h"
-#include "base/mcp_utf8.h"
+#include "base/mcp_str.h"
 #include "json/mcp_json_scan.h"
 
 

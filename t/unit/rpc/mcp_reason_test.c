@@ -6,7 +6,7 @@
 
 #include "test_env.h"
 
-#include "rpc/mcp_reason.h"
+#include "rpc/mcp_fault.h"
 
 
 TEST(each_reason_has_a_name_and_a_text_and_a_remedy)

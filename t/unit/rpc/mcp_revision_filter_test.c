@@ -6,7 +6,7 @@
 
 #include "memory_cases.h"
 
-#include "rpc/mcp_revision_filter.h"
+#include "rpc/mcp_result.h"
 
 
 #define SESSION    MCP_REVISION_2025_11_25

@@ -5,7 +5,7 @@
 
 
 #include "test_env.h"
-#include "rpc/mcp_upstream_about.h"
+#include "rpc/mcp_upstream_body.h"
 
 
 #define INFO  "{\"name\":\"a\",\"version\":\"1\"}"

@@ -7,7 +7,7 @@
 
 #include "store_fixture.h"
 
-#include "rpc/mcp_reason.h"
+#include "rpc/mcp_fault.h"
 #include "store/mcp_store_layout.h"
 
 

@@ -4,9 +4,9 @@
 
 #include "core_cases.h"
 
-#include "rpc/mcp_reason.h"
+#include "rpc/mcp_fault.h"
 #include "store/mcp_store_call_stats.h"
-#include "worker/mcp_call_stats_find_row.h"
+#include "worker/mcp_call_stats.h"
 
 
 #define CATALOG  "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":"            \

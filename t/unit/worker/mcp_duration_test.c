@@ -5,7 +5,7 @@
 
 #include "core_cases.h"
 
-#include "store/mcp_store_duration.h"
+#include "store/mcp_store_call_stats.h"
 
 
 /* Returns the number of messages that were counted with a method and a class of

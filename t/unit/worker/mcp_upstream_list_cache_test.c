@@ -4,7 +4,7 @@
 
 #include "core_cases.h"
 
-#include "worker/mcp_upstream_list_cache.h"
+#include "worker/mcp_worker_upstream.h"
 
 
 #define CHECK  60000

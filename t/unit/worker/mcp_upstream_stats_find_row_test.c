@@ -4,7 +4,7 @@
 
 #include "core_cases.h"
 
-#include "worker/mcp_upstream_stats_find_row.h"
+#include "worker/mcp_worker_upstream.h"
 
 
 static mcp_target_t  targets[3];

@@ -3,7 +3,7 @@
 /* The headers of MCP servers' tools that a worker remembers. */
 
 #include "core_cases.h"
-#include "worker/mcp_upstream_tool_headers.h"
+#include "worker/mcp_worker_upstream.h"
 
 
 

@@ -11,11 +11,11 @@
  */
 
 
-#ifndef MCP_STORE_UPSTREAM_STATS_H_INCLUDED
-#define MCP_STORE_UPSTREAM_STATS_H_INCLUDED
+#ifndef MCP_STORE_UPSTREAM_H_INCLUDED
+#define MCP_STORE_UPSTREAM_H_INCLUDED
 
 
-#include "rpc/mcp_reason.h"
+#include "rpc/mcp_fault.h"
 #include "store/mcp_store_call_stats.h"
 
 
@@ -197,4 +197,4 @@ size_t mcp_store_upstream_all(mcp_store_t *store,
     mcp_store_upstream_t out[MCP_STORE_UPSTREAMS]);
 
 
-#endif /* MCP_STORE_UPSTREAM_STATS_H_INCLUDED */
+#endif /* MCP_STORE_UPSTREAM_H_INCLUDED */

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* UTF-8: validation, iteration, encoding. */
+/* UTF-8, and times as text. mcp.h has the other functions for text. */
 
 
-#ifndef MCP_UTF8_H_INCLUDED
-#define MCP_UTF8_H_INCLUDED
+#ifndef MCP_STR_H_INCLUDED
+#define MCP_STR_H_INCLUDED
 
 
 #include "mcp.h"
+#include "mcp_buf.h"
 
+
+/* --- UTF-8 --- */
 
 /* Returns 1 if s is well-formed: no surrogates, no overlong forms, nothing
  * above U+10FFFF. */
@@ -32,4 +35,13 @@ size_t mcp_utf8_len(char first);
 char *mcp_utf8_print(char *p, uint32_t c);
 
 
-#endif /* MCP_UTF8_H_INCLUDED */
+/* --- times as text --- */
+
+/*
+ * Appends a time, in ms since the epoch, in the form of ISO 8601 for UTC:
+ * 2026-07-28T09:05:00.250Z.
+ */
+void mcp_time_write(mcp_buf_t *buf, uint64_t ms);
+
+
+#endif /* MCP_STR_H_INCLUDED */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Functions that record the state, the start and the outcome of a call's
- * requests: in the log, the counters of the zone, and $mcp_result. */
+/* Outcomes: functions that record the state, the start and the outcome of a
+ * call's requests in the log, the counters of the zone, and $mcp_result. */
 
 
-#ifndef MCP_CALL_OUTCOME_H_INCLUDED
-#define MCP_CALL_OUTCOME_H_INCLUDED
+#ifndef MCP_CALL_RESPONSE_H_INCLUDED
+#define MCP_CALL_RESPONSE_H_INCLUDED
 
 
 #include "call/mcp_call.h"
@@ -30,4 +30,4 @@ void mcp_request_ends(mcp_request_t *req, mcp_outcome_e how);
 void mcp_request_ends_all(mcp_call_t *call, mcp_outcome_e how);
 
 
-#endif /* MCP_CALL_OUTCOME_H_INCLUDED */
+#endif /* MCP_CALL_RESPONSE_H_INCLUDED */

@@ -7,13 +7,13 @@
  */
 
 
-#ifndef MCP_PARAM_HEADER_WRITE_H_INCLUDED
-#define MCP_PARAM_HEADER_WRITE_H_INCLUDED
+#ifndef MCP_CATALOG_HEADER_H_INCLUDED
+#define MCP_CATALOG_HEADER_H_INCLUDED
 
 
+#include "mcp_http.h"
 #include "base/mcp_arena.h"
 #include "config/mcp_catalog.h"
-#include "mcp_http.h"
 
 
 #define mcp_tool_param_prefix  mcp_str("Mcp-Param-")
@@ -63,4 +63,4 @@ int mcp_tool_params_write(const mcp_tool_params_t *params, mcp_arena_t *arena,
     const mcp_header_t **out, size_t *n);
 
 
-#endif /* MCP_PARAM_HEADER_WRITE_H_INCLUDED */
+#endif /* MCP_CATALOG_HEADER_H_INCLUDED */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "rpc/mcp_reason.h"
-#include "worker/mcp_call_stats_find_row.h"
+
+#include "rpc/mcp_fault.h"
+#include "store/mcp_store_call_stats.h"
+#include "worker/mcp_call_stats.h"
 
 
 /* The rows of the call statistics for one catalog key: the row "other" and, if
@@ -418,4 +420,48 @@ mcp_call_stats_refused(mcp_exchange_t *x, mcp_fault_e fault)
     mcp_call_stats_copy(failure.principal, x->head.principal_name);
 
     mcp_store_call_stats_failed(x->worker->store, &failure);
+}
+
+
+/* --- durations --- */
+
+void
+mcp_duration_count(mcp_exchange_t *x, const mcp_method_t *method,
+    mcp_str_t name, mcp_error_type_e error)
+{
+    mcp_duration_key_t  key;
+
+    key.row = method->subject == MCP_SUBJECT_NAME
+              ? mcp_call_stats_find(x->worker, x->endpoint, method, name)
+              : mcp_call_stats_other(x->worker, x->endpoint);
+    key.method = method->id;
+    key.revision = x->client.revision;
+    key.error = error;
+
+    mcp_store_duration_count(x->worker->store, &key, x->received,
+                             mcp_worker_now(x->worker));
+}
+
+
+void
+mcp_duration_answered(mcp_exchange_t *x, mcp_error_type_e error)
+{
+    if (x->counted || (x->msg->kind != MCP_RPC_REQUEST
+                       && x->msg->kind != MCP_RPC_NOTIFICATION))
+    {
+        return;
+    }
+
+    x->counted = 1;
+    mcp_duration_count(x, x->msg->row, x->variables.value[MCP_VARIABLE_NAME],
+                       error);
+}
+
+
+void
+mcp_duration_opened(mcp_exchange_t *x)
+{
+    if (x->msg->row && !x->msg->row->takes_input) {
+        mcp_duration_answered(x, MCP_ERROR_TYPE_NONE);
+    }
 }
