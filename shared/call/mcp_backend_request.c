@@ -536,6 +536,21 @@ mcp_backend_request_retry(mcp_request_t *req)
 }
 
 
+/* Returns 1 if a message of the decoder is ignored: the message is final, but a
+ * published message was the final one of this backend request, and has
+ * requested input. In particular, the reply 202 does not replace the published
+ * questions. */
+static int
+mcp_backend_request_is_superseded(const mcp_request_t *req,
+    const mcp_backend_msg_t *msg)
+{
+    return msg->kind != MCP_BACKEND_NOTIFICATION
+           && msg->kind != MCP_BACKEND_REQUEST
+           && (req->again || req->state == MCP_REQUEST_INPUT
+               || req->state == MCP_REQUEST_PAUSE);
+}
+
+
 /* Processes the held message and the messages of the decoder until none is
  * left, or the stream has no room. May end the call. */
 static void
@@ -560,6 +575,10 @@ mcp_backend_request_process(mcp_request_t *req)
 
         if (rc != MCP_OK) {
             break;
+        }
+
+        if (mcp_backend_request_is_superseded(req, &msg)) {
+            continue;
         }
 
         if (mcp_backend_request_message(req, &msg) == MCP_AGAIN) {

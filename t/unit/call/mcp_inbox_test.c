@@ -223,6 +223,44 @@ TEST(stream_has_no_room_for_a_published_message__the_next_backend_request_waits)
 }
 
 
+/* The backend publishes a question, for which there is no room, and then
+ * replies 202: the client gets the question, and the backend gets the
+ * answer. */
+TEST(zone_has_no_room_for_a_published_question__a_202_does_not_replace_it)
+{
+    char                    id[64], question[64], url[512];
+    mcp_backend_request_t  *breq;
+    const char             *path;
+    mcp_stream_ref_t        ref;
+
+    client_post(&d, 0, &a, session, CALL);
+    breq = d.breqs[0];
+    path = publish_url_of(breq, url, sizeof(url));
+    driver_wait(&d, 1500);
+    client_last_id(&a, id);
+    client_close(&d, &a);
+
+    driver_pause(&d, 0, 1);
+    publish(1, &b, path, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":"
+                         ASK_ROOTS "}");
+    assert_int_equal(b.status, 202);
+    hog(&ref);
+    driver_pause(&d, 0, 0);
+    mcp_backend_request_head(breq, 202, mcp_null_str);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
+    mcp_store_free(&d.process[1].store, &ref);
+    driver_wait(&d, 1100);
+
+    client_resume(&d, 1, &a, session, id);
+    question_id(a.text, "roots/list", question);
+    reply(1, session, question, "\"result\":{\"roots\":[]}");
+    assert_int_equal(d.n_breqs, 1);
+    has(d.last_body, "\"inputResponses\":{\"r\":{\"roots\":[]}}");
+    backend_json(&d, RESULT);
+    has(a.text, ANSWER);
+}
+
+
 /* A response that is published between two backend requests of a call ends the
  * call. */
 TEST(response_is_published_between_backend_requests__the_client_request_ends)

@@ -11,6 +11,10 @@
 #define RESPONSES(members)  ",\"inputResponses\":{" members "}"
 
 
+static char         publish_url[512];
+static const char  *publish_path;
+
+
 static void
 asks(mcp_backend_request_t *breq, const char *what)
 {
@@ -201,6 +205,101 @@ TEST(task_waits_for_answers__progress_does_not_change_its_status)
     task_does(1, "tasks/update", RESPONSES("\"k#1\":{},\"r#1\":{}"));
     backend_json(&d, RESULT);
     task_is(1, "\"status\":\"completed\"");
+}
+
+
+/* Starts a task of the tool "always", whose backend publishes a round and has
+ * sent no reply yet. */
+static mcp_backend_request_t *
+publishes(const char *round)
+{
+    char                    text[1024];
+    mcp_backend_request_t  *breq;
+
+    modern(0, &a, "tools/call", "always", "\"name\":\"always\"");
+    breq = d.breqs[0];
+    publish_path = publish_url_of(breq, publish_url, sizeof(publish_url));
+    driver_wait(&d, 2);
+    begin_status_listener();
+
+    snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":"
+             "%s}", round);
+    publish(1, &b, publish_path, text);
+    assert_int_equal(b.status, 202);
+
+    return breq;
+}
+
+
+static void
+accepts(mcp_backend_request_t *breq)
+{
+    mcp_backend_request_head(breq, 202, mcp_str("text/plain"));
+    backend_send(&d, breq, "accepted");
+    backend_end(&d, breq, MCP_FAILURE_NONE);
+}
+
+
+/* A 202 may have a body. It arrives before or after the answers to the
+ * questions that were published before it. */
+TEST(questions_are_published_before_a_202_with_a_body__their_answers_arrive)
+{
+    int                     answered_first;
+    mcp_backend_request_t  *breq;
+
+    for (answered_first = 0; answered_first < 2; answered_first++) {
+        breq = publishes(ROUND(TWO));
+        task_is(1, "\"status\":\"input_required\"");
+
+        if (!answered_first) {
+            accepts(breq);
+            task_is(1, "\"status\":\"input_required\"");
+        }
+
+        task_does(1, "tasks/update", RESPONSES("\"k#1\":{},\"r#1\":{}"));
+
+        if (answered_first) {
+            accepts(breq);
+        }
+
+        assert_int_equal(d.n_breqs, 1);
+        has(d.last_body, "\"inputResponses\":{\"k\":{},\"r\":{}}");
+        backend_json(&d, RESULT);
+        task_is(1, "\"status\":\"completed\"");
+    }
+}
+
+
+TEST(state_is_published_before_a_202_with_a_body__the_backend_is_called_again)
+{
+    accepts(publishes(ROUND(STATE("s"))));
+    driver_wait(&d, 250);
+    assert_int_equal(d.n_breqs, 1);
+    has(d.last_body, "\"requestState\":\"s\"");
+    backend_json(&d, RESULT);
+    task_is(1, "\"status\":\"completed\"");
+}
+
+
+/* The published round is the final message: the backend's reply cannot end the
+ * request, with an error, a redirect or another result. */
+TEST(questions_are_published__a_final_message_in_the_reply_is_ignored)
+{
+    int                     status;
+    mcp_backend_request_t  *breq;
+
+    for (status = 200; status <= 500; status += 100) {
+        breq = publishes(ROUND(TWO));
+        mcp_backend_request_head(breq, status, status == 200
+                                 ? mcp_str("application/x-ndjson")
+                                 : mcp_str("image/png"));
+        asks(breq, RESULT "\n");
+        task_is(1, "\"status\":\"input_required\"");
+        task_does(1, "tasks/update", RESPONSES("\"k#1\":{},\"r#1\":{}"));
+        has(d.last_body, "\"inputResponses\":{\"k\":{},\"r\":{}}");
+        backend_json(&d, RESULT);
+        task_is(1, "\"status\":\"completed\"");
+    }
 }
 
 
