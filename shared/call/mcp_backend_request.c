@@ -890,6 +890,18 @@ mcp_backend_request_timeout(mcp_request_t *req)
 }
 
 
+/* Returns 1 if a message is held and the backend has nothing more to send: the
+ * held message is final, or the backend request has ended and the decoder has
+ * the rest of the reply. */
+static int
+mcp_backend_request_is_complete(const mcp_request_t *req)
+{
+    return req->held
+           && (req->ended || (req->msg.kind != MCP_BACKEND_NOTIFICATION
+                              && req->msg.kind != MCP_BACKEND_REQUEST));
+}
+
+
 void
 mcp_backend_request_deadline(mcp_request_t *req)
 {
@@ -932,12 +944,9 @@ mcp_backend_request_deadline(mcp_request_t *req)
         return;
     }
 
-    if (req->held && req->msg.kind != MCP_BACKEND_NOTIFICATION
-        && req->msg.kind != MCP_BACKEND_REQUEST)
-    {
+    if (mcp_backend_request_is_complete(req)) {
 
-        /* the response has arrived and waits for room in the stream: postpones
-         * the timeout */
+        /* the reply waits for room in the stream: postpones the timeout */
 
         req->deadline = mcp_call_now(call) + MCP_CALL_RETRY;
         return;

@@ -147,6 +147,47 @@ TEST(message_is_held__a_result_or_failure_or_timeout_or_no_client_ends_the_call)
 }
 
 
+/* The last bytes of a reply contain notifications, for which the stream has no
+ * room, and mostly the result. The client resumes after mcp_call_timeout, and
+ * gets all of them. The connection to the backend may break after the result. */
+TEST(reply_has_ended_behind_a_held_notification__the_call_does_not_time_out)
+{
+    enum { COMPLETE, BREAKS, NO_RESULT, WAYS };
+
+    int                     i, way;
+    char                    id[64];
+    mcp_backend_request_t  *breq;
+
+    d.endpoint.stream_buffer = 8 * 1024;
+
+    for (way = 0; way < WAYS; way++) {
+        breq = call(0);
+        backend_send(&d, breq, PROGRESS(0) "\n");
+        client_last_id(&a, id);
+        client_close(&d, &a);
+
+        line[0] = '\0';
+
+        for (i = 1; i <= 20; i++) {
+            snprintf(line + strlen(line), 2000, BIG(900), i);
+        }
+
+        strcat(line, way == NO_RESULT ? "" : RESULT "\n");
+        assert_int_equal(backend_send(&d, breq, line), strlen(line));
+        backend_end(&d, breq, way == COMPLETE ? MCP_FAILURE_NONE
+                                              : MCP_FAILURE_REPLY);
+        driver_wait(&d, 31000);
+
+        client_resume(&d, 1, &a, session, id);
+        assert_int_equal(count(a.text, "\"progressToken\""), 20);
+        has(a.text, way == NO_RESULT ? "-32603" : ANSWER);
+        assert_int_equal(a.ended, 1);
+        client_close(&d, &a);
+        quiet();
+    }
+}
+
+
 /* There is no room for the response, not even in the reserve: the append is
  * tried again until there is room, even without a wake-up, and beyond the
  * timeout of the call. */
