@@ -566,6 +566,11 @@ mcp_input_send(mcp_request_t *req)
 void
 mcp_input_wait(mcp_request_t *req)
 {
+    /* the questions may have been published after the answers to earlier ones:
+     * the backend is called again only after the new answers */
+
+    req->again = 0;
+
     mcp_request_set_state(req, MCP_REQUEST_INPUT);
     req->deadline = mcp_call_now(req->call)
                     + req->call->endpoint->input_timeout;

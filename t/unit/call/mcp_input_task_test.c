@@ -303,4 +303,28 @@ TEST(questions_are_published__a_final_message_in_the_reply_is_ignored)
 }
 
 
+/* The backend request that has asked the first questions is still open when
+ * they are answered. The next question, published within 5 s, has its own
+ * timeout. */
+TEST(question_is_published_after_answers__mcp_input_timeout_ends_the_wait_for_it)
+{
+    mcp_backend_request_t  *breq;
+
+    breq = publishes(ROUND(TWO));
+    task_does(1, "tasks/update", RESPONSES("\"k#1\":{},\"r#1\":{}"));
+    driver_wait(&d, 1000);
+    publish(1, &b, publish_path, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":"
+                                 ROUND(ONE(FORM)) "}");
+    task_is(1, "\"k#2\"");
+
+    driver_wait(&d, 19000);
+    task_is(1, "\"status\":\"input_required\"");
+    assert_int_equal(d.n_breqs, 1);
+    assert_ptr_equal(d.breqs[0], breq);
+    driver_wait(&d, 1100);
+    task_is(1, "The client did not answer the request for input in time");
+    assert_int_equal(d.n_breqs, 0);
+}
+
+
 RUN_TESTS(task_setup, task_teardown)
