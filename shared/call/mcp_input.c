@@ -247,50 +247,83 @@ mcp_input_add_responses(mcp_buf_t *body, const mcp_request_t *req)
 }
 
 
+/* Appends the params of the client's request, without the closing brace. Leaves
+ * out the answers and the request state of an earlier request of the client,
+ * because the backend gets only those of the last round. Returns 1 if the next
+ * member needs a comma. */
+static int
+mcp_input_add_params(mcp_buf_t *body, const mcp_request_t *req)
+{
+    int               comma;
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  value;
+
+    if (!req->retry) {
+        mcp_buf_add(body, req->params.data, req->params.len - 1);
+        return mcp_input_has_members(req->params);
+    }
+
+    comma = 0;
+    mcp_buf_lit(body, "{");
+    mcp_json_iter_init(&iter, req->params);
+
+    while (mcp_json_iter_next(&iter, &key, &value)) {
+
+        if (mcp_json_str_eq(key, mcp_str("inputResponses"))
+            || mcp_json_str_eq(key, mcp_str("requestState")))
+        {
+            continue;
+        }
+
+        mcp_buf_add(body, ",", comma ? 1 : 0);
+        mcp_buf_str(body, key);
+        mcp_buf_lit(body, ":");
+        mcp_buf_str(body, value.raw);
+        comma = 1;
+    }
+
+    return comma;
+}
+
+
 /* Builds the body of the next backend request: the client's request with
  * inputResponses and requestState added to its params. */
 static int
 mcp_input_body(mcp_request_t *req)
 {
     int          comma;
-    size_t       head;
+    size_t       head, tail;
     mcp_buf_t   *body;
-    mcp_str_t    params;
 
     body = &req->body;
-    params = req->params;
 
     mcp_buf_free(body);
     mcp_buf_init(body, &req->call->worker->env->mem, SIZE_MAX / 2);
 
     /* the new members are inserted before the closing brace of params, after a
-     * comma if params has members; head is the length of the text before this
-     * brace */
+     * comma if params has members; head is the length of the text before
+     * params, and tail the offset of the closing brace */
 
-    comma = mcp_input_has_members(params);
-    head = (size_t) (params.data - req->raw.data) + params.len - 1;
+    head = (size_t) (req->params.data - req->raw.data);
+    tail = head + req->params.len - 1;
 
     mcp_buf_add(body, req->raw.data, head);
+    comma = mcp_input_add_params(body, req);
 
     if (req->n_questions) {
-        if (comma) {
-            mcp_buf_lit(body, ",");
-        }
-
+        mcp_buf_add(body, ",", comma ? 1 : 0);
         mcp_input_add_responses(body, req);
         comma = 1;
     }
 
     if (req->request_state.len) {
-        if (comma) {
-            mcp_buf_lit(body, ",");
-        }
-
+        mcp_buf_add(body, ",", comma ? 1 : 0);
         mcp_buf_lit(body, "\"requestState\":");
         mcp_buf_str(body, req->request_state);
     }
 
-    mcp_buf_add(body, req->raw.data + head, req->raw.len - head);
+    mcp_buf_add(body, req->raw.data + tail, req->raw.len - tail);
 
     return body->failed;
 }

@@ -327,4 +327,60 @@ TEST(question_is_published_after_answers__mcp_input_timeout_ends_the_wait_for_it
 }
 
 
+/* The client's request has the answers and the state of an earlier request. If
+ * its call is a task that asks again, the backend gets only the answers and the
+ * state of the last round. */
+TEST(request_with_answers_becomes_a_task__later_rounds_replace_these_answers)
+{
+    static const struct {
+        const char  *round;
+        const char  *answers;
+        const char  *params;
+    } rounds[] = {
+        { ROUND(TWO), RESPONSES("\"k#1\":{},\"r#1\":{}"),
+            ",\"inputResponses\":{\"k\":{},\"r\":{}},\"requestState\":\"s1\""
+            "}}" },
+        { ROUND(ONE(FORM)), RESPONSES("\"k#1\":{}"),
+            ",\"inputResponses\":{\"k\":{}}}}" },
+        { ROUND(STATE("s2")), NULL, ",\"requestState\":\"s2\"}}" }
+    };
+
+    size_t                  i;
+    char                    params[1024], sealed[512];
+    mcp_backend_request_t  *breq;
+
+    for (i = 0; i < ITEMS(rounds); i++) {
+        modern_call(0, &a, "");
+        backend_json(&d, ROUND(TWO));
+        state_of(&a, sealed, sizeof(sealed));
+        client_close(&d, &a);
+
+        snprintf(params, sizeof(params), "\"inputResponses\":{\"old\":{}},"
+                 "\"name\":\"echo\",\"requestState\":%s,\"arguments\":"
+                 "{\"a\":1}", sealed);
+        modern(0, &a, "tools/call", "echo", params);
+        breq = backend_stream(&d, 0);
+        has(d.last_body, "\"params\":{\"inputResponses\":{\"old\":{}},\"name\":"
+                         "\"echo\",\"requestState\":\"s1\",\"arguments\":");
+        driver_wait(&d, 1001);
+        begin_status_listener();
+        asks(breq, rounds[i].round);
+
+        if (rounds[i].answers) {
+            task_does(1, "tasks/update", rounds[i].answers);
+
+        } else {
+            driver_wait(&d, 250);
+        }
+
+        assert_int_equal(d.n_breqs, 1);
+        has(d.last_body, "\"params\":{\"name\":\"echo\",\"arguments\":{\"a\":1},"
+                         "\"_meta\":{");
+        ends_with(d.last_body, rounds[i].params);
+        backend_json(&d, RESULT);
+        task_is(1, "\"status\":\"completed\"");
+    }
+}
+
+
 RUN_TESTS(task_setup, task_teardown)
