@@ -172,8 +172,13 @@ mcp_backend_request_finish_filter(mcp_request_t *req,
     how = msg->is_error ? MCP_OUTCOME_TOOL_ERROR : MCP_OUTCOME_OK;
 
     if (!msg->any_output && req->method->list_kind != MCP_LIST_TOOLS) {
-        return msg->is_plain ? mcp_call_finish_plain(req, result, how)
-                             : mcp_call_finish(req, result, how);
+
+        /* a result with a token may have got "_meta" from a resumption
+         * method */
+
+        return msg->is_plain && !msg->has_next
+               ? mcp_call_finish_plain(req, result, how)
+               : mcp_call_finish(req, result, how);
     }
 
     mcp_buf_init(&buf, &req->call->worker->env->mem, SIZE_MAX / 2);

@@ -2,7 +2,7 @@
 
 /* Messages from backends: notifications, failures, oversized answers. */
 
-#include "core_cases.h"
+#include "round_cases.h"
 
 
 /* Progress notifications of a backend reach the client only if they have the
@@ -218,6 +218,24 @@ TEST(reason_of_a_failure_is_in_the_response_only_with_mcp_debug)
     client_post(&d, 0, &a, session,
                 REQUEST("7", "tools/call", "{\"name\":\"nothing\"}"));
     has_not(a.text, "\"data\"");
+}
+
+
+/* The backend's result has a token, but no "_meta". A client of 2026-07-28 that
+ * supports tokens gets the token in "_meta" as well, beside the name of the
+ * server. */
+TEST(result_of_2026_07_28_gets_a_token_and_the_server_name_in_one_meta_object)
+{
+    round_can = "{\"experimental\":{\"resumeTokens\":{}}}";
+    modern_call(0, &a, "");
+    backend_json(&d, "{\"content\":[],\"nextResumeToken\":\"p2\"}");
+
+    assert_int_equal(a.status, 200);
+    assert_int_equal(count(a.text, "\"nextResumeToken\":"), 2);
+    assert_int_equal(count(a.text, "\"_meta\":"), 1);
+    assert_int_equal(count(a.text, "\"resultType\":\"complete\""), 1);
+    assert_int_equal(count(a.text, "/serverInfo\":"), 1);
+    round_can = EVERYTHING;
 }
 
 
