@@ -304,9 +304,13 @@ mcp_call_finish(mcp_request_t *req, mcp_str_t body, mcp_outcome_e how)
 
         req->error = mcp_error_type_of_code(code);
 
-        if (code == MCP_CODE_CAPABILITY) {
-            req->call->status = mcp_fault_code(MCP_FAULT_CAPABILITY,
-                                       req->call->client.revision)->status;
+        /* only revisions without sessions define this code */
+
+        if (code == MCP_CODE_CAPABILITY
+            && mcp_client_is_stateless(&req->call->client))
+        {
+            req->call->status = mcp_fault(MCP_FAULT_CAPABILITY)
+                                    ->stateless.status;
         }
 
     } else {

@@ -50,4 +50,29 @@ TEST(request_has_its_response__a_later_failure_adds_no_second_response)
 }
 
 
+/* The error code -32021 has HTTP status 400 in revision 2026-07-28. In a
+ * revision with sessions, backends may use it for any purpose. */
+TEST(backend_responds_32021_to_a_client_with_a_session__http_status_is_200)
+{
+    static const char  error[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32021,"
+        "\"message\":\"m\"}}";
+
+    char                    old[MCP_SESSION_TEXT_MAX];
+    mcp_backend_request_t  *first;
+
+    client_post(&d, 0, &a, session, CALL);
+    backend_json(&d, error);
+    answered(&a, 200, "\"id\":7,\"error\":{\"code\":-32021,");
+
+    client_open(&d, old, OLD, ALL);
+    client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
+    first = d.breqs[0];
+    backend_reply(&d, d.breqs[1], error);
+    backend_reply(&d, first, RESULT);
+    has(a.text, ANSWER);
+    answered(&a, 200, "\"id\":8,\"error\":{\"code\":-32021,");
+}
+
+
 RUN_TESTS(setup, teardown)
