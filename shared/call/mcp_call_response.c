@@ -168,6 +168,14 @@ mcp_call_response_over(mcp_request_t *req)
 
     mcp_call_retain(call);
     last = --call->pending == 0;
+
+    /* a published message is the response, and the next backend request is
+     * queued, but has not started: it must not reach the backend */
+
+    if (req->active && !req->breq.started) {
+        mcp_backend_request_stop(req);
+    }
+
     mcp_request_set_state(req, MCP_REQUEST_OVER);
 
     if (last) {

@@ -198,8 +198,6 @@ TEST(client_leaves_before_its_backend_request_has_started__the_call_ends)
             publish(1, &b, path, RESULT);
             assert_int_equal(b.status, 202);
             mcp_worker_wake(d.process[0].worker);
-            assert_int_equal(d.process[0].worker->calls, 1);
-            driver_wait(&d, 6000);
             break;
         }
 

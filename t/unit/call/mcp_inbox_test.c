@@ -286,6 +286,37 @@ TEST(response_is_published_between_backend_requests__the_client_request_ends)
 }
 
 
+/* The process of a batch is paused. The answer to a question of one request and
+ * its published response arrive meanwhile: its backend is not called, and the
+ * other request continues. */
+TEST(response_is_published_right_after_an_answer__only_the_batch_continues)
+{
+    char                    old[MCP_SESSION_TEXT_MAX], id[64], url[512];
+    mcp_backend_request_t  *breq;
+    const char             *path;
+
+    client_open(&d, old, OLD, ALL);
+    client_post(&d, 0, &a, old, "[" CALL "," CALL8 "]");
+    breq = backend_stream(&d, 0);
+    path = publish_url_of(breq, url, sizeof(url));
+    end_with(breq, ASK_ROOTS "\n");
+    question_id(a.text, "roots/list", id);
+
+    driver_pause(&d, 0, 1);
+    reply(1, old, id, "\"result\":{\"roots\":[]}");
+    publish(1, &b, path, RESULT);
+    d.last_body[0] = '\0';
+    driver_pause(&d, 0, 0);
+
+    assert_string_equal(d.last_body, "");
+    assert_int_equal(count(a.text, ANSWER), 1);
+    assert_int_equal(a.ended, 0);
+    backend_json(&d, RESULT);
+    has(a.text, "\"id\":8,\"result\"");
+    assert_int_equal(a.ended, 1);
+}
+
+
 /* The publisher has got 202 and does not send the response again. */
 TEST(memory_runs_out_for_a_published_response__the_client_gets_it_or_an_error)
 {

@@ -383,4 +383,28 @@ TEST(request_with_answers_becomes_a_task__later_rounds_replace_these_answers)
 }
 
 
+/* The process of the call is paused. The client's last answer and a published
+ * result arrive meanwhile, and are processed together. */
+TEST(result_is_published_right_after_the_last_answer__no_backend_is_called)
+{
+    mcp_backend_request_t  *breq;
+
+    breq = publishes(ROUND(TWO));
+    mcp_backend_request_head(breq, 202, mcp_null_str);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
+
+    driver_pause(&d, 0, 1);
+    task_does(1, "tasks/update", RESPONSES("\"k#1\":{},\"r#1\":{}"));
+    publish(1, &b, publish_path, RESULT);
+    assert_int_equal(b.status, 202);
+    d.last_body[0] = '\0';
+    driver_pause(&d, 0, 0);
+
+    assert_int_equal(d.n_breqs, 0);
+    assert_string_equal(d.last_body, "");
+    task_is(1, "\"status\":\"completed\"");
+    assert_int_equal(d.process[0].worker->calls, 0);
+}
+
+
 RUN_TESTS(task_setup, task_teardown)
