@@ -264,6 +264,8 @@ TEST(questions_are_published_before_a_202_with_a_body__their_answers_arrive)
 
         assert_int_equal(d.n_breqs, 1);
         has(d.last_body, "\"inputResponses\":{\"k\":{},\"r\":{}}");
+        variable_is(&d.breqs[0]->variables, MCP_VARIABLE_PUBLISH_URL,
+                    publish_url);
         backend_json(&d, RESULT);
         task_is(1, "\"status\":\"completed\"");
     }
