@@ -90,9 +90,15 @@ local CROWDED = 600000
 local said = redis.call('HMGET', head, 'o', 'l', 'n', 'w', 't', 'x', 'k', 'f',
     'j', 'b', 'u', 'a', 'y', 'e', 'h', 's', 'v', 'r', 'm')
 
--- an earlier script failed after it had created h:S: create the stream again
+-- create the stream again if an earlier script failed after it had created h:S,
+-- or if one of the keys was lost
 if said[1] and not said[2] then
     redis.call('DEL', head)
+    said = {}
+elseif said[1] == node
+    and lacks_keys(log, spec, tonumber(said[8]), tonumber(said[2]))
+then
+    remove_incomplete()
     said = {}
 end
 
@@ -257,8 +263,18 @@ for i = EVENTS, #ARGV, 2 do
     local seq = first + (i - EVENTS) / 2
 
     if seq > last then
-        redis.call('XADD', log, whole(seq) .. '-0', 'm', ARGV[i], 'r',
-            ARGV[i + 1])
+        local added = redis.pcall('XADD', log, whole(seq) .. '-0', 'm', ARGV[i],
+            'r', ARGV[i + 1])
+
+        -- an error: the log has later events than the head, because only one of
+        -- these keys was restored, or the log has a wrong type
+        if type(added) == 'table' and string.find(added.err, 'XADD') then
+            remove_incomplete()
+            return {'GONE'}
+        elseif type(added) == 'table' then
+            return added
+        end
+
         last = seq
         size = size + #ARGV[i]
         longest = math.max(longest, #ARGV[i])
@@ -284,7 +300,7 @@ if longest > (tonumber(was_longest) or 0) then
     redis.call('HSET', head, 'e', longest)
 end
 
--- takeover.lua removes the stream while lost events are missing
+-- for takeover.lua: lost events are still missing
 local complete_from = math.max(tonumber(missing) or 0, tonumber(acknowledged))
 
 if last < complete_from then

@@ -91,26 +91,51 @@ local function whole(number)
     return string.format('%.0f', number)
 end
 
--- Appends message and answers of each event of the stream to a reply, beginning
--- with the event "from": at most EVENTS events and BYTES bytes, or one longer
--- event. Returns the reply.
-local function with_events(reply, from)
-    local BYTES, EVENTS = 262144, 256
+-- Removes a stream of which keys or events were lost, so that its owner, if it
+-- is alive, creates the stream again.
+local function remove_incomplete()
+    redis.call('DEL', head, log, spec)
+    note_loss()
+end
+
+-- Returns true if one of the keys e:S and c:S of a stream was lost. first and
+-- last are the numbers of its first kept event and of its last one.
+local function lacks_keys(its_log, its_spec, first, last)
+    return redis.call('EXISTS', its_spec) == 0
+        or last >= first and redis.call('EXISTS', its_log) == 0
+end
+
+-- Appends message and answers of each event of the stream to a reply, from the
+-- event "from" to the event "last": at most EVENTS events and BYTES bytes, or
+-- one longer event. Returns the reply, or nil if the stream lacks one of these
+-- events.
+local function with_events(reply, from, last)
+    local BYTES, EVENTS, READ = 262144, 256, 16
     local size, fixed = 0, #reply
+    local seq, ends = from, math.min(last, from + EVENTS - 1)
 
-    for _, entry in ipairs(redis.call('XRANGE', log, whole(from) .. '-0', '+',
-        'COUNT', EVENTS))
-    do
-        local message, answers = entry[2][2], entry[2][4]
+    while seq <= ends do
+        -- few at a time, because they may be long
+        local entries = redis.call('XRANGE', log, whole(seq) .. '-0', '+',
+            'COUNT', READ)
 
-        size = size + #message
+        for _, entry in ipairs(entries) do
+            size = size + #entry[2][2]
 
-        if size > BYTES and #reply > fixed then
-            break
+            if entry[1] ~= whole(seq) .. '-0' then
+                return nil
+            elseif seq > ends or size > BYTES and #reply > fixed then
+                return reply
+            end
+
+            reply[#reply + 1] = entry[2][2]
+            reply[#reply + 1] = entry[2][4]
+            seq = seq + 1
         end
 
-        reply[#reply + 1] = message
-        reply[#reply + 1] = answers
+        if #entries == 0 then
+            return nil
+        end
     end
 
     return reply

@@ -24,7 +24,8 @@
 --     from       number of the first returned event
 --     message, answers   of each returned event, see with_events()
 --   {"LEFT"}  the node was removed
---   {"NONE"}  there is no such stream, or requests cannot join it
+--   {"NONE"}  there is no such stream, Redis has lost some of its keys, or
+--             requests cannot join it
 
 local mirrored, read, left = unpack(ARGV, 4, 6)
 local owner, last, first, confirmed, state, sent, generation, task, joined_how,
@@ -36,6 +37,11 @@ if not owner or not digest then
 end
 
 last, first, sent = tonumber(last), tonumber(first), tonumber(sent)
+
+if lacks_keys(log, spec, first, last) then
+    remove_incomplete()
+    return {'NONE'}
+end
 
 local has = math.min(tonumber(read), last)
 
@@ -68,4 +74,9 @@ local answer = {
     redis.call('GET', spec) or '', from, tonumber(generation), task
 }
 
-return with_events(answer, from)
+if not with_events(answer, from, last) then
+    remove_incomplete()
+    return {'NONE'}
+end
+
+return answer

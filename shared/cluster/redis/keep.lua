@@ -32,12 +32,13 @@ local answers = {'OK'}
 -- keys[1] to keys[5], those of its session are the last two.
 local function keep(keys, id, last, lasts)
     local said = redis.pcall('HMGET', keys[1], 'o', 'l', 'n', 'w', 't', 'x',
-        'j', 'y', 'r')
-    local owner, its_last, reader, number, sent, state, given, query, report
-        = unpack(said)
+        'j', 'y', 'r', 'f')
+    local owner, its_last, reader, number, sent, state, given, query, report,
+        first = unpack(said)
 
     if said.err or owner ~= node or tonumber(its_last) ~= last
         or string.byte(state) >= OVER or given or query
+        or lacks_keys(keys[2], keys[3], tonumber(first), last)
     then
         return {'APPEND'}
     end

@@ -57,6 +57,11 @@ if tonumber(after) > last then
     return {ends_before(owner, state, last, after)}
 end
 
+if lacks_keys(log, spec, tonumber(first), last) then
+    remove_incomplete()
+    return {'LATER'}
+end
+
 confirmed = math.max(tonumber(after), tonumber(confirmed))
 redis.call('HSET', head, 'k', whole(confirmed))
 
@@ -81,11 +86,11 @@ if wants == '2' then
     redis.call('PEXPIRE', listeners, redis.call('PTTL', head))
 end
 
-if wants ~= '' then
-    for _, entry in ipairs(redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)) do
-        answer[#answer + 1] = entry[2][2]
-        answer[#answer + 1] = entry[2][4]
-    end
+if wants ~= '' and last >= tonumber(first)
+    and not with_events(answer, last, last)
+then
+    remove_incomplete()
+    return {'LATER'}
 end
 
 return answer

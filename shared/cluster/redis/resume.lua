@@ -80,14 +80,11 @@ end
 
 local confirmed = math.max(tonumber(has) or 0, was_confirmed)
 
--- A key of the stream was deleted. The others are removed, so that the owner,
--- if it is alive, creates the stream again.
-if redis.call('EXISTS', spec) == 0
-    or last >= first and redis.call('EXISTS', log) == 0
-then
-    redis.call('DEL', head, log, spec)
-    note_loss()
-    return {claims and has ~= '' and 'LATER' or 'NONE'}
+local incomplete = {claims and has ~= '' and 'LATER' or 'NONE'}
+
+if lacks_keys(log, spec, first, last) then
+    remove_incomplete()
+    return incomplete
 end
 
 -- A session's own stream that this node owns, but does not have. Either the
@@ -149,4 +146,9 @@ if claims and own then
     return answer
 end
 
-return with_events(answer, from)
+if not with_events(answer, from, last) then
+    remove_incomplete()
+    return incomplete
+end
+
+return answer

@@ -41,6 +41,13 @@ for _, id in ipairs(redis.call('SRANDMEMBER', all, STREAMS)) do
 
     if not owner then
         redis.call('SREM', all, id)
+    elseif owner ~= node
+        and lacks_keys(keys[2], keys[3], tonumber(first), tonumber(last))
+    then
+        -- the owner, if it is alive, creates the stream again
+        redis.call('DEL', keys[1], keys[2], keys[3])
+        note_loss()
+        return {'LATER'}
     elseif owner ~= node and its_principal == principal then
         -- a stream that is over expires after its last event was sent, no
         -- matter how often clients look it up

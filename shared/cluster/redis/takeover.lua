@@ -11,8 +11,8 @@
 -- KEYS[9] PREFIX:1:n:NODE of the dead node
 -- KEYS[10] PREFIX:1:m:NODE of the dead node
 -- KEYS[11] PREFIX:1:g:NODE of the dead node
--- PREFIX:1:h:S and PREFIX:1:c:S of the streams in KEYS[6] or KEYS[8]; the other
--- keys of a stream of which Redis lacks events
+-- PREFIX:1:h:S, PREFIX:1:e:S and PREFIX:1:c:S of the streams in KEYS[6] or
+-- KEYS[8]
 --
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
@@ -59,6 +59,20 @@ local function described(id)
     }
 end
 
+-- Returns true if a stream has lost its constant values. Nobody can continue it,
+-- so it is removed.
+local function lacks_spec(id)
+    if redis.call('EXISTS', prefix .. 'c:' .. id) == 1 then
+        return false
+    end
+
+    for _, kind in ipairs({'h:', 'e:', 't:', 'b:', 'k:'}) do
+        redis.call('DEL', prefix .. kind .. id)
+    end
+
+    return true
+end
+
 if is_declared_dead() then
     return {'FENCED'}
 end
@@ -67,7 +81,9 @@ local answer = {'OK'}
 
 if dead == node then
     for _, id in ipairs(redis.call('SRANDMEMBER', assigned, STREAMS)) do
-        if redis.pcall('HGET', prefix .. 'h:' .. id, 'o') == node then
+        if redis.pcall('HGET', prefix .. 'h:' .. id, 'o') == node
+            and not lacks_spec(id)
+        then
             answer[#answer + 1] = described(id)
         else
             redis.call('SREM', assigned, id)
@@ -86,10 +102,10 @@ if redis.call('EXISTS', dead_mark) == 0 then
 end
 
 -- Assigns a stream to the caller and adds it to the reply, unless the stream
--- does not exist or has another owner. If Redis had lost the stream, and the
--- dead node has not written all its events again, the stream is removed: the
--- error of the caller would get the number of an event that clients may have
--- received, and they would not receive the error.
+-- does not exist or has another owner. If Redis has lost events that the dead
+-- node has not written again, the stream continues after the last event that
+-- clients may have received, without earlier events. So the error of the caller
+-- gets a new number.
 local function take_over(id)
     local head = prefix .. 'h:' .. id
     local owner, reader, missing = unpack(redis.pcall('HMGET', head, 'o', 'n',
@@ -97,13 +113,16 @@ local function take_over(id)
 
     redis.call('SREM', left, id)
 
-    if owner == dead and missing then
-        for _, kind in ipairs({'h:', 'e:', 'c:', 't:', 'b:', 'k:'}) do
-            redis.call('DEL', prefix .. kind .. id)
-        end
-    elseif owner == dead then
+    if owner == dead and not lacks_spec(id) then
         redis.call('HSET', head, 'o', node, 'j', '1',
             'n', reader == dead and '' or reader)
+
+        if missing then
+            redis.call('HSET', head, 'l', missing,
+                'f', string.format('%.0f', missing + 1))
+            redis.call('HDEL', head, 'm')
+            redis.call('DEL', prefix .. 'e:' .. id)
+        end
 
         for _, set in ipairs({owned, assigned}) do
             redis.call('SADD', set, id)

@@ -109,9 +109,25 @@ TEST(redis_has_lost_events__the_replicator_sends_them_again)
     (void) about(0, "DEL", 'e', 'a', "");
     add_acked(0, 'a', 1);
     assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "5");
-    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "3");
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "5");
     assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
     assert_int_equal(seq, 5);
+}
+
+
+/* Only the log of a stream was restored from another master, or only its
+ * head. */
+TEST(log_has_later_events_than_the_head__the_replicator_sends_all_again)
+{
+    uint64_t  seq;
+
+    begin_replicated(1, 3);
+    (void) about(0, "XADD", 'e', 'a', "7-0 m {} r 0");
+    add_acked(0, 'a', 1);
+    assert_string_equal(about(0, "HGET", 'h', 'a', "l"), "4");
+    assert_string_equal(about(0, "XLEN", 'e', 'a', ""), "4");
+    assert_int_equal(read_from(0, 'a', 0, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 4);
 }
 
 

@@ -122,6 +122,18 @@ TEST(one_idle_stream_is_lost_or_queried_or_reassigned__it_alone_gets_an_append)
 
 /* A key of one stream has a wrong type: an error; the other streams are
  * renewed. */
+TEST(key_of_one_idle_stream_is_lost__its_owner_writes_the_stream_again)
+{
+    begin_idle();
+    (void) about(0, "DEL", 'e', 'a', "");
+    (void) about(0, "DEL", 'c', 'b', "");
+    keep();
+    assert_true(is_only_kept('c'));
+    UNTIL(strcmp(about(0, "XLEN", 'e', 'a', ""), "1") == 0);
+    UNTIL(strcmp(about(0, "EXISTS", 'c', 'b', ""), "1") == 0);
+}
+
+
 TEST(key_of_one_idle_stream_has_a_wrong_type__the_other_streams_are_renewed)
 {
     begin_idle();

@@ -442,4 +442,27 @@ TEST(redis_lacks_a_stream_younger_than_the_node_timeout__its_lookup_fails)
 }
 
 
+/* Redis has lost a key of a stream: the owner writes it again, although no
+ * client resumes the stream. */
+TEST(redis_has_lost_a_key_of_a_stream__lookup_and_list_find_the_stream_again)
+{
+    begin_replicated(2, 3);
+    (void) about(1, "DEL", 'c', 'a', "");
+    assert_int_equal(lookup(1, 'a', 0, 's', 'p'), MCP_ERR_UNREACHABLE);
+    UNTIL(strcmp(about(1, "EXISTS", 'c', 'a', ""), "1") == 0);
+    assert_ok(lookup(1, 'a', 0, 's', 'p'));
+    assert_int_equal(found.last_seq, 3);
+
+    (void) about(1, "DEL", 'c', 'a', "");
+    assert_int_equal(list(1, 's', 'p'), MCP_ERR_UNREACHABLE);
+    UNTIL(strcmp(about(1, "EXISTS", 'c', 'a', ""), "1") == 0);
+    UNTIL(list(1, 's', 'p') == MCP_OK);
+    assert_string_equal(listed, "a");
+
+    (void) about(1, "XDEL", 'e', 'a', "3-0");
+    assert_int_equal(lookup(1, 'a', 0, '*', 'p'), MCP_ERR_UNREACHABLE);
+    UNTIL(strcmp(about(1, "XLEN", 'e', 'a', ""), "3") == 0);
+}
+
+
 RUN_TESTS_WITH_REDIS(start)

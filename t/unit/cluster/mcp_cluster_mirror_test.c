@@ -121,4 +121,53 @@ TEST(redis_is_emptied__a_mirror_is_kept_only_if_its_owner_replicates_again)
 }
 
 
+/* Redis loses the log of a stream, or only its first events, and gets another
+ * event: a client that resumes at another node gets all events, each under its
+ * own number, after the owner has written them again. */
+static void
+lose_events(const char *what, const char *rest)
+{
+    int                i;
+    char               text[64];
+    uint64_t           seq;
+    mcp_stream_info_t  info;
+
+    begin_all(2);
+    make(0, 'a');
+
+    for (i = 1; i <= 4; i++) {
+        snprintf(text, sizeof(text), "{\"method\":\"e%d\"}", i);
+        add(0, 'a', text, -1, MCP_STATE_PROCESSING);
+    }
+
+    UNTIL(repl_state(0, 'a').acked.seq == 4);
+    (void) about(0, what, 'e', 'a', rest);
+    add(0, 'a', "{\"method\":\"e5\"}", -1, MCP_STATE_PROCESSING);
+    UNTIL(repl_state(0, 'a').acked.seq == 5);
+
+    do {
+        come(1, 'a', 1, 's');
+        carry(0);
+    } while (find(1, 'a', &info) != MCP_OK);
+
+    UNTIL(info_of(1, 'a').last_seq == 5);
+    assert_int_equal(read_from(1, 'a', 1, &seq), MCP_AGAIN);
+    assert_int_equal(seq, 5);
+    assert_string_equal(about(1, "XLEN", 'e', 'a', ""), "5");
+    end_all();
+}
+
+
+TEST(redis_has_lost_the_log_of_a_stream__a_client_elsewhere_gets_all_events)
+{
+    lose_events("DEL", "");
+}
+
+
+TEST(redis_has_lost_some_events_of_a_log__a_client_elsewhere_gets_all_events)
+{
+    lose_events("XDEL", "3-0");
+}
+
+
 RUN_TESTS_WITH_REDIS(start)

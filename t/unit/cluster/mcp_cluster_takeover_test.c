@@ -404,13 +404,11 @@ TEST(redis_is_emptied_and_an_unregistered_node_dies__its_stream_is_taken_over)
     all_expire(1);
 }
 
-/* Redis has lost the stream, and the owner dies while it writes the events
- * again: the stream is removed. An error of the successor would have the number
- * of an event that clients have received, so they would not receive the
- * error. */
-TEST(owner_dies_while_it_writes_lost_events_again__the_stream_is_removed)
+/* Lets Redis lose stream "a" of node 0, which has 100 events. Node 0 writes the
+ * first 64 events again, and dies. */
+static void
+die_between_appends(void)
 {
-    begin_replicated(2, 100);
     (void) about(1, "DEL", 'h', 'a', "");
     (void) about(1, "DEL", 'e', 'a', "");
     assert_int_equal(repl_state(0, 'a').acked.seq, 100);
@@ -427,17 +425,54 @@ TEST(owner_dies_while_it_writes_lost_events_again__the_stream_is_removed)
 
     assert_string_equal(about(1, "HGET", 'h', 'a', "m"), "100");
     end(0);
-    UNTIL(strcmp(command(1, "ZCARD {mcp}:1:nodes"), "1") == 0);
-    assert_false(is_at(1, 'a'));
-    assert_string_equal(about(1, "EXISTS", 'h', 'a', ""), "0");
-    assert_string_equal(about(1, "EXISTS", 'e', 'a', ""), "0");
+}
+
+
+TEST(owner_dies_while_it_writes_lost_events_again__the_error_gets_a_new_number)
+{
+    uint64_t  seq;
+
+    begin_replicated(2, 100);
+    die_between_appends();
+
+    UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
+    assert_int_equal(info_of(1, 'a').last_seq, 101);
+    assert_string_equal(about(1, "HEXISTS", 'h', 'a', "m"), "0");
+
+    /* a client that has received event 100 gets the error; one that has not is
+     * informed that events are missing */
+
+    come(1, 'a', 100, 's');
+    assert_int_equal(read_from(1, 'a', 100, &seq), MCP_DONE);
+    assert_int_equal(seq, 101);
+    leave(1, 'a', 100);
+    assert_int_equal(read_from(1, 'a', 99, &seq), MCP_ERR_PURGED);
+    UNTIL(strcmp(about(1, "HGET", 'h', 'a', "l"), "101") == 0);
     all_expire(1);
+}
+
+
+TEST(owner_dies_while_it_writes_lost_events_again__a_reader_elsewhere_has_all)
+{
+    uint64_t  seq;
+
+    begin_replicated(2, 100);
+    come(1, 'a', 0, 's');
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_AGAIN);
+    UNTIL(info_of(1, 'a').last_seq == 100);
+    die_between_appends();
+
+    UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_DONE);
+    assert_int_equal(seq, 101);
 }
 
 
 /* The owner has written all events again: the stream is taken over. */
 TEST(owner_dies_after_it_has_written_lost_events_again__stream_is_taken_over)
 {
+    uint64_t  seq;
+
     begin_replicated(2, 100);
     (void) about(1, "DEL", 'h', 'a', "");
     (void) about(1, "DEL", 'e', 'a', "");
@@ -446,7 +481,23 @@ TEST(owner_dies_after_it_has_written_lost_events_again__stream_is_taken_over)
     end(0);
     UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
     assert_int_equal(info_of(1, 'a').last_seq, 101);
+    assert_int_equal(read_from(1, 'a', 0, &seq), MCP_DONE);
     all_expire(1);
+}
+
+
+/* Redis has lost the constant values of a dead node's stream: nobody can
+ * continue it. */
+TEST(redis_has_lost_the_constants_of_a_stream__its_take_over_removes_it)
+{
+    begin_replicated(2, 3);
+    end(0);
+    (void) about(1, "DEL", 'c', 'a', "");
+    UNTIL(strcmp(command(1, "ZCARD {mcp}:1:nodes"), "1") == 0);
+    UNTIL(nodes[1].cluster->settled);
+    assert_false(is_at(1, 'a'));
+    assert_string_equal(about(1, "EXISTS", 'h', 'a', ""), "0");
+    assert_string_equal(about(1, "EXISTS", 'e', 'a', ""), "0");
 }
 
 
