@@ -109,6 +109,17 @@ mcp_append_policy_is_idle(const mcp_replication_t *repl,
 }
 
 
+/* Returns the number of the last event that Redis has or had. Clients may have
+ * received it from Redis, even if Redis's reply did not arrive here. */
+static uint64_t
+mcp_append_policy_reached(const mcp_replication_t *repl,
+    const mcp_store_replication_state_t *repl_state)
+{
+    return repl->reached > repl_state->acked.seq ? repl->reached
+                                                 : repl_state->acked.seq;
+}
+
+
 /* Returns the interval at which redis/append.lua renews the keys of a stream,
  * ms. An idle stream usually does not reach its interval, because
  * mcp_cluster_append.c renews its keys earlier. */
@@ -212,7 +223,8 @@ mcp_append_policy_sent(mcp_replication_t *repl,
     repl->floor = repl_state->first_seq;
     repl->confirmed = repl_state->confirmed_seq;
     repl->over = from->at.state >= MCP_STATE_COMPLETED;
-    repl->lacks = from->at.seq < repl_state->acked.seq;
+    repl->lacks =
+        from->at.seq < mcp_append_policy_reached(repl, repl_state);
     repl->stays = (mcp_append_policy_stays(repl, repl_state, repl->time)
                    != 0);
 
@@ -287,7 +299,7 @@ typedef enum {
     MCP_REPLICATOR_CLAIMS,
     MCP_REPLICATOR_JOINED,
     MCP_REPLICATOR_TAKEN,
-    MCP_REPLICATOR_ACKNOWLEDGED,
+    MCP_REPLICATOR_REACHED,
     MCP_REPLICATOR_ARGS
 } mcp_replicator_arg_e;
 
@@ -544,8 +556,8 @@ mcp_replicator_arguments(mcp_replication_t *repl, mcp_replicator_t *a,
     argv[MCP_REPLICATOR_LIMIT] = mcp_replicator_limit(repl, a, repl_state);
     argv[MCP_REPLICATOR_TAKEN] = mcp_replicator_number(a, repl_state->taken);
 
-    argv[MCP_REPLICATOR_ACKNOWLEDGED] =
-        mcp_replicator_number(a, repl_state->acked.seq);
+    argv[MCP_REPLICATOR_REACHED] =
+        mcp_replicator_number(a, mcp_append_policy_reached(repl, repl_state));
 
     mcp_replicator_join_arguments(a, repl_state);
     a->n = MCP_REPLICATOR_ARGS;
@@ -683,6 +695,11 @@ mcp_replicator_send(mcp_replication_t *repl,
 
         repl->refills = 0;
         repl->at = a->from.at;
+
+        if (repl->at.seq > repl->reached) {
+            repl->reached = repl->at.seq;
+        }
+
         repl->sent = repl_state->sent_seq;
         repl->reports_state = (repl_state->state_requests && a->from.n == 0);
     }

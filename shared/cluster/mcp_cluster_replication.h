@@ -170,6 +170,9 @@ struct mcp_replication_s {
     uint64_t                acked;        /* last event that Redis had
                                              acknowledged at the last
                                              mcp_lag_check() */
+    uint64_t                reached;      /* highest number of an event that
+                                             was sent to Redis, acknowledged or
+                                             not */
     uint64_t                max_wait;     /* max_wait of the replicated stream,
                                              ms */
     unsigned char           session[MCP_DIGEST_LEN];  /* session of the

@@ -51,8 +51,7 @@
 --          consumer; "0": it has none; empty: equal calls cannot join it
 -- ARGV[22] processed: number of the last client input that the owner has
 --          processed
--- ARGV[23] acknowledged: number of the last event that Redis has acknowledged,
---          also if Redis has lost it since
+-- ARGV[23] reached: number of the last event that Redis has or has lost
 -- ARGV[24] message of the first event
 -- ARGV[25] answers of the first event, and so on for each event
 --
@@ -79,7 +78,7 @@ local owned, given, broadcasts, streams, calls, crowded, claim = unpack(KEYS,
     11, 17)
 local lasts, first, kept, sent_here, confirmed, state, reader_here, generation,
     task, constants, session, principal, new_topics, position, limit, digest,
-    claims, joined_how, processed, acknowledged = unpack(ARGV, 4, 23)
+    claims, joined_how, processed, reached = unpack(ARGV, 4, 23)
 local EVENTS = 24
 local INLINE = 8192
 local TOPIC = 16
@@ -301,10 +300,10 @@ if longest > (tonumber(was_longest) or 0) then
 end
 
 -- for takeover.lua: lost events are still missing
-local complete_from = math.max(tonumber(missing) or 0, tonumber(acknowledged))
+reached = math.max(tonumber(missing) or 0, tonumber(reached))
 
-if last < complete_from then
-    redis.call('HSET', head, 'm', whole(complete_from))
+if last < reached then
+    redis.call('HSET', head, 'm', whole(reached))
 elseif missing then
     redis.call('HDEL', head, 'm')
 end
