@@ -188,6 +188,18 @@ mcp_catalog_take_type(mcp_catalog_walk_t *w, const mcp_json_value_t *schema,
 }
 
 
+/* Returns 1 if two properties of a tool cannot have these names of headers. In
+ * a catalog, each header of a tool has its own variable $mcp_param_..., because
+ * access rules may use it. For an MCP server's tool, only the protocol's rule
+ * applies. */
+static int
+mcp_catalog_is_same(const mcp_catalog_walk_t *w, mcp_str_t a, mcp_str_t b)
+{
+    return w->reader->copies ? mcp_str_case_eq(a, b)
+                             : mcp_tool_param_alike(a, b);
+}
+
+
 static int
 mcp_catalog_check_name(mcp_catalog_walk_t *w,
     const mcp_catalog_header_t *header)
@@ -201,11 +213,12 @@ mcp_catalog_check_name(mcp_catalog_walk_t *w,
     }
 
     for (i = 0; i < w->n; i++) {
-        if (mcp_str_case_eq(w->headers[i].name, header->name)) {
+        if (mcp_catalog_is_same(w, w->headers[i].name, header->name)) {
             return mcp_catalog_error_key(w->reader, header->at,
                                          "two properties of the tool have the "
                                          "same \"x-mcp-header\" (upper and "
-                                         "lower case are equal):",
+                                         "lower case are equal, and so are "
+                                         "\"-\" and \"_\"):",
                                          header->name);
         }
     }
@@ -631,6 +644,36 @@ mcp_tool_params_read(mcp_tool_params_t *params,
     if (arguments->type == MCP_JSON_OBJECT) {
         mcp_tool_params_members(params, UINT64_MAX >> (64 - n), 0, arguments);
     }
+}
+
+
+char
+mcp_tool_param_char(char c)
+{
+    if (c >= 'A' && c <= 'Z') {
+        return (char) (c | 0x20);
+    }
+
+    return c == '-' ? '_' : c;
+}
+
+
+int
+mcp_tool_param_alike(mcp_str_t a, mcp_str_t b)
+{
+    size_t  i;
+
+    if (a.len != b.len) {
+        return 0;
+    }
+
+    for (i = 0; i < a.len; i++) {
+        if (mcp_tool_param_char(a.data[i]) != mcp_tool_param_char(b.data[i])) {
+            return 0;
+        }
+    }
+
+    return 1;
 }
 
 

@@ -43,6 +43,15 @@ void mcp_tool_params_read(mcp_tool_params_t *params,
     const mcp_catalog_header_t *headers, size_t n,
     const mcp_json_value_t *arguments);
 
+/* Returns the character in the name of the variable $mcp_param_... for a
+ * character in a header's name: letters in lower case, "_" for "-". */
+char mcp_tool_param_char(char c);
+
+/* Returns 1 if two names of headers, without "Mcp-Param-", have the same
+ * variable $mcp_param_...: upper and lower case are equal, and so are "-" and
+ * "_". */
+int mcp_tool_param_alike(mcp_str_t a, mcp_str_t b);
+
 /* Sets *out to the complete name of a header, in the arena. Returns MCP_OK or
  * MCP_ERR_MEMORY. */
 int mcp_tool_param_name(mcp_arena_t *arena, const mcp_catalog_header_t *header,

@@ -5,6 +5,7 @@
  * read yet. */
 
 
+#include "config/mcp_catalog_header.h"
 #include "config/mcp_endpoint_internal.h"
 #include "http/mcp_mirrored_header.h"
 #include "mcp_variable.h"
@@ -76,26 +77,9 @@ mcp_early_header_behind(mcp_str_t name, mcp_str_t prefix)
 }
 
 
-/*
- * Returns the character in a variable's name for the character c in a header's
- * name: letters in lower case, "_" for "-".
- */
-static char
-mcp_early_header_char(char c)
-{
-    if (c >= 'A' && c <= 'Z') {
-        return (char) (c | 0x20);
-    }
-
-    return c == '-' ? '_' : c;
-}
-
-
 static int
 mcp_early_header_is(const mcp_early_header_header_t *header, mcp_str_t name)
 {
-    size_t  i;
-
     if (!header->param) {
         return mcp_str_case_eq(name, header->header);
     }
@@ -106,19 +90,7 @@ mcp_early_header_is(const mcp_early_header_header_t *header, mcp_str_t name)
 
     name = mcp_early_header_behind(name, mcp_early_header_prefix);
 
-    if (name.len != header->header.len) {
-        return 0;
-    }
-
-    for (i = 0; i < name.len; i++) {
-        if (mcp_early_header_char(name.data[i])
-            != mcp_early_header_char(header->header.data[i]))
-        {
-            return 0;
-        }
-    }
-
-    return 1;
+    return mcp_tool_param_alike(name, header->header);
 }
 
 
@@ -286,7 +258,7 @@ mcp_early_header_variable(const mcp_early_header_t *early, mcp_str_t header,
     p += mcp_early_header_param.len;
 
     for (i = 0; i < header.len; i++) {
-        p[i] = mcp_early_header_char(header.data[i]);
+        p[i] = mcp_tool_param_char(header.data[i]);
     }
 
     return MCP_OK;

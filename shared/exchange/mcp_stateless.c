@@ -650,10 +650,17 @@ mcp_exchange_param_fits(mcp_catalog_type_e type,
 }
 
 
-/* Checks whether the Mcp-Param-* headers with the name of "header" agree with
- * the argument "value" in the body. Returns MCP_OK, MCP_ERR_SYNTAX if a header
- * differs, the header is missing or "value" has the wrong type, or
- * MCP_ERR_MEMORY. */
+/*
+ * Checks whether the Mcp-Param-* headers with the name of "header" agree with
+ * the argument "value" in the body. Headers with "_" for "-" in this name, or
+ * "-" for "_", must agree too, because they have the same variable
+ * $mcp_param_...; but the argument needs a header with exactly this name.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_SYNTAX  a header differs, the header is missing, or "value" has the
+ *                   wrong type
+ *   MCP_ERR_MEMORY
+ */
 static int
 mcp_exchange_param_compare(mcp_exchange_t *x,
     const mcp_catalog_header_t *header, const mcp_json_value_t *value)
@@ -670,11 +677,11 @@ mcp_exchange_param_compare(mcp_exchange_t *x,
     for (i = 0; rc == MCP_OK && i < x->head.n_params; i++) {
         param = &x->head.params[i];
 
-        if (!mcp_str_case_eq(param->name, header->name)) {
+        if (!mcp_tool_param_alike(param->name, header->name)) {
             continue;
         }
 
-        lines++;
+        lines += mcp_str_case_eq(param->name, header->name) ? 1 : 0;
         rc = mcp_header_value_decode(&x->arena, param->value, &text);
 
         if (rc == MCP_OK && !mcp_header_value_is(text, value)) {

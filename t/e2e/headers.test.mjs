@@ -211,3 +211,14 @@ test('header that an access rule forbids: 403 before the body is read',
         params: { name: TOOL, arguments: { region: 'blocked' } } }))).status,
                  400);
 });
+
+test('Mcp-Param-Dry_Run for the header Mcp-Param-Dry-Run: Apache answers 400, nginx drops it',
+     async () => {
+    const lines = [VERSION, 'Mcp-Method: tools/call', `Mcp-Name: ${TOOL}`,
+                   'Mcp-Param-Region: eu', 'Mcp-Param-Dry_Run: true'];
+    const { status, text } = await send1({ lines }, body);
+
+    assert.equal(status, { nginx: 200, apache: 400 }[SERVER], text);
+    assert.equal(jsonOf(text).error?.code,
+                 { nginx: undefined, apache: -32020 }[SERVER], text);
+});

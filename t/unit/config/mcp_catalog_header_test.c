@@ -137,7 +137,7 @@ TEST(valid_x_mcp_header_annotations_become_headers_of_the_tool)
     "line 3: \"x-mcp-header\", or a key on the path to it, occurs twice"
 #define DUPLICATE                                                             \
     "two properties of the tool have the same \"x-mcp-header\" (upper and "    \
-    "lower case are equal):"
+    "lower case are equal, and so are \"-\" and \"_\"):"
 
 
 TEST(invalid_x_mcp_header_annotation_is_rejected_with_the_reason)
@@ -210,6 +210,9 @@ TEST(invalid_x_mcp_header_annotation_is_rejected_with_the_reason)
         { "\"properties\":{\"a\":" REGION ",\"b\":{\"properties\":{\"c\":{"
           "\"type\":\"string\",\"x-mcp-header\":\"rEGION\"}}}}",
           "line 3: " DUPLICATE " \"rEGION\"" },
+        { "\"properties\":{\"a\":{\"type\":\"string\","
+          "\"x-mcp-header\":\"A-B\"},\"b\":{\"type\":\"string\","
+          "\"x-mcp-header\":\"a_b\"}}", "line 3: " DUPLICATE " \"a_b\"" },
         { "\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":\"A\","
           "\"x-mcp-header\":\"B\"}}", TWICE },
 

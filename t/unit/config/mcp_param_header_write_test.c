@@ -230,4 +230,21 @@ TEST(x_mcp_header_annotation_that_violates_a_rule_is_an_error)
 }
 
 
+/* The protocol distinguishes "-" from "_". In a catalog the two names are an
+ * error (mcp_catalog_header_test.c). */
+TEST(tool_of_an_mcp_server_has_two_header_names_that_differ_in_a_hyphen__accepted)
+{
+    size_t                       n;
+    mcp_json_value_t             schema;
+    const mcp_catalog_header_t  *found;
+
+    schema = (mcp_json_value_t) { MCP_JSON_OBJECT, mcp_str(
+        "{\"properties\":{"
+        "\"a\":{\"type\":\"string\",\"x-mcp-header\":\"A-B\"},"
+        "\"b\":{\"type\":\"string\",\"x-mcp-header\":\"A_B\"}}}") };
+    assert_ok(mcp_catalog_headers_of(&arena, &schema, &found, &n));
+    assert_int_equal(n, 2);
+}
+
+
 RUN_TESTS(init, done)

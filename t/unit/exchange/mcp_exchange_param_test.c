@@ -13,7 +13,8 @@ static const char  tools[] =
     "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\","
     "\"properties\":{\"region\":{\"type\":\"string\","
     "\"x-mcp-header\":\"Region\"},\"limit\":{\"type\":\"integer\","
-    "\"x-mcp-header\":\"Limit\"},\"o\":{\"type\":\"object\",\"properties\":{"
+    "\"x-mcp-header\":\"Limit\"},\"dry\":{\"type\":\"boolean\","
+    "\"x-mcp-header\":\"Dry-Run\"},\"o\":{\"type\":\"object\",\"properties\":{"
     "\"deep\":{\"type\":\"boolean\",\"x-mcp-header\":\"Deep\"}}}}}},"
     "{\"name\":\"u\",\"inputSchema\":{\"type\":\"object\"}}]}";
 
@@ -96,6 +97,23 @@ static const param_case_t  cases[] = {
       "{\"region\":\"eu\"}", "Mcp-Param-Region" },
     { { "Mcp-Param-Region", "us", "mcp-param-region", "eu" },
       "{\"region\":\"eu\"}", "Mcp-Param-Region" },
+
+    /* a name with "_" for "-", which has the same variable: the value must be
+     * the same, and the argument needs the declared name */
+
+    { { "Mcp-Param-Dry-Run", "true", "Mcp-Param-Dry_Run", "true" },
+      "{\"dry\":true}", NULL },
+    { { "Mcp-Param-Dry-Run", "true", "Mcp-Param-Dry_Run", "false" },
+      "{\"dry\":true}", "Mcp-Param-Dry-Run" },
+    { { "mcp-param-dry_run", "false", "Mcp-Param-Dry-Run", "true" },
+      "{\"dry\":true}", "Mcp-Param-Dry-Run" },
+    { { "Mcp-Param-Dry_Run", "true" }, "{\"dry\":true}",
+      "Mcp-Param-Dry-Run" },
+    { { "Mcp-Param-Dry_Run", "true" }, "{}", "Mcp-Param-Dry-Run" },
+    { { "Mcp-Param-Dry_Run", "true" }, "{\"dry\":null}",
+      "Mcp-Param-Dry-Run" },
+    { { "Mcp_Param-Dry-Run", "true", "Mcp-Param-Dry.Run", "true" }, "{}",
+      NULL },
 
     /* names that the tool does not declare */
 
