@@ -422,21 +422,26 @@ mcp_endpoint_kind(mcp_str_t method, mcp_list_e *kind)
 }
 
 
+/* Returns the limits for calls of an item, NULL if it has none. A template
+ * applies only if no resource has the URI, even if the resource has no
+ * limits. */
 static const mcp_policy_rule_t *
 mcp_endpoint_rule(const mcp_catalog_t *catalog, mcp_str_t method,
     mcp_str_t name)
 {
-    mcp_list_e                kind;
-    const mcp_policy_rule_t  *rule;
+    mcp_list_e  kind;
 
     if (mcp_endpoint_kind(method, &kind) != MCP_OK) {
         return NULL;
     }
 
-    rule = mcp_catalog_rule(catalog, kind, name);
+    if (kind == MCP_LIST_RESOURCES
+        && mcp_catalog_find(catalog, kind, name).data == NULL)
+    {
+        kind = MCP_LIST_TEMPLATES;
+    }
 
-    return rule == NULL && kind == MCP_LIST_RESOURCES
-           ? mcp_catalog_rule(catalog, MCP_LIST_TEMPLATES, name) : rule;
+    return mcp_catalog_rule(catalog, kind, name);
 }
 
 

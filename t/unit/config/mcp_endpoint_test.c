@@ -297,6 +297,7 @@ TEST(cache_values_come_from_the_endpoint_for_lists_and_from_the_item_for_reads)
         { MCP_METHOD_RESOURCES_READ, "x:3", 1, 0, 0, 0 },
         { MCP_METHOD_RESOURCES_READ, "x:4", 1, 0, 0, 0 },
         { MCP_METHOD_RESOURCES_READ, "y:0", 1, 0, 0, 1 },
+        { MCP_METHOD_RESOURCES_READ, "y:1", 1, 0, 0, 0 },
         { MCP_METHOD_RESOURCES_READ, "z:0", 1, 0, 0, 0 },
     };
 
@@ -309,7 +310,8 @@ TEST(cache_values_come_from_the_endpoint_for_lists_and_from_the_item_for_reads)
         "{\"uri\":\"x:2\",\"name\":\"a\",\"x-mcp-cache-ttl\":0.5,"
         "\"x-mcp-cache-scope\":\"public\"},"
         "{\"uri\":\"x:3\",\"name\":\"a\",\"x-mcp-cache-scope\":\"private\"},"
-        "{\"uri\":\"x:4\",\"name\":\"a\",\"x-mcp-max-wait\":3}],"
+        "{\"uri\":\"x:4\",\"name\":\"a\",\"x-mcp-max-wait\":3},"
+        "{\"uri\":\"y:1\",\"name\":\"a\"}],"
         "\"resourceTemplates\":[{\"uriTemplate\":\"y:{a}\",\"name\":\"t\","
         "\"x-mcp-cache-scope\":\"public\"}]}");
     e.result_members = mcp_str("members");
