@@ -495,6 +495,12 @@ int mod_mcp_check_config(apr_pool_t *pconf, apr_pool_t *plog,
 
     check_tls(ptemp, s, ap_conftree, NULL);
     warn_directives(s);
+
+    rc = mod_mcp_config_check_upstreams(s);
+    if (rc != OK) {
+        return rc;
+    }
+
     mod_mcp_config_mark();
 
 #ifdef MCP_CLUSTER

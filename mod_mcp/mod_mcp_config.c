@@ -279,21 +279,46 @@ static int has_upstream(const section_t *section)
            && mcp_setup_has_upstream(section->dir.setup);
 }
 
-int mod_mcp_config_upstream_differs(const mod_mcp_dir_t *dir)
+/*
+ * Returns a section with MCPUpstream that has the path of the section "first"
+ * and follows it in the list, but has another value of MCPUpstream or of a
+ * directive MCPUpstream...; NULL if there is none.
+ */
+static const section_t *find_conflict(const section_t *first)
 {
     const section_t *section;
 
-    for (section = current.sections; section; section = section->next) {
+    for (section = first->next; section; section = section->next) {
         if (has_upstream(section)
             && mcp_str_eq(mcp_setup_section_path(section->dir.setup),
-                          mcp_setup_section_path(dir->setup))
-            && mcp_setup_upstream(section->dir.setup)
-                   != mcp_setup_upstream(dir->setup)) {
-            return 1;
+                          mcp_setup_section_path(first->dir.setup))
+            && !mcp_setup_same_upstream(section->dir.setup,
+                                        first->dir.setup)) {
+            return section;
         }
     }
 
-    return 0;
+    return NULL;
+}
+
+int mod_mcp_config_check_upstreams(server_rec *s)
+{
+    const section_t *section;
+    mcp_str_t path;
+
+    for (section = current.sections; section; section = section->next) {
+        if (has_upstream(section) && find_conflict(section)) {
+            path = mcp_setup_section_path(section->dir.setup);
+            ap_log_error(APLOG_MARK, APLOG_EMERG, 0, s,
+                         "mod_mcp: two sections <Location \"%.*s\"> differ in "
+                         "MCPUpstream or in a directive that begins with "
+                         "MCPUpstream: set the same values in all virtual "
+                         "hosts", (int)path.len, path.data);
+            return HTTP_INTERNAL_SERVER_ERROR;
+        }
+    }
+
+    return OK;
 }
 
 /* Returns a copy of a text as a C string.  The caller passes it to free(). */

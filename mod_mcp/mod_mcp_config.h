@@ -90,10 +90,13 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
                                               const mcp_keys_t *keys);
 
 /*
- * Returns 1 if another section with the path of this one sets MCPUpstream to
- * another value.
+ * Checks that sections with the same path and MCPUpstream have the same values
+ * of MCPUpstream and of all directives MCPUpstream..., because an endpoint uses
+ * one of these sections.  Call this when the whole configuration has been read.
+ * Returns OK, or HTTP_INTERNAL_SERVER_ERROR after logging an error to the log
+ * of s.
  */
-int mod_mcp_config_upstream_differs(const mod_mcp_dir_t *dir);
+int mod_mcp_config_check_upstreams(server_rec *s);
 
 /*
  * Records for mcp_setup_warning() which directives each section itself sets,

@@ -259,11 +259,10 @@ static const char *set_hold(cmd_parms *cmd, void *dir, const char *arg)
 
 /*
  * Checks the section that contains MCPUpstream or a related directive.  Returns
- * an error message if the section is not a <Location> with a plain path, or if
- * another <Location> with the same path has another value of MCPUpstream.
+ * an error message if the section is not a <Location> with a plain path.
  * Otherwise returns NULL.
  */
-static const char *check_upstream(cmd_parms *cmd, mod_mcp_dir_t *dir)
+static const char *check_upstream(cmd_parms *cmd)
 {
     const ap_directive_t *parent = cmd->directive->parent;
 
@@ -273,13 +272,6 @@ static const char *check_upstream(cmd_parms *cmd, mod_mcp_dir_t *dir)
         return apr_pstrcat(cmd->pool, cmd->cmd->name, ": allowed only "
                            "in a <Location> with the path of a backend, not "
                            "with a pattern", NULL);
-    }
-
-    if (mod_mcp_config_upstream_differs(dir)) {
-        return apr_psprintf(cmd->pool, "%s: \"%s\" has a different value "
-                                       "in another section: set the same "
-                                       "value in all virtual hosts",
-                            cmd->cmd->name, cmd->path);
     }
 
     return NULL;
@@ -301,7 +293,7 @@ static const char *set_option(cmd_parms *cmd, void *conf, const char *arg)
     rc = mcp_setup_option(dir->setup, option, mod_mcp_str(arg), text);
 
     if (rc == MCP_OK && mcp_option_is_upstream(option)) {
-        return check_upstream(cmd, dir);
+        return check_upstream(cmd);
     }
 
     return mod_mcp_directive_result(cmd, rc, text);

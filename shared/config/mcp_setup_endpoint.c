@@ -341,6 +341,21 @@ mcp_setup_upstream(const mcp_setup_t *setup)
 }
 
 
+#define MCP_SETUP_DIFFERS(id, member, nginx, apache, kind, off, min, max, def) \
+    || (mcp_option_is_upstream(MCP_OPTION_##id) && x.member != y.member)
+
+int
+mcp_setup_same_upstream(const mcp_setup_t *a, const mcp_setup_t *b)
+{
+    mcp_endpoint_t  x, y;
+
+    mcp_options_apply(&a->options, &x);
+    mcp_options_apply(&b->options, &y);
+
+    return !(0 MCP_OPTIONS(MCP_SETUP_DIFFERS));
+}
+
+
 void
 mcp_setup_set_upstream(mcp_setup_t *setup, unsigned target,
     const mcp_setup_t *backend)

@@ -270,6 +270,10 @@ mcp_str_t mcp_setup_target(const mcp_setup_t *setup, unsigned target);
 int mcp_setup_has_upstream(const mcp_setup_t *setup);
 unsigned mcp_setup_upstream(const mcp_setup_t *setup);
 
+/* Returns 1 if two sections have the same values of mcp_upstream and of all
+ * directives mcp_upstream_...; a directive that is not set has its default. */
+int mcp_setup_same_upstream(const mcp_setup_t *a, const mcp_setup_t *b);
+
 /* Applies the directives mcp_upstream and mcp_upstream_... to a target of the
  * endpoint that was created last. "backend" is the section of the backend, and
  * has the values of these directives. */

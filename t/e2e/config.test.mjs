@@ -151,11 +151,33 @@ describe('rejected settings', { concurrency: 2 }, () => {
              </Location>
              <Location "/b">
                  MCPUpstream stateless
-             </Location>`, /"\/b" has a different value/],
+             </Location>`, /sections <Location "\/b"> differ in MCPUpstream/],
+        ['MCPUpstreamSession with two values for one path',
+            `<Location "/b">
+                 MCPUpstream session
+             </Location>
+             <Location "/b">
+                 MCPUpstream session
+                 MCPUpstreamSession principal
+             </Location>`, /sections <Location "\/b"> differ in MCPUpstream/],
     ]) {
         test(`${name}: rejected`, { skip: NGINX && 'Apache only' },
              () => assert.rejects(Fixture.start({ server: sections }), why));
     }
+});
+
+
+test('MCPUpstream after MCPUpstreamSession, equal in two virtual hosts: accepted',
+     { skip: NGINX && 'Apache only' }, async () => {
+    const host = `<VirtualHost 127.0.0.1:1>
+                      <Location "/b">
+                          MCPUpstreamSession principal
+                          MCPUpstream session
+                      </Location>
+                  </VirtualHost>`;
+    const fixture = await Fixture.start({ http: { apache: host + '\n' + host } });
+
+    await fixture.stop();
 });
 
 

@@ -252,6 +252,50 @@ TEST(section_of_a_backend_sets_mcp_upstream__the_target_has_that_value)
 }
 
 
+/* Sections with these values of one option; NULL: not set. */
+TEST(two_sections_have_the_same_upstream_only_if_all_values_of_it_are_equal)
+{
+    size_t        i, k;
+    mcp_setup_t  *s[2];
+
+    static const struct {
+        mcp_option_e  option;
+        const char   *values[2];
+        int           same;
+    } cases[] = {
+        { MCP_OPTION_UPSTREAM, { "session", "session" }, 1 },
+        { MCP_OPTION_UPSTREAM, { "session", "modern" }, 0 },
+        { MCP_OPTION_UPSTREAM, { "off", NULL }, 1 },
+        { MCP_OPTION_UPSTREAM_CHECK, { "1m", NULL }, 1 },
+        { MCP_OPTION_UPSTREAM_CHECK, { "1m", "2m" }, 0 },
+        { MCP_OPTION_UPSTREAM_STALE, { "off", NULL }, 0 },
+        { MCP_OPTION_UPSTREAM_SESSION, { "client", "principal" }, 0 },
+        { MCP_OPTION_UPSTREAM_SESSION, { "client", NULL }, 1 },
+        { MCP_OPTION_UPSTREAM_LISTS, { "shared", "public" }, 0 },
+        { MCP_OPTION_UPSTREAM_LISTEN, { "on", "off" }, 0 },
+        { MCP_OPTION_UPSTREAM_MAX_SESSIONS, { "1", "2" }, 0 },
+
+        /* an option of endpoints: not compared */
+
+        { MCP_OPTION_MAX_BATCH, { "1", "2" }, 1 }
+    };
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (k = 0; k < 2; k++) {
+            s[k] = setup_new();
+
+            if (cases[i].values[k]) {
+                taken(mcp_setup_option(s[k], cases[i].option,
+                                       test_str(cases[i].values[k]), error));
+            }
+        }
+
+        assert_int_equal(mcp_setup_same_upstream(s[0], s[1]), cases[i].same);
+        assert_int_equal(mcp_setup_same_upstream(s[1], s[0]), cases[i].same);
+    }
+}
+
+
 TEST(link_origin_other_than_scheme_with_host_and_port_is_rejected)
 {
     taken(mcp_setup_link_origin(mcp_str("https://a.example:8443"), error));
