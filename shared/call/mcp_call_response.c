@@ -5,6 +5,7 @@
  * kept in memory until the waiting client gets all responses together. */
 
 
+#include "base/mcp_uri.h"
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_response.h"
 #include "call/mcp_upstream_listen.h"
@@ -760,6 +761,39 @@ mcp_call_list_shows(const mcp_call_t *call, mcp_list_e kind, mcp_str_t name)
 }
 
 
+/* Sets *name to the unescaped text of a raw string; for a URI or a template, to
+ * its normal form, with which rules are compared. Returns MCP_OK or
+ * MCP_ERR_MEMORY. */
+static int
+mcp_call_list_name(mcp_call_t *call, mcp_list_e kind, mcp_str_t raw,
+    mcp_str_t *name)
+{
+    int         rc;
+    char       *text;
+    mcp_str_t   uri;
+
+    rc = mcp_json_unescape(&call->arena, raw, name);
+
+    if (rc != MCP_OK
+        || (kind != MCP_LIST_RESOURCES && kind != MCP_LIST_TEMPLATES))
+    {
+        return rc;
+    }
+
+    uri = *name;
+
+    text = mcp_arena_alloc(&call->arena, mcp_uri_max(uri.len));
+    if (text == NULL) {
+        return MCP_ERR_MEMORY;
+    }
+
+    name->len = mcp_uri_write(text, uri, kind == MCP_LIST_TEMPLATES);
+    name->data = text;
+
+    return MCP_OK;
+}
+
+
 /* Returns 1 if the caller may see the item, 0 if not or if the item has no
  * name, or MCP_ERR_MEMORY. */
 static int
@@ -782,7 +816,7 @@ mcp_call_list_shows_item(mcp_call_t *call, mcp_list_e kind,
     }
 
     mark = mcp_arena_mark(&call->arena);
-    rc = mcp_json_unescape(&call->arena, value.raw, &name);
+    rc = mcp_call_list_name(call, kind, value.raw, &name);
 
     if (rc == MCP_OK) {
         rc = mcp_call_list_shows(call, kind, name);

@@ -9,12 +9,12 @@ static mcp_allow_t  rules[2];
 
 
 static void
-use_rules(const char *value)
+use_patterns(const char *first, const char *second, const char *value)
 {
     char    error[128];
     size_t  i;
 
-    static const char *const  patterns[2] = { "~^admin", "*" };
+    const char *const  patterns[2] = { first, second };
 
     d.endpoint.catalog = NULL;
     memset(driver_evaluated, 0, sizeof(driver_evaluated));
@@ -32,10 +32,21 @@ use_rules(const char *value)
 }
 
 
+/* The caller may use all items but those that begin with "admin", and these
+ * only if value is not "0". */
+static void
+use_rules(const char *value)
+{
+    use_patterns("~^admin", "*", value);
+}
+
+
 static int
 drop(void **state)
 {
     mcp_match_free(rules[0].match);
+    mcp_match_free(rules[1].match);
+    memset(rules, 0, sizeof(rules));
 
     return teardown(state);
 }
@@ -86,6 +97,35 @@ TEST(items_hidden_from_the_caller_are_removed_from_backend_lists)
 }
 
 
+TEST(uri_in_a_backend_list_is_spelled_in_another_way__the_rule_applies_to_it)
+{
+    use_patterns("resources/file:///secret*", "*", "0");
+
+    lists("resources/list", "{\"resources\":[{\"uri\":\"FILE:///secret/x\"},"
+          "{\"uri\":\"file:///%73ecret/x\"},{\"uri\":\"file:///Public/%7e\"}]}",
+          "{\"resources\":[{\"uri\":\"file:///Public/%7e\"}]}");
+    lists("resources/templates/list", "{\"resourceTemplates\":["
+          "{\"uriTemplate\":\"file:///%73ecret/{x}\"},"
+          "{\"uriTemplate\":\"file:///p/{%73}\"}]}",
+          "{\"resourceTemplates\":[{\"uriTemplate\":\"file:///p/{%73}\"}]}");
+
+    mcp_match_free(rules[0].match);
+    use_patterns("resources/~^file:///docs/caf%C3%A9", "tools/*", "1");
+
+    lists("resources/list",
+          "{\"resources\":[{\"uri\":\"file:///docs/caf\xc3\xa9.txt\"}]}",
+          "{\"resources\":[{\"uri\":\"file:///docs/caf\xc3\xa9.txt\"}]}");
+
+    /* names of tools are not URIs */
+
+    mcp_match_free(rules[0].match);
+    use_patterns("tools/A:b%41", "tools/a*", "1");
+    lists("tools/list",
+          "{\"tools\":[{\"name\":\"A:b%41\"},{\"name\":\"B:bA\"}]}",
+          "{\"tools\":[{\"name\":\"A:b%41\"}]}");
+}
+
+
 TEST(permission_changes_after_a_list_request__the_old_permission_still_filters)
 {
     use_rules("1");
@@ -115,6 +155,15 @@ TEST(memory_runs_out__hidden_items_are_not_sent)
         backend_json(&d, "{\"tools\":[{\"name\":\"admin_a\"}]}");
         d.te.tm.fail_at = 0;
         has_not(a.text, "admin_a");
+        client_close(&d, &a);
+    }
+
+    for (n = 1; n < 40; n++) {
+        client_post(&d, 0, &a, session, REQUEST("7", "resources/list", "{}"));
+        d.te.tm.fail_at = n;
+        backend_json(&d, "{\"resources\":[{\"uri\":\"%61dmin:a\"}]}");
+        d.te.tm.fail_at = 0;
+        has_not(a.text, "dmin:a");
         client_close(&d, &a);
     }
 }
