@@ -416,13 +416,23 @@ static int
 mcp_stateless_declared(mcp_exchange_t *x, mcp_stateless_error_t *r,
     const mcp_method_t *method)
 {
-    unsigned  bits;
+    unsigned  bits, extensions;
 
     bits = MCP_STATELESS_CLIENT
            & mcp_client_capabilities(&x->msg->meta_capabilities);
 
+    if (mcp_client_extensions(&x->msg->meta_capabilities, &extensions)
+        != MCP_OK)
+    {
+        return mcp_stateless_refuse(r, MCP_FAULT_ENVELOPE,
+                                    mcp_str("\"extensions\" in "
+                                            "clientCapabilities, or a member "
+                                            "of it, occurs twice or differs "
+                                            "in case"));
+    }
+
     if (mcp_endpoint_makes_tasks(x->endpoint)) {
-        bits |= mcp_client_extensions(&x->msg->meta_capabilities);
+        bits |= extensions;
     }
 
     if (x->endpoint->resume_stateless == MCP_RESUME_STATELESS_ALL) {

@@ -119,19 +119,63 @@ mcp_client_capabilities(const mcp_json_value_t *capabilities)
 }
 
 
-unsigned
-mcp_client_extensions(const mcp_json_value_t *capabilities)
+/*
+ * Sets *value to a member of an object; its type is MCP_JSON_NONE if the member
+ * is absent. Returns MCP_OK, or MCP_ERR_SYNTAX if the object has another member
+ * that some JSON parsers take for this one: a backend could read it.
+ */
+static int
+mcp_client_member(const mcp_json_value_t *object, mcp_str_t name,
+    mcp_json_value_t *value)
 {
-    mcp_json_value_t  value;
+    mcp_str_t         key;
+    mcp_json_iter_t   iter;
+    mcp_json_value_t  member;
 
-    if (capabilities->raw.len == 2) {
-        return 0;
+    memset(value, 0, sizeof(mcp_json_value_t));
+    mcp_json_iter_type(&iter, object, MCP_JSON_OBJECT);
+
+    while (mcp_json_iter_next(&iter, &key, &member)) {
+
+        if (mcp_json_str_eq(key, name)) {
+
+            if (value->type != MCP_JSON_NONE) {
+                return MCP_ERR_SYNTAX;
+            }
+
+            *value = member;
+
+        } else if (mcp_json_alike(key, name)) {
+            return MCP_ERR_SYNTAX;
+        }
     }
 
-    value = mcp_json_get(capabilities, mcp_str("extensions"));
+    return MCP_OK;
+}
 
-    return mcp_client_has(&value, mcp_str(MCP_CLIENT_TASKS_NAME))
-           ? MCP_CLIENT_TASKS : 0;
+
+int
+mcp_client_extensions(const mcp_json_value_t *capabilities, unsigned *bits)
+{
+    mcp_json_value_t  extensions, tasks;
+
+    *bits = 0;
+
+    if (capabilities->raw.len == 2) {
+        return MCP_OK;
+    }
+
+    if (mcp_client_member(capabilities, mcp_str("extensions"), &extensions)
+        != MCP_OK
+        || mcp_client_member(&extensions, mcp_str(MCP_CLIENT_TASKS_NAME),
+                             &tasks) != MCP_OK)
+    {
+        return MCP_ERR_SYNTAX;
+    }
+
+    *bits = tasks.type == MCP_JSON_OBJECT ? MCP_CLIENT_TASKS : 0;
+
+    return MCP_OK;
 }
 
 

@@ -90,8 +90,16 @@ typedef struct {
  * NULL. */
 unsigned mcp_client_capabilities(const mcp_json_value_t *capabilities);
 
-/* Returns the bits of the extensions in a ClientCapabilities object. */
-unsigned mcp_client_extensions(const mcp_json_value_t *capabilities);
+/*
+ * Sets *bits to the bits of the extensions in a ClientCapabilities object.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_SYNTAX  "extensions" or the tasks extension occurs twice, or under
+ *                   a name that some JSON parsers take for it
+ *                   (mcp_json_alike())
+ */
+int mcp_client_extensions(const mcp_json_value_t *capabilities,
+    unsigned *bits);
 
 /*
  * Computes the digest of a principal's name, all zeros for an empty name.

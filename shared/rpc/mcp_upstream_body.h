@@ -58,7 +58,8 @@ void mcp_upstream_add_meta(mcp_buf_t *out, mcp_str_t body,
  * Removes the extension io.modelcontextprotocol/tasks from the capabilities in
  * params._meta of a request of revision 2026-07-28. Otherwise an upstream that
  * has this extension could respond with a task, but only this server creates
- * tasks. body is a request that mcp_rpc_parse() has accepted.
+ * tasks. body is a request that mcp_rpc_parse() has accepted, with capabilities
+ * that mcp_client_extensions() has accepted.
  *
  * Returns 1 if it has written the new body to out, whose errors are in
  * out->failed; or 0 if there is nothing to remove.

@@ -16,6 +16,10 @@
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","  \
     "\"io.modelcontextprotocol/clientCapabilities\":{}," more "}"
 
+#define CAPABILITIES(members)                                                 \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","  \
+    "\"io.modelcontextprotocol/clientCapabilities\":{" members "}}"
+
 #define MESSAGE(method, params)  REQUEST("7", method, "{" params "}")
 #define OK                   META("\"" MODERN "\"")
 
@@ -72,6 +76,31 @@ static const entrance_case_t  entrance_cases[] = {
     { MODERN, "tools/list", NULL,
       MESSAGE("tools/list", META_AND("\"io.modelcontextprotocol/logLevel\":"
                                  "\"info\"")), 200, "\"tools\":" },
+
+    /* a capability that JSON parsers may read in two ways */
+
+    { MODERN, "tools/list", NULL,
+      MESSAGE("tools/list", CAPABILITIES("\"extensions\":{},"
+          "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}")), 400,
+      "-32602" },
+    { MODERN, "tools/list", NULL,
+      MESSAGE("tools/list", CAPABILITIES("\"extensions\":{},"
+          "\"\\u0065xtensions\":{}")), 400, "-32602" },
+    { MODERN, "tools/list", NULL,
+      MESSAGE("tools/list", CAPABILITIES("\"Extensions\":{}")), 400,
+      "-32602" },
+    { MODERN, "tools/list", NULL,
+      MESSAGE("tools/list", CAPABILITIES("\"extensions\":{"
+          "\"io.modelcontextprotocol/tasks\":null,"
+          "\"io.modelcontextprotocol/tasks\":{}}")), 400,
+      "clientCapabilities" },
+    { MODERN, "tools/list", NULL,
+      MESSAGE("tools/list", CAPABILITIES("\"extensions\":{"
+          "\"io.modelcontextprotocol/Tasks\":{}}")), 400, "-32602" },
+    { MODERN, "tools/list", NULL,
+      MESSAGE("tools/list", CAPABILITIES("\"x\":1,\"x\":2,\"extensions\":{"
+          "\"a/b\":{},\"a/b\":{},\"io.modelcontextprotocol/tasks\":{}}")),
+      200, "\"tools\":" },
 
     /* the revision in _meta: first compared with the header, then checked */
 
