@@ -82,15 +82,24 @@ mcp_forward_is_parameter(mcp_str_t name, mcp_str_t env)
 /*
  * Returns 1 if a backend might mistake the header for a parameter of the call.
  * Servers and programs that derive variables from header names map
- * "Mcp_Principal" and "Mcp-Principal" to the same variable.
+ * "Mcp_Principal" and "Mcp-Principal" to the same variable. No parameter's name
+ * begins with "MCP_PARAM_", so headers that repeat arguments may contain "_".
  */
 static int
 mcp_forward_mimics(mcp_str_t name)
 {
     size_t  i;
 
+    static const mcp_str_t  param = mcp_str("mcp-param-");
+
     if (name.len <= 4 || (name.data[3] != '_' && name.data[3] != '-')
         || !mcp_case_eq(name.data, "mcp", 3))
+    {
+        return 0;
+    }
+
+    if (name.len > param.len
+        && mcp_case_eq(name.data, param.data, param.len))
     {
         return 0;
     }

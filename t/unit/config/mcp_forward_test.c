@@ -66,10 +66,31 @@ TEST(mcp_headers_with_an_underscore_are_not_forwarded)
     assert_int_equal(mcp_forward_skips(&none, mcp_str("Mcp_Principal")), 1);
     assert_int_equal(mcp_forward_skips(&none, mcp_str("mcp-publish_url")), 1);
     assert_int_equal(mcp_forward_skips(&none, mcp_str("MCP_X")), 1);
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("Mcp_Param-x")), 1);
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("Mcp-Param_x")), 1);
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("Mcp-Params-x_y")), 1);
 
     assert_int_equal(mcp_forward_skips(&none, mcp_str("mcp_")), 0);
     assert_int_equal(mcp_forward_skips(&none, mcp_str("mcpx_y")), 0);
     assert_int_equal(mcp_forward_skips(&none, mcp_str("x_mcp")), 0);
+}
+
+
+/* A header that repeats an argument may have any name after "Mcp-Param-". No
+ * variable of a call has such a name. */
+TEST(mcp_param_header_with_an_underscore_is_forwarded)
+{
+    size_t  i;
+
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("Mcp-Param-dry_run")),
+                     0);
+    assert_int_equal(mcp_forward_skips(&none, mcp_str("MCP-PARAM-_")), 0);
+
+    for (i = 0; i < MCP_VARIABLE_COUNT; i++) {
+        assert_false(mcp_variable_env[i].len > 10
+                     && memcmp(mcp_variable_env[i].data, "MCP_PARAM_", 10)
+                        == 0);
+    }
 }
 
 
