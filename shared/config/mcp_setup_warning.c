@@ -267,6 +267,16 @@ static const char *const  mcp_setup_mistakes[MCP_SETUP_MISTAKES][2] = {
 };
 
 
+/* Returns 1 if calls can become tasks: after mcp_task_after, or because the
+ * catalog has a tool with "x-mcp-task". */
+static int
+mcp_setup_makes_tasks(const mcp_setup_t *setup, const mcp_endpoint_t *endpoint)
+{
+    return endpoint->task_after
+           || (setup->catalog && mcp_catalog_info(setup->catalog)->tasks);
+}
+
+
 /* Returns 1 if the setup has the mistake. Sets *name to the name of the item or
  * route, or to an empty text if the mistake concerns neither. */
 static int
@@ -304,7 +314,7 @@ mcp_setup_has_mistake(const mcp_setup_t *setup, const mcp_endpoint_t *endpoint,
                && setup->granted_scopes == NULL;
 
     default: /* MCP_SETUP_ENDS_TASKS */
-        return endpoint->task_after
+        return mcp_setup_makes_tasks(setup, endpoint)
                && endpoint->task_ttl < endpoint->call_timeout;
     }
 }
@@ -477,8 +487,7 @@ mcp_setup_has_lack(const mcp_setup_t *setup, const mcp_endpoint_t *endpoint,
                == MCP_REVISION_NONE;
 
     case MCP_SETUP_NO_TASK:
-        return endpoint->task_after == 0
-               && (catalog == NULL || !mcp_catalog_info(catalog)->tasks);
+        return !mcp_setup_makes_tasks(setup, endpoint);
 
     case MCP_SETUP_NO_BATCH:
         return mcp_setup_lacks_batches(setup);

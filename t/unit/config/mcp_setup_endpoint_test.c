@@ -152,6 +152,16 @@ TEST(mcp_task_ttl_shorter_than_mcp_call_timeout_is_reported)
     assert_int_equal(warnings(s, 0, "mcp_task_ttl"), 1);
     taken(mcp_setup_option(s, MCP_OPTION_TASK_AFTER, mcp_str("off"), error));
     assert_int_equal(warnings(s, 0, "mcp_task_ttl"), 0);
+
+    /* mcp_task_after is off, but the catalog has a tool with tasks */
+
+    taken(mcp_setup_catalog(s, mcp_str("/c.json"), mcp_str(
+                                "{\"tools\":[{\"name\":\"t\",\"inputSchema\":{"
+                                "\"type\":\"object\"},"
+                                "\"x-mcp-task\":\"always\"}]}"), error));
+    assert_int_equal(warnings(s, 0, "mcp_task_ttl"), 1);
+    taken(mcp_setup_option(s, MCP_OPTION_CALL_TIMEOUT, mcp_str("8m"), error));
+    assert_int_equal(warnings(s, 0, "mcp_task_ttl"), 0);
 }
 
 
