@@ -164,16 +164,20 @@ mcp_setup_allow_names(const mcp_setup_t *setup, const mcp_allow_t *rule)
 }
 
 
-/* Returns the pattern of the first mcp_allow rule that names a single item
- * that the catalog does not have, or an empty string. */
+/*
+ * Returns the pattern of the first mcp_allow rule that the section itself sets
+ * and that names a single item that the catalog does not have, or an empty
+ * string.
+ */
 static mcp_str_t
 mcp_setup_allow_nothing(const mcp_setup_t *setup)
 {
     const mcp_setup_allow_t  *allow;
 
-    for (allow = setup->catalog ? setup->allows.first : NULL; allow;
-         allow = allow->next)
-    {
+    allow = setup->catalog && mcp_setup_has_own(setup, MCP_SETUP_NUMBER_allow)
+            ? setup->allows.first : NULL;
+
+    for ( /* void */ ; allow; allow = allow->next) {
         if (allow->rule.match && mcp_match_is_exact(allow->rule.match)
             && !mcp_setup_allow_names(setup, &allow->rule))
         {

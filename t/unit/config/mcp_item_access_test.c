@@ -225,11 +225,31 @@ TEST(rule_without_an_item_and_scope_without_mcp_granted_scopes_are_reported)
 
     assert_ok(mcp_setup_allow(s, mcp_str("resources/a:{x}"), permits, error));
     assert_ok(mcp_setup_allow(s, mcp_str("nothing*"), permits, error));
+    mcp_setup_mark_own(s, 0);
     assert_int_equal(warnings(s, 0, "matches no item"), 0);
 
     assert_ok(mcp_setup_allow(s, mcp_str("prompts/t"), permits, error));
     assert_int_equal(warnings(s, 0, "\"mcp_allow prompts/t\", which matches no "
                                     "item"), 1);
+}
+
+
+/* The rules of an outer section apply to several catalogs. */
+TEST(inherited_rule_matches_no_item_of_the_catalog__it_is_not_reported)
+{
+    mcp_setup_t  *outer, *inner;
+
+    outer = setup_new();
+    inner = setup_new();
+
+    assert_ok(mcp_setup_allow(outer, mcp_str("tools/t"), permits, error));
+    assert_ok(mcp_setup_catalog(inner, mcp_str("f"), mcp_str(
+        "{\"tools\":[{\"name\":\"other\",\"inputSchema\":"
+        "{\"type\":\"object\"}}]}"), error));
+
+    mcp_setup_mark_own(inner, 0);
+    mcp_setup_merge(inner, outer);
+    assert_int_equal(warnings(inner, 0, "matches no item"), 0);
 }
 
 
