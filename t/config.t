@@ -853,7 +853,7 @@ invalid number of arguments in "mcp_publish_token" directive
 
 === TEST 69: mcp_publish_url twice: rejected
 --- config
-    location = /mcp { mcp mcp; mcp_publish_url a; mcp_publish_url b; }
+    location = /mcp { mcp mcp; mcp_publish_url http://a; mcp_publish_url http://b; }
 --- must_die
 --- error_log
 [emerg]

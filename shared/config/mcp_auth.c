@@ -201,9 +201,7 @@ mcp_setup_is_path(mcp_str_t text)
 }
 
 
-/* Splits a URI into *origin, "scheme://host[:port]", and *path. Returns MCP_OK,
- * or MCP_ERR_SYNTAX if the URI has another form or is too long. */
-static int
+int
 mcp_setup_split(mcp_str_t uri, mcp_str_t *origin, mcp_str_t *path)
 {
     size_t       i;

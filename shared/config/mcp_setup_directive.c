@@ -413,46 +413,65 @@ mcp_setup_route(mcp_setup_t *setup, mcp_str_t pattern, mcp_str_t target,
 static int
 mcp_setup_is_origin(mcp_str_t text)
 {
-    size_t  i;
+    mcp_str_t  scheme;
 
-    if (mcp_str_eq(text, mcp_str("null"))
-        || (text.len && text.data[0] == '~'))
-    {
-        return 1;
+    return mcp_str_eq(text, mcp_str("null"))
+           || (text.len && text.data[0] == '~')
+           || mcp_http_take_scheme(&text, &scheme) == MCP_OK;
+}
+
+
+/* Returns 1 if the text is host[:port] in the form that browsers send for an
+ * origin with the scheme "http" or "https", whose default port is given. */
+static int
+mcp_setup_is_web_host(mcp_str_t text, uint64_t default_port)
+{
+    mcp_str_t             port;
+    mcp_http_authority_t  authority;
+
+    if (mcp_http_authority_parse(text, &authority) != MCP_OK) {
+        return 0;
     }
 
-    for (i = 0; i + 3 <= text.len; i++) {
-        if (memcmp(text.data + i, "://", 3) == 0) {
-            return 1;
-        }
-    }
+    port.data = text.data + authority.host.len;
+    port.len = text.len - authority.host.len;
 
-    return 0;
+    return port.len == 0
+           || (authority.port != 0 && authority.port != default_port
+               && port.data[1] != '0');
 }
 
 
 /*
  * Returns 1 if an origin is a regular expression, "null", or only
- * "scheme://host[:port]": without path, query, fragment and user information.
+ * "scheme://host[:port]": without path, query, fragment, user information and
+ * wildcard. With the scheme "http" or "https", it must have a host, and must
+ * not have the default port.
  */
 static int
 mcp_setup_is_bare(mcp_str_t origin)
 {
-    size_t  i, slashes;
+    size_t     i;
+    mcp_str_t  scheme;
 
-    if (origin.data[0] == '~') {
+    if (origin.data[0] == '~'
+        || mcp_http_take_scheme(&origin, &scheme) != MCP_OK)
+    {
         return 1;
     }
 
-    for (i = 0, slashes = 0; i < origin.len; i++) {
-        slashes += origin.data[i] == '/';
-
-        if (slashes > 2 || memchr("?#@ ", origin.data[i], 4)) {
+    for (i = 0; i < origin.len; i++) {
+        if (memchr("/?#@ *", origin.data[i], 6)) {
             return 0;
         }
     }
 
-    return 1;
+    if (mcp_str_case_eq(scheme, mcp_str("https"))) {
+        return mcp_setup_is_web_host(origin, 443);
+    }
+
+    return !mcp_str_case_eq(scheme, mcp_str("http"))
+           || mcp_setup_is_web_host(origin, 80);
 }
 
 
@@ -475,8 +494,9 @@ mcp_setup_origin(mcp_setup_t *setup, mcp_str_t origin, char *error)
     if (!mcp_setup_is_bare(origin)) {
         return mcp_setup_fail(error,
                               "\"%.*s\" never equals an Origin header, which "
-                              "has the form scheme://host[:port]: remove "
-                              "everything else",
+                              "has the form scheme://host[:port] without the "
+                              "default port of the scheme: remove everything "
+                              "else",
                               mcp_setup_quote(origin));
     }
 
@@ -529,6 +549,10 @@ mcp_setup_link_origin(mcp_str_t origin, char *error)
 int
 mcp_setup_publish_token(mcp_setup_t *setup, mcp_str_t token, char *error)
 {
+    if (token.len == 0) {
+        return mcp_setup_fail(error, "the token is empty");
+    }
+
     return mcp_setup_text(setup, &setup->publish_token, token, error);
 }
 
@@ -536,5 +560,14 @@ mcp_setup_publish_token(mcp_setup_t *setup, mcp_str_t token, char *error)
 int
 mcp_setup_publish_url(mcp_setup_t *setup, mcp_str_t url, char *error)
 {
+    mcp_str_t  origin, path;
+
+    if (url.len && mcp_setup_split(url, &origin, &path) != MCP_OK) {
+        return mcp_setup_fail(error, "\"%.*s\" is not a URL to which backends "
+                              "can append a token: write http:// or https://, "
+                              "a host, and a path, without a query or a "
+                              "fragment", mcp_setup_quote(url));
+    }
+
     return mcp_setup_text(setup, &setup->publish_url, url, error);
 }

@@ -167,6 +167,13 @@ int mcp_setup_fail(char *error, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
+ * Splits a URI into *origin, "http://host[:port]" or "https://host[:port]", and
+ * *path, which may be empty. Returns MCP_OK, or MCP_ERR_SYNTAX if the URI has
+ * another form or is too long.
+ */
+int mcp_setup_split(mcp_str_t uri, mcp_str_t *origin, mcp_str_t *path);
+
+/*
  * Copies from *parent the authorization settings that *setup does not set.
  */
 void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);

@@ -112,6 +112,9 @@ int mcp_setup_auth_scope(mcp_setup_t *setup, mcp_str_t scope, char *error);
 int mcp_setup_link_origin(mcp_str_t origin, char *error);
 
 int mcp_setup_publish_token(mcp_setup_t *setup, mcp_str_t token, char *error);
+
+/* An empty URL means that backends get no URL, although an outer section sets
+ * one. */
 int mcp_setup_publish_url(mcp_setup_t *setup, mcp_str_t url, char *error);
 
 

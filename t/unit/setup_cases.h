@@ -98,10 +98,11 @@ static inline int
 say_all(mcp_setup_t *s, const char *n)
 {
     int        rc;
-    char       key[64];
+    char       key[64], url[64];
     mcp_str_t  text;
 
     text = test_str(n);
+    snprintf(url, sizeof(url), "http://%s", n);
     snprintf(key, sizeof(key), "%s%s", n, KEY);
 
     rc = mcp_setup_option(s, MCP_OPTION_RETRY, text, error);
@@ -116,7 +117,7 @@ say_all(mcp_setup_t *s, const char *n)
     rc = rc ? rc : mcp_setup_route(s, mcp_str("x"), text, error);
     rc = rc ? rc : mcp_setup_origin(s, mcp_str("http://a"), error);
     rc = rc ? rc : mcp_setup_publish_token(s, text, error);
-    rc = rc ? rc : mcp_setup_publish_url(s, text, error);
+    rc = rc ? rc : mcp_setup_publish_url(s, test_str(url), error);
 
     return rc;
 }

@@ -356,6 +356,86 @@ TEST(origin_that_is_neither_a_pattern_nor_null_nor_asterisk_is_rejected)
 }
 
 
+/* Browsers send neither the default port of a scheme nor an empty host of
+ * "http" and "https". */
+TEST(origin_that_no_browser_sends_is_rejected)
+{
+    size_t        i;
+    mcp_setup_t  *s;
+
+    static const char  *bad[] = {
+        "https://example.com:443", "http://x:80", "HTTP://x:80",
+        "https://[::1]:443", "https://", "http://:8080", "https://x:",
+        "https://x:0443", "https://x:65536", "https://x:y", "https://x:0",
+        "https://*.example.com", "https://[::1", "https://a.example/"
+    };
+
+    static const char  *good[] = {
+        "https://x:80", "http://x:443", "http://[::1]:8080", "http://a_b.c",
+        "app://x:443", "app://.", "file://", "moz-extension://0-1", "~://x:80"
+    };
+
+    s = setup_new();
+
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(mcp_setup_origin(s, test_str(bad[i]), error),
+                         MCP_ERR_CONFIG);
+        assert_non_null(strstr(error, "\" never equals an Origin header, which "
+                               "has the form scheme://host[:port] without "
+                               "the default port of the scheme: remove "
+                               "everything else"));
+    }
+
+    for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        taken(mcp_setup_origin(s, test_str(good[i]), error));
+    }
+}
+
+
+TEST(empty_publish_token_is_rejected)
+{
+    mcp_setup_t  *s;
+
+    s = setup_new();
+
+    refused(mcp_setup_publish_token(s, mcp_str(""), error),
+            "the token is empty");
+    taken(mcp_setup_publish_token(s, mcp_str("t"), error));
+}
+
+
+TEST(publish_url_that_backends_cannot_use_is_rejected)
+{
+    size_t        i;
+    mcp_setup_t  *s;
+
+    static const char  *bad[] = {
+        "127.0.0.1/publish", "/publish", "http:/h", "http://", "http:///p",
+        "http://h/publish?x=", "http://h?x", "http://h/p#f", "ftp://h/p",
+        "http://h/a b", "http://u@h/p"
+    };
+
+    static const char  *good[] = {
+        "", "http://h", "https://h:8443/", "http://a_b/p/",
+        "http://[::1]:80/p"
+    };
+
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(mcp_setup_publish_url(setup_new(), test_str(bad[i]),
+                                               error), MCP_ERR_CONFIG);
+        assert_non_null(strstr(error, "\" is not a URL to which backends can "
+                                      "append a token: write http:// or "
+                                      "https://, a host, and a path, without "
+                                      "a query or a fragment"));
+    }
+
+    for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        s = setup_new();
+        taken(mcp_setup_publish_url(s, test_str(good[i]), error));
+    }
+}
+
+
 TEST(publish_token_and_publish_url_may_be_set_only_once)
 {
     mcp_setup_t  *s;

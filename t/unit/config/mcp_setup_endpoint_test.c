@@ -204,8 +204,9 @@ static void
 is_all(mcp_setup_t *s, const char *n)
 {
     mcp_keys_t  expected;
-    char        key[64];
+    char        key[64], url[64];
 
+    snprintf(url, sizeof(url), "http://%s", n);
     snprintf(key, sizeof(key), "%s%s", n, KEY);
     memset(&expected, 0, sizeof(expected));
     assert_ok(mcp_keys_add(&expected, test_str(key)));
@@ -223,7 +224,7 @@ is_all(mcp_setup_t *s, const char *n)
     assert_int_equal(mcp_setup_targets(s), 1);
     assert_str_is(mcp_setup_target(s, 0), n);
     assert_int_equal(e.n_origins, 1);
-    assert_str_is(e.publish_url, n);
+    assert_str_is(e.publish_url, url);
     assert_str_is(mcp_setup_publish_secret(s), n);
 }
 
