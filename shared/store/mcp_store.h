@@ -464,8 +464,8 @@ int mcp_store_session_next(mcp_store_t *store,
  *   MCP_ERR_FULL       the region or the tenant's quota has no room, even after
  *                      eviction and without the sent events; the owner is woken
  *                      when there is room
- *   MCP_ERR_LARGE      the message exceeds an empty region or the tenant's
- *                      whole quota
+ *   MCP_ERR_LARGE      the message exceeds a region without other streams, or
+ *                      the tenant's whole quota
  */
 int mcp_store_append(mcp_store_t *store, const mcp_stream_ref_t *ref,
     mcp_str_t message, int answers, mcp_stream_state_e state, uint64_t now,

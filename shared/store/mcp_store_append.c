@@ -328,21 +328,23 @@ mcp_store_block_on_space(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
  * Returns MCP_OK, or
  *   MCP_ERR_FULL   there is not enough room even after that; the owner is
  *                  woken when there is
- *   MCP_ERR_LARGE  the message exceeds an empty region, or the whole quota
+ *   MCP_ERR_LARGE  the message exceeds a region without other streams, or the
+ *                  whole quota
  */
 static int
 mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     int all)
 {
-    uint32_t  n;
+    uint32_t  n, total;
 
     op->keep = st;
     n = mcp_store_append_need(op, st, len);
+    total = mcp_store_chunks(len + MCP_RECORD_HEAD);
 
     /* n is 0 if the message fits into the log's last chunk: such a message is
      * never too large */
 
-    if (n > 0 && (mcp_store_chunks(len) > op->head->chunks - MCP_STORE_LEAST
+    if (n > 0 && (total > mcp_store_room_alone(op->head, st, all)
                   || mcp_store_tenant_large(op, st, mcp_store_chunks(len))))
     {
         return MCP_ERR_LARGE;

@@ -22,6 +22,21 @@ mcp_store_room(const mcp_store_head_t *head, int all)
 }
 
 
+uint32_t
+mcp_store_room_alone(const mcp_store_head_t *head, const mcp_store_stream_t *st,
+    int all)
+{
+    uint32_t  taken;
+
+    /* one chunk has the entry of the session's group, and another one the
+     * replication data, if there are any */
+    taken = mcp_store_tenant_base(st) + 1 + (st->repl != 0)
+            + (all ? 0 : head->reserve);
+
+    return head->chunks > taken ? head->chunks - taken : 0;
+}
+
+
 int
 mcp_store_ensure(mcp_store_op_t *op, uint32_t n, int all)
 {

@@ -1164,6 +1164,12 @@ void mcp_store_tombstone_settle(mcp_store_op_t *op,
  * otherwise without it. */
 uint32_t mcp_store_room(const mcp_store_head_t *head, int all);
 
+/* Returns the number of chunks that the logs of a stream could take if the
+ * region had no other stream: with "all" including the reserve, otherwise
+ * without it. */
+uint32_t mcp_store_room_alone(const mcp_store_head_t *head,
+    const mcp_store_stream_t *st, int all);
+
 /*
  * Evicts streams until n chunks are free; with "all" the reserve counts as
  * free.
@@ -1545,9 +1551,11 @@ mcp_store_entry_t *mcp_store_tenant_up(mcp_store_head_t *head,
 mcp_store_entry_t *mcp_store_tenant_group(mcp_store_op_t *op,
     const unsigned char id[MCP_DIGEST_LEN]);
 
-/* Returns the number of chunks of a stream, with its text, its logs and its
- * subscriptions. */
+/* mcp_store_tenant_size() returns the number of chunks of a stream, with its
+ * text, its logs and its subscriptions. mcp_store_tenant_base() returns the
+ * same number without the logs. */
 uint32_t mcp_store_tenant_size(const mcp_store_stream_t *st);
+uint32_t mcp_store_tenant_base(const mcp_store_stream_t *st);
 
 /* mcp_store_tenant_enter() adds a stream to its tenant's group, and
  * mcp_store_tenant_leave() removes it. The group is freed with its last stream

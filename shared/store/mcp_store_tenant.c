@@ -20,8 +20,14 @@
 uint32_t
 mcp_store_tenant_size(const mcp_store_stream_t *st)
 {
-    return 1 + st->text_chunks + st->events.chunks + st->inbox.chunks
-           + mcp_store_subs_chunks(st->n_subs);
+    return mcp_store_tenant_base(st) + st->events.chunks + st->inbox.chunks;
+}
+
+
+uint32_t
+mcp_store_tenant_base(const mcp_store_stream_t *st)
+{
+    return 1 + st->text_chunks + mcp_store_subs_chunks(st->n_subs);
 }
 
 

@@ -184,6 +184,68 @@ TEST(append_found_no_room__owner_is_woken_when_the_whole_message_has_room)
 }
 
 
+/* A message that the region could never contain is rejected at once, and its
+ * owner does not wait in front of others. */
+TEST(message_exceeds_the_zone_without_its_reserve__is_too_large)
+{
+    uint32_t          chunks, reserve, limit;
+    mcp_stream_ref_t  hog, big, ref;
+
+    chunks = d.store[0].head->chunks;
+    reserve = d.store[0].head->reserve;
+    create_ok(0, 1, 1, &hog);
+    create_ok(0, 2, 1, &big);
+    create_ok(0, 3, 1, &ref);
+    leave_room(&hog, 1);
+
+    append_rc(0, &big, store_message(1, (chunks - 50) * 480ul), MCP_ERR_LARGE);
+    append_rc(0, &ref, store_message(1, 900), MCP_ERR_FULL);
+    mcp_store_free(S0, &hog);
+    woken(0, 1, MCP_WAKE_OWNER, 1003);
+    append_ok(0, &ref, store_message(1, 900));
+
+    /* the longest message for a stream that is alone: the root, the request
+     * and the group of the session take a chunk each */
+
+    mcp_store_free(S0, &ref);
+    limit = chunks - reserve - 3;
+    append_rc(0, &big, store_message(1, limit * 480ul - 15), MCP_ERR_LARGE);
+    append_ok(0, &big, store_message(1, limit * 480ul - 16));
+    store_sound(&d);
+}
+
+
+/* An owner waits until its own events were sent, because the room of all other
+ * streams would not be enough: other owners do not wait for it. */
+TEST(own_events_leave_no_room_for_a_message__other_owners_are_woken_first)
+{
+    uint32_t          chunks;
+    mcp_stream_ref_t  hog, big, ref;
+
+    chunks = d.store[0].head->chunks;
+    create_ok(0, 1, 1, &hog);
+    create_ok(0, 2, 1, &big);
+    create_ok(0, 3, 1, &ref);
+    append_ok(0, &big, store_message(1, chunks / 2 * 480ul));
+    leave_room(&hog, 1);
+
+    append_rc(0, &big, store_message(1, chunks / 2 * 480ul), MCP_ERR_FULL);
+    append_rc(0, &ref, store_message(1, 900), MCP_ERR_FULL);
+    store_drain_all(&d);
+    mcp_store_free(S1, &hog);
+    store_sound(&d);
+    assert_int_equal(store_drain(&d, 0, NULL), 2);
+    append_ok(0, &ref, store_message(1, 900));
+
+    /* its events are sent: the owner is woken */
+
+    assert_ok(mcp_store_confirm(S1, &big, 1));
+    woken(0, 1, MCP_WAKE_OWNER, 1002);
+    append_ok(0, &big, store_message(1, chunks / 2 * 480ul));
+    store_sound(&d);
+}
+
+
 /* Reads all events of a stream, which then count as sent. */
 static void
 send_all(const mcp_stream_ref_t *ref, mcp_cursor_t *cursor)

@@ -269,7 +269,7 @@ static void
 op_append_blocked(mcp_store_t *a, scene_t *s)
 {
     uint64_t     seq;
-    static char  text[65000];
+    static char  text[9000];
 
     mcp_store_free(a, &s->ref[3]);
     a->head->reserve = mcp_store_room(a->head, 1);
