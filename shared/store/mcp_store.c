@@ -249,46 +249,56 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
 
 /*
  * Wakes owners that are blocked on space, in the order of their list, as long
- * as the free chunks suffice or a stream can be evicted. When an owner is
- * woken, the chunks that it needs no longer count as free for the owners after
- * it. Owners whose tenant has no quota left move to the end of the list, and so
- * do owners for which no other stream can make enough room: such an owner is
- * woken when events of its own stream were sent.
+ * as the free chunks suffice or a stream can be evicted; the chunks of the
+ * reserve are free for responses only. When an owner is woken, the chunks that
+ * it needs no longer count as free for the owners after it. Owners whose tenant
+ * has no quota left move to the end of the list, and so do owners for which no
+ * other stream can make enough room: such an owner is woken when events of its
+ * own stream were sent.
  */
 static void
 mcp_store_feed(mcp_store_op_t *op)
 {
-    int                  own_first;
-    unsigned             n;
-    uint32_t             room, held;
+    int                  all, own_first;
+    unsigned             n, k;
+    uint32_t             room[2], held;
     mcp_store_list_t    *blocked;
     mcp_store_link_t    *link;
     mcp_store_stream_t  *st;
 
     blocked = &op->head->blocked;
-    room = mcp_store_room(op->head, 0);
+    room[0] = mcp_store_room(op->head, 0);
+    room[1] = mcp_store_room(op->head, 1);
 
     for (n = MCP_STORE_FEED; n && blocked->first != 0; n--) {
         st = mcp_store_container(op->head, blocked->first, mcp_store_stream_t,
                                  link[MCP_LINK_BLOCKED_ON_SPACE]);
         op->tenant = st->tenant;
         op->keep = st;
+        all = st->need_all;
         held = st->events.chunks + st->inbox.chunks;
-        own_first = held + st->need > mcp_store_room_alone(op->head, st, 0);
+        own_first = held + st->need > mcp_store_room_alone(op->head, st, all);
 
-        if (!own_first && st->need > room && mcp_store_victim(op) == NULL) {
+        if (!own_first && st->need > room[all]
+            && mcp_store_victim(op) == NULL)
+        {
             return;
         }
 
         link = &st->link[MCP_LINK_BLOCKED_ON_SPACE];
         mcp_store_list_remove(op->head, blocked, link);
 
-        if (own_first || !mcp_store_tenant_would_allow(op, st, st->need)) {
+        if (own_first
+            || !mcp_store_tenant_would_allow(op, st, st->need, all))
+        {
             mcp_store_list_append(op->head, blocked, link);
             continue;
         }
 
-        room -= st->need < room ? st->need : room;
+        for (k = 0; k < 2; k++) {
+            room[k] -= st->need < room[k] ? st->need : room[k];
+        }
+
         mcp_store_mark_owner(op, st);
         mcp_store_mark_replication(op, st);
     }

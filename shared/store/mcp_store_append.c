@@ -300,21 +300,40 @@ mcp_store_append_need(mcp_store_op_t *op, const mcp_store_stream_t *st,
 
 
 /* Adds a call's stream to the list of streams blocked on space: the owner is
- * woken when the region has room for a message of len bytes. Does nothing for a
- * listener, which has no owner. */
+ * woken when the region has room for a message of len bytes. With "all", the
+ * message is a response: its owner is the first in the list, because owners of
+ * other messages may not use the reserve. Does nothing for a listener, which
+ * has no owner. */
 static void
-mcp_store_block_on_space(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len)
+mcp_store_block_on_space(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
+    int all)
 {
+    mcp_store_list_t  *blocked;
+    mcp_store_link_t  *link;
+
     if (st->kind != MCP_STREAM_CALL) {
         return;
     }
 
     st->need = mcp_store_append_need(op, st, len);
+    st->need_all = (uint8_t) all;
 
-    if (!mcp_store_linked(&st->link[MCP_LINK_BLOCKED_ON_SPACE])) {
-        mcp_store_list_append(op->head, &op->head->blocked,
-                              &st->link[MCP_LINK_BLOCKED_ON_SPACE]);
+    blocked = &op->head->blocked;
+    link = &st->link[MCP_LINK_BLOCKED_ON_SPACE];
+
+    if (!mcp_store_linked(link)) {
         mcp_store_query_sent(op, st);
+
+    } else if (!all) {
+        return;
+    }
+
+    mcp_store_list_remove(op->head, blocked, link);
+
+    if (all) {
+        mcp_store_list_prepend(op->head, blocked, link);
+    } else {
+        mcp_store_list_append(op->head, blocked, link);
     }
 }
 
@@ -354,7 +373,7 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
            || mcp_store_ensure(op, n, all) != MCP_OK)
     {
         if (!mcp_store_stream_drop_event(op, st)) {
-            mcp_store_block_on_space(op, st, len);
+            mcp_store_block_on_space(op, st, len, all);
             return MCP_ERR_FULL;
         }
 
@@ -389,7 +408,7 @@ mcp_store_append_try(mcp_store_t *store, const mcp_stream_ref_t *ref,
         rc = MCP_ERR_NOT_FOUND;
 
     } else if (lost) {
-        mcp_store_block_on_space(&op, st, len);
+        mcp_store_block_on_space(&op, st, len, answers >= 0);
         rc = MCP_ERR_FULL;
 
     } else {

@@ -392,6 +392,9 @@ typedef struct {
     uint8_t            evict;          /* number + 1 of the tenant's ring that
                                           contains the stream; 0: none. A
                                           repair sets it again */
+    uint8_t            need_all;       /* 1: the owner waits for room for a
+                                          response, which may use the
+                                          reserve */
 
     uint64_t           confirmed_seq;  /* last event that a client has
                                           confirmed */
@@ -1620,10 +1623,10 @@ uint32_t mcp_store_tenant_quota(const mcp_tenant_t *tenant);
 int mcp_store_tenant_allows(mcp_store_op_t *op, const mcp_store_stream_t *st,
     uint32_t n, int response);
 
-/* Returns 1 if mcp_store_tenant_allows() could succeed for n chunks and
- * "response" 0. Evicts nothing. */
+/* Returns 1 if mcp_store_tenant_allows() could succeed with the same
+ * arguments. Evicts nothing. */
 int mcp_store_tenant_would_allow(mcp_store_op_t *op,
-    const mcp_store_stream_t *st, uint32_t n);
+    const mcp_store_stream_t *st, uint32_t n, int response);
 
 /* Returns 1 if n chunks would exceed the tenant's quota even if the tenant used
  * nothing else. */

@@ -368,11 +368,11 @@ mcp_store_tenant_allows(mcp_store_op_t *op, const mcp_store_stream_t *st,
 
 int
 mcp_store_tenant_would_allow(mcp_store_op_t *op, const mcp_store_stream_t *st,
-    uint32_t n)
+    uint32_t n, int response)
 {
     int  rc;
 
-    rc = mcp_store_tenant_append(op, st, n, 0);
+    rc = mcp_store_tenant_append(op, st, n, response);
 
     return rc == MCP_OK
            || (rc == MCP_AGAIN && mcp_store_victim_unread(op) != NULL);

@@ -246,6 +246,74 @@ TEST(own_events_leave_no_room_for_a_message__other_owners_are_woken_first)
 }
 
 
+/* A response may use the reserve: its owner is woken when the reserve has room,
+ * before owners of other messages. */
+TEST(zone_is_full__owner_of_a_response_is_woken_when_the_reserve_has_room)
+{
+    uint32_t          reserve;
+    mcp_stream_ref_t  hog, other, full, ref;
+
+    reserve = d.store[0].head->reserve;
+    create_ok(0, 1, 1, &hog);
+    create_ok(0, 2, 1, &other);
+    create_ok(0, 3, 1, &full);
+    create_ok(1, 4, 1, &ref);
+    leave_room(&hog, 0);
+    append_rc(0, &other, store_message(1, 2000), MCP_ERR_FULL);
+    complete_ok(0, &full, store_message(1, reserve * 480ul - 16));
+    assert_int_equal(mcp_store_room(d.store[0].head, 1), 0);
+
+    assert_int_equal(store_append(&d, 1, &ref, store_message(1, 3000), 0,
+                                  MCP_STATE_COMPLETED), MCP_ERR_FULL);
+    store_drain_all(&d);
+    mcp_store_free(S0, &full);
+    woken(1, 1, MCP_WAKE_OWNER, 1004);
+    assert_int_equal(store_drain(&d, 0, NULL), 0);
+    store_sound(&d);
+    complete_ok(1, &ref, store_message(1, 3000));
+
+    /* the owner of the other message still waits for room without the
+     * reserve */
+
+    mcp_store_free(S0, &ref);
+    assert_int_equal(store_drain(&d, 0, NULL), 0);
+    mcp_store_free(S1, &hog);
+    store_sound(&d);
+    assert_int_equal(store_drain(&d, 0, NULL), 2);
+}
+
+
+/* A short response is exempt from the quota, so its owner is woken although its
+ * tenant is above its share. */
+TEST(tenant_is_above_its_share__owner_of_a_short_response_is_woken)
+{
+    uint32_t           reserve;
+    mcp_stream_ref_t   hog, full, own, ref;
+    mcp_stream_spec_t  spec;
+
+    reserve = d.store[0].head->reserve;
+    create_ok(0, 1, 1, &hog);
+    create_ok(0, 3, 1, &full);
+    store_spec(&spec, 2, 1);
+    spec.tenant.id[0] = 7;
+    store_create(&d, 1, &spec, &own);
+    store_spec(&spec, 4, 1);
+    spec.tenant.id[0] = 7;
+    store_create(&d, 1, &spec, &ref);
+    append_ok(1, &own, store_message(1, 100000));
+    leave_room(&hog, 0);
+    complete_ok(0, &full, store_message(1, reserve * 480ul - 16));
+
+    assert_int_equal(store_append(&d, 1, &ref, store_message(1, 3000), 0,
+                                  MCP_STATE_COMPLETED), MCP_ERR_FULL);
+    store_drain_all(&d);
+    mcp_store_free(S0, &full);
+    woken(1, 1, MCP_WAKE_OWNER, 1004);
+    complete_ok(1, &ref, store_message(1, 3000));
+    store_sound(&d);
+}
+
+
 /* Reads all events of a stream, which then count as sent. */
 static void
 send_all(const mcp_stream_ref_t *ref, mcp_cursor_t *cursor)
