@@ -364,7 +364,7 @@ mcp_store_make_room(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
      * never too large */
 
     if (n > 0 && (total > mcp_store_room_alone(op->head, st, all)
-                  || mcp_store_tenant_large(op, st, mcp_store_chunks(len))))
+                  || mcp_store_tenant_large(op, st, n, total, all)))
     {
         return MCP_ERR_LARGE;
     }

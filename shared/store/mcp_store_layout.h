@@ -1628,10 +1628,12 @@ int mcp_store_tenant_allows(mcp_store_op_t *op, const mcp_store_stream_t *st,
 int mcp_store_tenant_would_allow(mcp_store_op_t *op,
     const mcp_store_stream_t *st, uint32_t n, int response);
 
-/* Returns 1 if n chunks would exceed the tenant's quota even if the tenant used
- * nothing else. */
+/* Returns 1 if the quota of a stream's tenant would not let the stream take n
+ * more chunks even if the tenant and the region had no other stream, and the
+ * stream's log then took "total" chunks. "response" is as in
+ * mcp_store_tenant_allows(). */
 int mcp_store_tenant_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
-    uint32_t n);
+    uint32_t n, uint32_t total, int response);
 
 /* mcp_store_tenant_may_create() returns 1 if a tenant's quotas let it create a
  * stream, and may evict streams of larger tenants in the rings OVER and LEFT.

@@ -314,6 +314,16 @@ mcp_store_tenant_press(mcp_store_op_t *op, uint32_t calls, uint32_t chunks)
 }
 
 
+/* Returns 1 if no quota applies when a stream takes n more chunks: the tenant
+ * has none, or the chunks are for a short response. */
+static int
+mcp_store_tenant_exempt(const mcp_store_stream_t *st, uint32_t n, int response)
+{
+    return st->quota == MCP_STORE_NO_QUOTA || st->tenant_entry == 0
+           || (response && n <= MCP_STORE_RESPONSE);
+}
+
+
 /*
  * Checks whether a stream may take n more chunks: for its tenant, and for the
  * groups that contain the tenant. With "response", a response of at most
@@ -328,9 +338,7 @@ mcp_store_tenant_append(mcp_store_op_t *op, const mcp_store_stream_t *st,
     unsigned            times;
     mcp_store_entry_t  *tenant;
 
-    if (st->quota == MCP_STORE_NO_QUOTA || st->tenant_entry == 0
-        || (response && n <= MCP_STORE_RESPONSE))
-    {
+    if (mcp_store_tenant_exempt(st, n, response)) {
         return MCP_OK;
     }
 
@@ -381,14 +389,16 @@ mcp_store_tenant_would_allow(mcp_store_op_t *op, const mcp_store_stream_t *st,
 
 int
 mcp_store_tenant_large(mcp_store_op_t *op, const mcp_store_stream_t *st,
-    uint32_t n)
+    uint32_t n, uint32_t total, int response)
 {
-    uint32_t  all;
+    uint32_t  free;
 
-    all = op->head->chunks;
+    free = mcp_store_room_alone(op->head, st, 0);
 
-    return st->quota != MCP_STORE_NO_QUOTA
-           && mcp_store_quota_allows(st->quota, 1, 0, n, all, all) != MCP_OK;
+    return !mcp_store_tenant_exempt(st, n, response)
+           && mcp_store_quota_allows(st->quota, 1, mcp_store_tenant_base(st),
+                                     total, free, op->head->chunks)
+              != MCP_OK;
 }
 
 

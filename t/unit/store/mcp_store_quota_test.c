@@ -181,6 +181,57 @@ TEST(quotas_given_as_absolute_numbers_limit_bytes_and_streams_and_listeners)
 }
 
 
+/* Appends messages of "from" to "to" chunks, each to the new stream of a tenant
+ * that uses nothing else: each fits or is too large, and none waits. Returns
+ * the largest number of chunks that fits. */
+static unsigned
+largest(unsigned from, unsigned to, int answers)
+{
+    int               rc;
+    unsigned          k, last;
+    mcp_stream_ref_t  ref;
+
+    for (k = from, last = 0; k <= to; k++) {
+        made(7, MCP_STREAM_CALL, &ref);
+        rc = store_append(&d, 0, &ref, store_message(1, k * 480ul - 16),
+                          answers, MCP_STATE_PROCESSING);
+        assert_true(rc == MCP_OK || rc == MCP_ERR_LARGE);
+        last = rc == MCP_OK ? k : last;
+        mcp_store_free(S0, &ref);
+    }
+
+    return last;
+}
+
+
+TEST(message_and_its_stream_exceed_the_whole_quota__message_is_too_large)
+{
+    uint32_t  chunks, reserve, own;
+
+    /* the root and the request of the stream take a chunk each */
+
+    own = 2;
+    quota = 128 * MCP_STORE_CHUNK;
+    assert_int_equal(largest(120, 130, -1), 128 - own);
+    assert_int_equal(largest(120, 130, 0), 128 - own);
+
+    /* a short response is exempt from the quota */
+
+    quota = 4 * MCP_STORE_CHUNK;
+    assert_int_equal(largest(1, 12, -1), 4 - own);
+    assert_int_equal(largest(1, 12, 0), 8);
+
+    /* a tenant may use as much as it leaves free, without the reserve, the last
+     * eighth and the chunk of the groups */
+
+    quota = MCP_QUOTA_SHARE;
+    chunks = d.store[0].head->chunks;
+    reserve = d.store[0].head->reserve;
+    assert_int_equal(largest(1500, 1600, -1),
+                     (chunks - reserve - chunks / 8 - 1 - 2 * own) / 2);
+}
+
+
 /* Ten tenants store as many values as they can: the eleventh may still store
  * one. */
 TEST(ten_tenants_have_values_up_to_their_quotas__an_eleventh_tenant_gets_one)
