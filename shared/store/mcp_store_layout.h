@@ -1009,11 +1009,12 @@ mcp_store_link(mcp_store_head_t *head, uint32_t ref)
     ((type *) ((char *) mcp_store_at(head, ref) - offsetof(type, member)))
 
 
-/* Returns 1 if ordinal a is older than b. Ordinals may wrap. */
+/* Returns 1 if ordinal a is older than b. Ordinals may wrap, so their distances
+ * from the next ordinal, which is the newest one, are compared. */
 static inline int
-mcp_store_older(uint32_t a, uint32_t b)
+mcp_store_older(const mcp_store_head_t *head, uint32_t a, uint32_t b)
 {
-    return (int32_t) (a - b) < 0;
+    return head->ordinal + 1 - a > head->ordinal + 1 - b;
 }
 
 

@@ -487,7 +487,7 @@ mcp_store_repair_sub(mcp_store_op_t *op, mcp_store_entry_t *e)
     st = mcp_store_stream_at(head, e->u.sub.stream);
 
     if (st != NULL && st->kind == MCP_STREAM_LISTEN
-        && mcp_store_older(st->ordinal, e->u.sub.ordinal)
+        && mcp_store_older(head, st->ordinal, e->u.sub.ordinal)
         && !mcp_store_entry_find(head, MCP_ENTRY_SUB, 0, e->key,
                                  e->u.sub.stream))
     {

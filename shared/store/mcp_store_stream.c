@@ -405,7 +405,7 @@ mcp_store_session_stream(mcp_store_op_t *op, mcp_store_entry_t *group,
         st = mcp_store_container(head, ref, mcp_store_stream_t,
                                  link[MCP_LINK_SESSION]);
 
-        if (position == 0 || mcp_store_older(st->joined, joined)) {
+        if (position == 0 || mcp_store_older(head, st->joined, joined)) {
             return st;
         }
 

@@ -179,7 +179,9 @@ mcp_store_sub_next(mcp_store_head_t *head,
     for (n = 0; ref != 0 && ref != MCP_STORE_END && n <= head->n_subs; n++) {
         e = mcp_store_container(head, ref, mcp_store_entry_t, u.sub.topic);
 
-        if (position == 0 || mcp_store_older(e->u.sub.ordinal, ordinal)) {
+        if (position == 0
+            || mcp_store_older(head, e->u.sub.ordinal, ordinal))
+        {
             return e;
         }
 

@@ -257,7 +257,7 @@ store_verify_session(store_verify_t *v, const mcp_store_entry_t *e,
                         == lingering, "a session's other list");
         store_expect(v, memcmp(st->session, e->key, MCP_DIGEST_LEN) == 0,
                      "a session's stream");
-        store_expect(v, mcp_store_older(st->joined, before),
+        store_expect(v, mcp_store_older(v->head, st->joined, before),
                      "a session's order");
         before = st->joined;
     }
@@ -467,7 +467,7 @@ store_verify_topic(store_verify_t *v, const mcp_store_entry_t *e)
         store_expect(v, sub->kind == MCP_ENTRY_SUB
                         && memcmp(sub->key, e->key, MCP_DIGEST_LEN) == 0,
                      "a topic's subscription");
-        store_expect(v, mcp_store_older(sub->u.sub.ordinal, before),
+        store_expect(v, mcp_store_older(v->head, sub->u.sub.ordinal, before),
                      "a topic's order");
         before = sub->u.sub.ordinal;
     }

@@ -113,6 +113,65 @@ TEST(message_to_a_topic_reaches_each_subscribed_listener_once)
 }
 
 
+/* A listener or a session may live so long that its ordinals are more than 2^31
+ * older than new ones. */
+TEST(ordinals_are_more_than_half_their_range_apart__no_listener_is_skipped)
+{
+    size_t             n;
+    unsigned           i;
+    uint64_t           position;
+    mcp_stream_ref_t   ref[3], call[2];
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    create_ok(0, 51, 1, &call[0]);
+
+    for (i = 0; i < 3; i++) {
+        if (i == 2) {
+            d.store[0].head->ordinal += 0x80000010u;
+            store_sound(&d);
+
+            position = mcp_store_publish_start(S0);
+            assert_ok(store_publish(S1, TOPIC(1), mcp_str("m"), 9, &position,
+                                    &n));
+            assert_int_equal(store_info(S0, &ref[0]).last_seq, 1);
+            assert_int_equal(store_info(S0, &ref[1]).last_seq, 1);
+        }
+
+        store_spec(&spec, i, 2);
+        spec.kind = MCP_STREAM_LISTEN;
+        store_create(&d, 0, &spec, &ref[i]);
+        assert_ok(mcp_store_subscribe(S0, &ref[i], TOPIC(1)));
+    }
+
+    store_sound(&d);
+    position = 0;
+    assert_ok(store_publish(S1, TOPIC(1), mcp_str("m"), 9, &position, &n));
+    assert_int_equal(n, 3);
+
+    /* a repair keeps a new subscription of the old listener */
+
+    assert_ok(mcp_store_subscribe(S0, &ref[0], TOPIC(2)));
+    store_repair(&d);
+    assert_int_equal(mcp_store_subscribers(S0, TOPIC(1)), 3);
+    assert_int_equal(mcp_store_subscribers(S0, TOPIC(2)), 1);
+
+    /* a walk of the session finds the old stream after the new one was freed */
+
+    create_ok(0, 52, 1, &call[1]);
+    memset(spec.session, 0, sizeof(spec.session));
+    spec.session[0] = 1;
+    position = 0;
+    assert_ok(mcp_store_session_next(S0, spec.session, 0, &position, &info,
+                                     NULL));
+    assert_int_equal(info.ref.index, call[1].index);
+    mcp_store_free(S0, &call[1]);
+    assert_ok(mcp_store_session_next(S0, spec.session, 0, &position, &info,
+                                     NULL));
+    assert_int_equal(info.ref.index, call[0].index);
+}
+
+
 /* Subscriptions count towards the tenant's quota of bytes. */
 TEST(subscriptions_count_towards_the_byte_quota_of_the_tenant)
 {
