@@ -607,6 +607,7 @@ mcp_store_stream_burn(mcp_store_op_t *op, mcp_store_stream_t *st)
     mcp_store_add(op->head, MCP_COUNT_EVENTS_DROPPED,
                   (int64_t) mcp_store_stream_unsent(st) + 1);
     mcp_store_log_clear(op, &st->events);
+    st->sent_bytes = 0;
 
     st->events.last++;
     mcp_store_barrier();

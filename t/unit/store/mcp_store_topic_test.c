@@ -281,6 +281,63 @@ TEST(slow_listener_loses_its_oldest_events_and_resumes_after_them)
 }
 
 
+/* A message that is too large removes all events of a listener, also those that
+ * were sent. Later events have the whole limit of bytes. */
+TEST(message_is_too_large_for_the_zone__listener_keeps_the_events_after_it)
+{
+    int                taken;
+    char               buf[4096];
+    size_t             len, n;
+    unsigned           i;
+    uint64_t           position;
+    mcp_cursor_t       cursor;
+    mcp_stream_ref_t   ref;
+    mcp_stream_spec_t  spec;
+    mcp_stream_info_t  info;
+
+    store_spec(&spec, 1, 1);
+    spec.kind = MCP_STREAM_LISTEN;
+    spec.max_bytes = 4000000;
+    store_create(&d, 0, &spec, &ref);
+    assert_ok(mcp_store_subscribe(S0, &ref, TOPIC(1)));
+    assert_ok(mcp_store_watch(S1, &ref, 5, 0, &cursor, &taken));
+
+    for (i = 0; i < 5; i++) {
+        position = 0;
+        assert_ok(store_publish(S0, TOPIC(1), store_message(i, 1000), 9,
+                                &position, &n));
+    }
+
+    while (mcp_store_read(S1, &ref, 5, &cursor, cursor.seq, buf, sizeof(buf),
+                          &len) == MCP_OK)
+    {
+        /* void */
+    }
+
+    mcp_store_unwatch(S1, &ref, 5, 5, 9);
+    position = 0;
+
+    while (store_publish(S0, TOPIC(1), store_message(1, 3000000), 9, &position,
+                         &n) == MCP_AGAIN)
+    {
+        /* void */
+    }
+
+    store_sound(&d);
+
+    for (i = 0; i < 4; i++) {
+        position = 0;
+        assert_ok(store_publish(S0, TOPIC(1), store_message(i, 100), 9,
+                                &position, &n));
+    }
+
+    assert_ok(mcp_store_info(S0, &ref, &info));
+    assert_int_equal(info.first_seq, 7);
+    assert_int_equal(info.last_seq, 10);
+    assert_int_equal(store_counter(&d, MCP_COUNT_EVENTS_DROPPED), 1);
+}
+
+
 /* A publication reaches only the listeners that are not replicated, only the
  * replicated listeners, or all listeners. */
 TEST(publisher_selects_replicated_or_other_listeners__only_those_get_a_message)
