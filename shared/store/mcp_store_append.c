@@ -299,11 +299,11 @@ mcp_store_append_need(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/* Adds a call's stream to the list of streams blocked on space: the owner is
- * woken when the region has room for a message of len bytes. With "all", the
- * message is a response: its owner is the first in the list, because owners of
- * other messages may not use the reserve. Does nothing for a listener, which
- * has no owner. */
+/* Adds a stream to the list of streams blocked on space: its owner, or the
+ * feeding process of a mirror, is woken when the region has room for a message
+ * of len bytes. With "all", the message is a response: its owner is the first
+ * in the list, because owners of other messages may not use the reserve. Does
+ * nothing for a listener that is not a mirror: it loses the message. */
 static void
 mcp_store_block_on_space(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     int all)
@@ -311,7 +311,7 @@ mcp_store_block_on_space(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     mcp_store_list_t  *blocked;
     mcp_store_link_t  *link;
 
-    if (st->kind != MCP_STREAM_CALL) {
+    if (mcp_store_stream_drops(op->head, st)) {
         return;
     }
 

@@ -657,8 +657,7 @@ store_verify_mirror(store_verify_t *v, const mcp_store_replication_t *share,
 
     known = &share->known[share->which];
 
-    store_expect(v, st->kind == MCP_STREAM_CALL
-                    && st->owner_slot == MCP_STORE_NO_SLOT
+    store_expect(v, st->owner_slot == MCP_STORE_NO_SLOT
                     && st->inbox.head == 0 && st->cancelled == 0,
                  "a mirror's owner");
     store_expect(v,

@@ -335,7 +335,8 @@ TEST(mirror_at_its_limit_rejects_events_until_some_were_sent)
 
 /* A full region rejects an event of a mirror; when the region has room again,
  * the feeding process is woken. */
-TEST(zone_is_full__a_mirror_rejects_an_event_until_there_is_room)
+static void
+rejects_until_there_is_room(void)
 {
     mcp_str_t          big;
     mcp_cursor_t       cursor;
@@ -374,6 +375,21 @@ TEST(zone_is_full__a_mirror_rejects_an_event_until_there_is_room)
                                              store_message(1, 4000000), 2),
                      MCP_ERR_LARGE);
     mcp_store_unwatch(S0, &ref, 5, 0, 30);
+    mcp_store_free(S0, &ref);
+    store_drain_all(&d);
+}
+
+
+TEST(zone_is_full__a_mirror_rejects_an_event_until_there_is_room)
+{
+    rejects_until_there_is_room();
+}
+
+
+TEST(zone_is_full__mirror_of_a_listener_rejects_an_event_until_there_is_room)
+{
+    spec.kind = MCP_STREAM_LISTEN;
+    rejects_until_there_is_room();
 }
 
 
