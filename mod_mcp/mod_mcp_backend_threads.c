@@ -332,6 +332,10 @@ void mod_mcp_backend_threads_free(mod_mcp_backend_request_t *req)
 
 /* --- limits --- */
 
+/*
+ * Returns how many threads may run backend requests: MCPThreads, by default
+ * as many as the MPM has, but at least 4.
+ */
 static int thread_limit(void)
 {
     mod_mcp_global_t *global = mod_mcp_config_global(mod_mcp_child.server);

@@ -43,6 +43,7 @@ typedef struct {
     apr_off_t length;                   /* bytes already read */
 } reader_t;
 
+/* Returns 1, and logs an error, if the length exceeds MCPMaxBody. */
 static int body_too_large(request_rec *r, mod_mcp_dir_t *dir, apr_off_t length)
 {
     apr_off_t max = dir->max_body < 0 ? MOD_MCP_MAX_BODY : dir->max_body;

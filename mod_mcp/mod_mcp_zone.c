@@ -234,6 +234,7 @@ apr_uint64_t mod_mcp_zone_epoch(void)
 
 /* --- a child process --- */
 
+/* Returns 1 if no process has this id. */
 static int is_dead(uint64_t pid)
 {
     return kill((pid_t)pid, 0) == -1 && errno == ESRCH;

@@ -500,6 +500,8 @@ ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx)
 }
 
 
+/* Disconnects a client that has not accepted data within send_timeout. The
+ * cause may also be a body filter that holds the data back. */
 static void
 ngx_http_mcp_stream_timeout(ngx_http_request_t *r, ngx_http_mcp_ctx_t *ctx)
 {

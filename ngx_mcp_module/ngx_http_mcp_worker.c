@@ -554,6 +554,7 @@ ngx_http_mcp_worker_timer_handler(ngx_event_t *ev)
 }
 
 
+/* Returns 1 if no process has this id. */
 static int
 ngx_http_mcp_worker_is_dead(uint64_t pid)
 {

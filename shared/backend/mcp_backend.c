@@ -176,6 +176,7 @@ mcp_backend_head(mcp_backend_t *b, int status, mcp_str_t content_type)
 }
 
 
+/* Decides by status and media type whether the body of a response is read. */
 static void
 mcp_backend_expect_body(mcp_backend_t *b)
 {

@@ -861,6 +861,8 @@ mcp_backend_request_refuse(mcp_backend_request_t *breq, const char *detail)
 
 /* --- timeouts --- */
 
+/* Ends a request that has waited too long: for answers of the client if the
+ * backend has asked a question, otherwise for the backend. */
 static void
 mcp_backend_request_timeout(mcp_request_t *req)
 {

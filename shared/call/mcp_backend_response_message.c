@@ -83,6 +83,9 @@ mcp_backend_request_warn_token(mcp_request_t *req, mcp_str_t token)
 }
 
 
+/* Decides which clients get a notification of the backend: the client of the
+ * call, all subscribers, or none if the client has not asked for it
+ * (progress, log level). */
 static int
 mcp_backend_request_notification(mcp_request_t *req,
     const mcp_backend_msg_t *msg)

@@ -257,6 +257,8 @@ mcp_call_detached(mcp_call_t *call)
 }
 
 
+/* Called when the time of call->stream_at has passed without a response: the
+ * client gets an interim response if one is due, otherwise an event stream. */
 static void
 mcp_call_due(mcp_call_t *call, uint64_t now)
 {

@@ -755,6 +755,9 @@ mcp_input_keep(mcp_request_t *req, mcp_question_t *q, mcp_str_t result)
 }
 
 
+/* Handles an answer of a client to a question. Ignores it if the question is
+ * unknown or was answered before. An error as the answer ends the request,
+ * unless an MCP server has asked: this server gets the error. */
 static void
 mcp_input_take(mcp_call_t *call, mcp_str_t message)
 {

@@ -159,7 +159,8 @@ mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
 
 
 /* Takes over the next dead node at once, because several nodes may have died at
- * the same time. */
+ * the same time. A node is dead if MCP_TAKEOVER_CHECKS checks have found no new
+ * heartbeat, and the first check was at least its node timeout ago. */
 static void
 mcp_takeover_next(mcp_cluster_t *cluster)
 {

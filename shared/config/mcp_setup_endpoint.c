@@ -119,6 +119,8 @@ mcp_setup_add_routes(mcp_setup_t *setup, int exact, mcp_route_t *routes,
 }
 
 
+/* Sorts the routes of an endpoint. mcp_endpoint_route() takes the first
+ * route that matches. */
 static int
 mcp_setup_make_routes(mcp_setup_t *setup, mcp_endpoint_t *endpoint)
 {

@@ -35,6 +35,8 @@ mcp_dispatch_token_usable(const mcp_rpc_t *msg)
 }
 
 
+/* Handles a notification of a client with a session. Only
+ * notifications/cancelled with a valid request id has an effect. */
 static int
 mcp_dispatch_notification(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
@@ -440,6 +442,8 @@ mcp_dispatch_request(mcp_exchange_t *x)
 }
 
 
+/* Handles a message of a revision with sessions: "initialize" needs no
+ * session, every other message needs a valid one. */
 static mcp_next_e
 mcp_dispatch_of_session(mcp_exchange_t *x)
 {
@@ -480,6 +484,8 @@ mcp_dispatch_of_session(mcp_exchange_t *x)
 }
 
 
+/* Handles a message of a revision without sessions. A response is rejected,
+ * because such a client answers questions by another request. */
 static mcp_next_e
 mcp_dispatch_stateless(mcp_exchange_t *x)
 {

@@ -180,6 +180,9 @@ mcp_exchange_origin_allowed(const mcp_endpoint_t *endpoint,
 }
 
 
+/* Returns the value of Access-Control-Expose-Headers: the response headers
+ * that a page of another origin may read. "Link" contains the URL of a
+ * stream. */
 static mcp_str_t
 mcp_exchange_exposed(const mcp_endpoint_t *endpoint)
 {

@@ -17,8 +17,6 @@
 #include "worker/mcp_respond.h"
 
 
-/* --- checks --- */
-
 /* --- the end of a session at MCP servers --- */
 
 /* The method of the call that ends a client's sessions at MCP servers. The
@@ -119,6 +117,8 @@ mcp_session_close(mcp_exchange_t *x, mcp_next_e (*respond)(mcp_exchange_t *x))
     return mcp_dispatch_start(x, call);
 }
 
+
+/* --- checks --- */
 
 /* Accepts a missing MCP-Protocol-Version header, because the session or the
  * stream already determines the revision. */

@@ -31,6 +31,8 @@ mcp_permission_evaluate(mcp_exchange_t *x, size_t i, const void *value)
 }
 
 
+/* Returns whether the value of the mcp_allow rule i is true for the caller.
+ * Evaluates each rule once per request. Denies if there is no memory. */
 static mcp_decision_e
 mcp_permission_rule(mcp_exchange_t *x, size_t i)
 {
@@ -121,6 +123,9 @@ mcp_permission_hidden(mcp_exchange_t *x, mcp_list_e kind, mcp_str_t name)
 }
 
 
+/* Returns MCP_PERMISSION_CALL if the caller has all scopes in "needed", the
+ * "x-mcp-scope" of an item. Otherwise sets *scope to them and returns
+ * MCP_PERMISSION_SCOPE. */
 static mcp_permission_e
 mcp_permission_scope(mcp_exchange_t *x, mcp_str_t needed, mcp_str_t *scope)
 {

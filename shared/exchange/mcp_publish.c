@@ -108,6 +108,9 @@ mcp_publish_token(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
+/* Decides whether the token permits publishing: mcp_publish_token permits
+ * all messages, the token of a publish URL only messages of its call.
+ * Returns MCP_OK or MCP_ERR_DENIED. */
 static int
 mcp_publish_enter(mcp_exchange_t *x, mcp_str_t token)
 {

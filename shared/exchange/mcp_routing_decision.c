@@ -109,6 +109,8 @@ mcp_routing_input(const mcp_rpc_t *msg, mcp_routing_t *v)
 }
 
 
+/* Decides that a backend is called, and selects the backend by mcp_route or
+ * mcp_backend. Without a backend the request fails. */
 static mcp_routing_e
 mcp_routing_call(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v)
 {
@@ -159,6 +161,9 @@ mcp_routing_shows(void *ctx, mcp_list_e kind, mcp_str_t key)
 }
 
 
+/* Decides about a list request: this server responds to it if there is a
+ * catalog, otherwise the backend. The method is unknown if the endpoint does
+ * not offer the list. */
 static mcp_routing_e
 mcp_routing_list(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
     mcp_buf_t *out)
@@ -263,6 +268,9 @@ mcp_routing_tool(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v)
 }
 
 
+/* Decides about tools/call and prompts/get: the endpoint must offer the
+ * list, the caller must see the item and have its scopes, and "arguments"
+ * must be an object. */
 static mcp_routing_e
 mcp_routing_named(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
     mcp_list_e kind, mcp_fault_e unknown)
@@ -324,6 +332,9 @@ mcp_routing_no_resource(mcp_exchange_t *x, mcp_routing_t *v)
 }
 
 
+/* Decides about resources/read, resources/subscribe and
+ * resources/unsubscribe: the caller must see the resource and have its
+ * scopes. */
 static mcp_routing_e
 mcp_routing_resource(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_routing_t *v)

@@ -341,6 +341,8 @@ mcp_stateless_is_method(const mcp_exchange_t *x)
 }
 
 
+/* Checks that the header Mcp-Method occurs once and has the method of the
+ * body, and that the endpoint offers this method without sessions. */
 static int
 mcp_stateless_method(mcp_exchange_t *x, mcp_stateless_error_t *r,
     const mcp_method_t **method)

@@ -13,6 +13,8 @@
 #include "worker/mcp_notification.h"
 
 
+/* Responds to a GET with an event id whose stream cannot be read. rc is the
+ * result of the search for the stream and the event. */
 static mcp_next_e
 mcp_resume_event_id_refuse(mcp_exchange_t *x, int rc)
 {

@@ -299,6 +299,9 @@ mcp_error_code(const mcp_json_value_t *error)
 }
 
 
+/* Returns the code that a client without a session gets for the code of a
+ * backend's error. Its revision reserves -32000 to -32099 for MCP, so only
+ * MCP_CODE_CAPABILITY remains in this range. */
 static int64_t
 mcp_error_allowed(int64_t code)
 {

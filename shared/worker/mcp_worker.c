@@ -483,6 +483,8 @@ mcp_worker_report(void *ctx, const mcp_stream_info_t *info)
 }
 
 
+/* Called every MCP_WORKER_SWEEP_INTERVAL ms: removes expired streams and
+ * values from a part of the zone. */
 static void
 mcp_worker_sweep(void *data)
 {
