@@ -452,7 +452,7 @@ mcp_join_find(mcp_exchange_t *x, mcp_stream_info_t *info)
  * the call is held, because other nodes may not have it yet; or x has no key,
  * and the call's client may still get the response. */
 static int
-mcp_join_is_open(const mcp_exchange_t *x, const mcp_stream_info_t *info)
+mcp_join_is_undecided(const mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
     return info->held || (x->join->once && info->attended);
 }
@@ -467,7 +467,7 @@ mcp_join_still(mcp_exchange_t *x)
 
     return mcp_join_find(x, &info) == MCP_OK
            && memcmp(info.ref.id, x->reader.ref.id, MCP_STREAM_ID_LEN) == 0
-           && mcp_join_is_open(x, &info)
+           && mcp_join_is_undecided(x, &info)
            && (info.held
                || mcp_worker_now(x->worker) < mcp_join_waits(x)->until);
 }
@@ -647,7 +647,7 @@ mcp_join_lookup(mcp_exchange_t *x)
             break;
         }
 
-        if (!mcp_join_is_open(x, &info)) {
+        if (!mcp_join_is_undecided(x, &info)) {
             next = mcp_join_attach(x, &info);
 
             if (next != MCP_NEXT_CONTINUE) {
