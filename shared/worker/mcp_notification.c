@@ -12,8 +12,9 @@
 /* Time for which a broadcast of a notification is valid, ms. */
 #define MCP_NOTIFY_GOOD    60000
 
-/* Maximum depth of the JSON of a notification from another node. */
-#define MCP_NOTIFY_DEPTH   64
+/* Maximum depth of the JSON of a notification from another node: the highest
+ * value of mcp_max_depth. */
+#define MCP_NOTIFY_DEPTH   512
 
 
 /* The members that are read in a notification from another node. */
