@@ -455,9 +455,9 @@ void mcp_topic_free_all(mcp_cluster_t *cluster);
 
 /* --- mcp_cluster_run_operation.c --- */
 
-/* Sends the cluster operation MCP_OPERATION_TOKEN_SET for a resume token, and
- * repeats it until Redis replies or the token expires. */
-void mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec);
+/* Sends MCP_OPERATION_TOKEN_SET, or MCP_OPERATION_TOKEN_DROP for a call that
+ * has a stream, and repeats it until Redis replies or the token expires. */
+void mcp_token_update(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec);
 
 /* Sends again those updates of resume tokens that Redis has not
  * acknowledged. */

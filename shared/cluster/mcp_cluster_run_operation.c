@@ -567,10 +567,10 @@ mcp_cluster_start(void *data, const mcp_operation_spec_t *spec,
     }
 
     if (spec->kind == MCP_OPERATION_TOKEN
-        && spec->token.what == MCP_OPERATION_TOKEN_SET
+        && spec->token.value
         && !mcp_store_node_is_standalone(cluster->worker->store))
     {
-        mcp_token_set(cluster, spec);
+        mcp_token_update(cluster, spec);
         return MCP_OK;
     }
 
@@ -606,7 +606,9 @@ mcp_cluster_start(void *data, const mcp_operation_spec_t *spec,
  * Resume tokens that are valid for one call: Redis records which node has used
  * a token. The update that names the stream of the token's call is repeated
  * until Redis replies or the token expires, because without the update the
- * token would be valid again after the death of this node.
+ * token would be valid again after the death of this node. If that call fails,
+ * a second update is repeated in the same way, because without it the token
+ * would not be valid again.
  */
 
 
@@ -615,6 +617,9 @@ struct mcp_token_update_s {
     mcp_cluster_t         *cluster;
     mcp_operation_spec_t   spec;
     unsigned               sending:1;
+    unsigned               drops:1;    /* 1: the call has failed, so DROP
+                                          follows when Redis has recorded
+                                          SET */
 };
 
 
@@ -698,6 +703,9 @@ mcp_token_decode(mcp_cluster_t *cluster, mcp_operation_t *op,
 
 /* --- the stream of a token --- */
 
+static void mcp_token_update_send(mcp_token_update_t *update);
+
+
 static void
 mcp_token_update_free(mcp_token_update_t *update)
 {
@@ -721,8 +729,18 @@ mcp_token_update_sent(void *data, const mcp_reply_t *reply)
     update = data;
     update->sending = 0;
 
-    if (reply) {
-        mcp_token_sent(update->cluster, reply);
+    if (reply == NULL) {
+        return;
+    }
+
+    mcp_token_sent(update->cluster, reply);
+
+    if (update->drops) {
+        update->drops = 0;
+        update->spec.token.what = MCP_OPERATION_TOKEN_DROP;
+        mcp_token_update_send(update);
+
+    } else {
         mcp_token_update_free(update);
     }
 }
@@ -777,10 +795,38 @@ mcp_token_retry(mcp_cluster_t *cluster)
 }
 
 
-void
-mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec)
+/* If Redis has not confirmed SET for the token of this DROP, lets DROP follow
+ * SET, and returns 1. Otherwise returns 0. */
+static int
+mcp_token_drops_later(mcp_cluster_t *cluster,
+    const mcp_operation_token_t *token)
 {
     mcp_token_update_t  *update;
+
+    for (update = cluster->updates; update; update = update->next) {
+        if (update->spec.token.what == MCP_OPERATION_TOKEN_SET
+            && update->spec.token.value == token->value
+            && memcmp(update->spec.token.key, token->key, MCP_DIGEST_LEN) == 0)
+        {
+            update->drops = 1;
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+void
+mcp_token_update(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec)
+{
+    mcp_token_update_t  *update;
+
+    if (spec->token.what == MCP_OPERATION_TOKEN_DROP
+        && mcp_token_drops_later(cluster, &spec->token))
+    {
+        return;
+    }
 
     if (cluster->n_updates == MCP_TOKEN_UPDATES_MAX) {
         mcp_token_retry(cluster);
@@ -793,10 +839,11 @@ mcp_token_set(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec)
 
     if (update == NULL) {
         mcp_worker_log(cluster->worker, MCP_LOG_ERROR,
-                       "cluster: the use of a resume token is not recorded in "
-                       "Redis, so the client cannot resume the call at other "
-                       "nodes: this process has no memory, or already waits "
-                       "for Redis to record %d other tokens",
+                       "cluster: the use of a resume token, or the failure of "
+                       "its call, is not recorded in Redis, so the client "
+                       "cannot continue at other nodes: this process has no "
+                       "memory, or already waits for Redis to record %d other "
+                       "tokens",
                        MCP_TOKEN_UPDATES_MAX);
         return;
     }

@@ -30,6 +30,8 @@ typedef struct {
                                   call of another request with the same token,
                                   ms */
     unsigned char   stream[MCP_STREAM_ID_LEN];
+    uint32_t        random;    /* value in the store, under "key", when the call
+                                  has a stream; otherwise 0 */
     unsigned        rest:1;    /* 1: the request reads the stream of another
                                   request's call */
 } mcp_resume_token_t;

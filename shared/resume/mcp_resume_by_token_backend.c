@@ -112,12 +112,15 @@ mcp_resume_token_backend_open(mcp_exchange_t *x, mcp_str_t token,
 }
 
 
-/* Allows a token to be used again, at all nodes. */
+/* Allows a token to be used again, at all nodes. random is the number by which
+ * the stream of its call is found, or 0 if the call has no stream. */
 static void
-mcp_resume_token_backend_free(mcp_worker_t *worker, const unsigned char *key)
+mcp_resume_token_backend_free(mcp_worker_t *worker, const unsigned char *key,
+    uint32_t random)
 {
     mcp_store_value_delete(worker->store, MCP_VALUE_TOKEN_USED, key);
-    mcp_operation_token_sent(worker, MCP_OPERATION_TOKEN_DROP, key);
+    mcp_operation_token_drop(worker, key, mcp_be_get(key + MCP_DIGEST_LEN, 8),
+                             random);
 }
 
 
@@ -160,7 +163,7 @@ mcp_resume_token_backend_first(mcp_exchange_t *x,
                         &x->msg)
         != MCP_OK)
     {
-        mcp_resume_token_backend_free(x->worker, key);
+        mcp_resume_token_backend_free(x->worker, key, 0);
         return MCP_NEXT_ERROR;
     }
 
@@ -332,7 +335,7 @@ mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *state,
             return next;
         }
 
-        mcp_operation_token_sent(x->worker, MCP_OPERATION_TOKEN_GIVE, key);
+        mcp_operation_token_give(x->worker, key);
 
         if (rc == MCP_ERR_LIMIT) {
             return mcp_respond_fault(x, MCP_FAULT_TOO_MANY_VALUES, x->msg->id,
@@ -345,7 +348,7 @@ mcp_resume_token_backend_here(mcp_exchange_t *x, mcp_resume_token_t *state,
         }
 
     } else {
-        mcp_operation_token_sent(x->worker, MCP_OPERATION_TOKEN_GIVE, key);
+        mcp_operation_token_give(x->worker, key);
     }
 
     rc = mcp_store_value_get(x->worker->store, MCP_VALUE_TOKEN_USED, key,
@@ -526,21 +529,23 @@ mcp_resume_token_backend_result(mcp_request_t *req,
 /* Records which stream belongs to the call that has used the token, in the
  * store and in the cluster. */
 static void
-mcp_resume_token_backend_remember(mcp_call_t *call, const unsigned char *key)
+mcp_resume_token_backend_remember(mcp_call_t *call, mcp_resume_token_t *state)
 {
-    uint64_t      random;
-    mcp_tenant_t  tenant;
+    mcp_tenant_t          tenant;
+    const unsigned char  *key;
 
-    random = mcp_be_get(call->id, MCP_RESUME_TOKEN_BACKEND_RANDOM);
+    key = state->key;
+    state->random = (uint32_t) mcp_be_get(call->id,
+                                          MCP_RESUME_TOKEN_BACKEND_RANDOM);
     mcp_tenant(call->endpoint, call->tenant, &tenant);
 
     (void) mcp_store_value_set(call->worker->store, MCP_VALUE_TOKEN_USED,
-                               key, (uint32_t) random,
+                               key, state->random,
                                mcp_be_get(key + MCP_DIGEST_LEN, 8), &tenant);
 
     mcp_operation_token_set(call->worker, key,
                             mcp_be_get(key + MCP_DIGEST_LEN, 8),
-                            (uint32_t) random, call->id);
+                            state->random, call->id);
 }
 
 
@@ -571,7 +576,7 @@ mcp_resume_token_backend_begin(mcp_call_t *call)
     state = mcp_resume_token_of(call->states);
 
     if (state && state->key) {
-        mcp_resume_token_backend_remember(call, state->key);
+        mcp_resume_token_backend_remember(call, state);
     }
 
     return MCP_OK;
@@ -589,7 +594,7 @@ mcp_resume_token_backend_answered(mcp_request_t *req, mcp_outcome_e how)
 
     if (state->key && call->phase == MCP_CALL_TRANSIENT) {
         mcp_call_keep(call, req->response, how);
-        mcp_resume_token_backend_remember(call, state->key);
+        mcp_resume_token_backend_remember(call, state);
     }
 }
 
@@ -598,7 +603,7 @@ static void
 mcp_resume_token_backend_forget(mcp_worker_t *worker, mcp_resume_token_t *state)
 {
     if (state->key) {
-        mcp_resume_token_backend_free(worker, state->key);
+        mcp_resume_token_backend_free(worker, state->key, state->random);
         state->key = NULL;
     }
 }

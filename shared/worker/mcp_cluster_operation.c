@@ -674,12 +674,24 @@ mcp_operation_token(mcp_exchange_t *x, const unsigned char key[MCP_DIGEST_LEN],
 
 
 void
-mcp_operation_token_sent(mcp_worker_t *worker, mcp_operation_token_e what,
+mcp_operation_token_give(mcp_worker_t *worker,
     const unsigned char key[MCP_DIGEST_LEN])
 {
     mcp_operation_spec_t  spec;
 
-    mcp_operation_token_spec(&spec, what, key, 0);
+    mcp_operation_token_spec(&spec, MCP_OPERATION_TOKEN_GIVE, key, 0);
+    (void) mcp_operation_send(worker, &spec, NULL, NULL);
+}
+
+
+void
+mcp_operation_token_drop(mcp_worker_t *worker,
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t expires, uint32_t value)
+{
+    mcp_operation_spec_t  spec;
+
+    mcp_operation_token_spec(&spec, MCP_OPERATION_TOKEN_DROP, key, expires);
+    spec.token.value = value;
     (void) mcp_operation_send(worker, &spec, NULL, NULL);
 }
 

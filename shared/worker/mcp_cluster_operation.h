@@ -176,7 +176,10 @@ typedef struct {
     unsigned char          stream[MCP_STREAM_ID_LEN];  /* for SET: stream of
                                                           the token's call */
     uint32_t               value;      /* for SET: identifies the stream of the
-                                          token's call; never 0 */
+                                          token's call; never 0. For DROP: the
+                                          value of SET for the failed call, 0
+                                          if the call had no stream. Otherwise
+                                          0. */
     uint64_t               expires;
 } mcp_operation_token_t;
 
@@ -584,11 +587,14 @@ int mcp_operation_quota(mcp_exchange_t *x, uint32_t limit);
 int mcp_operation_token(mcp_exchange_t *x,
     const unsigned char key[MCP_DIGEST_LEN], uint64_t expires, uint32_t *value);
 
-/* mcp_operation_token_sent() sends GIVE or DROP for a token.
- * mcp_operation_token_set() sends SET with the stream of the token's call and
- * a value other than 0. Neither waits for a result. */
-void mcp_operation_token_sent(mcp_worker_t *worker, mcp_operation_token_e what,
+/* mcp_operation_token_give() sends GIVE for a token. mcp_operation_token_set()
+ * sends SET with the stream of the token's call and a value other than 0.
+ * mcp_operation_token_drop() sends DROP with the value of SET for the failed
+ * call, or 0 if it had no stream. None of them waits for a result. */
+void mcp_operation_token_give(mcp_worker_t *worker,
     const unsigned char key[MCP_DIGEST_LEN]);
+void mcp_operation_token_drop(mcp_worker_t *worker,
+    const unsigned char key[MCP_DIGEST_LEN], uint64_t expires, uint32_t value);
 void mcp_operation_token_set(mcp_worker_t *worker,
     const unsigned char key[MCP_DIGEST_LEN], uint64_t expires, uint32_t value,
     const unsigned char stream[MCP_STREAM_ID_LEN]);

@@ -9,7 +9,8 @@
 -- ARGV[3] digest of the token
 -- ARGV[4] "t": use the token; "g": release it unused; "s": set the stream of
 --         its call; "d": its call has failed
--- ARGV[5] for "s": a number by which the stream is found; otherwise ignored
+-- ARGV[5] for "s": a number by which the stream is found; for "d": the number
+--         of "s" for the failed call, or 0 before "s"; otherwise ignored
 -- ARGV[6] time for which the token is valid, ms
 --
 -- Returns one of
@@ -64,9 +65,13 @@ elseif what == 's' then
         redis.call('PEXPIRE', used, lasts)
     end
 
-elseif mine and running
-    and (what == 'd' or redis.call('HINCRBY', used, 'c', -1) <= 0)
-then
+elseif what == 'd' then
+    -- a late "d" does not end a later use of the token
+    if mine and value == number then
+        redis.call('DEL', used)
+    end
+
+elseif mine and running and redis.call('HINCRBY', used, 'c', -1) <= 0 then
     redis.call('DEL', used)
 end
 

@@ -154,6 +154,41 @@ TEST(resume_token_is_released_at_one_node__another_node_can_use_it)
 }
 
 
+/* A call that has a stream fails. A DROP for an earlier call of the same token
+ * is ignored. */
+TEST(call_with_a_stream_fails__its_resume_token_can_be_used_at_every_node)
+{
+    begin_all(2);
+    assert_ok(take(0, 'a'));
+    say_token(0, MCP_OPERATION_TOKEN_SET, 'a', 7);
+    say_token(0, MCP_OPERATION_TOKEN_DROP, 'a', 6);
+    assert_int_equal(take(1, 'a'), MCP_ERR_DENIED);
+    say_token(0, MCP_OPERATION_TOKEN_DROP, 'a', 7);
+    assert_ok(take(1, 'a'));
+    say_token(0, MCP_OPERATION_TOKEN_DROP, 'a', 7);
+    assert_int_equal(take(0, 'a'), MCP_ERR_DENIED);
+    assert_int_equal(nodes[0].cluster->n_updates, 0);
+}
+
+
+TEST(call_fails_while_redis_is_unreachable__its_resume_token_is_usable_later)
+{
+    begin_all(2);
+    assert_ok(take(0, 'a'));
+    assert_ok(take(0, 'b'));
+    say_token(0, MCP_OPERATION_TOKEN_SET, 'b', 8);
+    cut_off(0);
+    send_token(0, MCP_OPERATION_TOKEN_SET, 'a', 7);
+    send_token(0, MCP_OPERATION_TOKEN_DROP, 'a', 7);
+    assert_int_equal(nodes[0].cluster->n_updates, 1);
+    send_token(0, MCP_OPERATION_TOKEN_DROP, 'b', 8);
+    assert_int_equal(nodes[0].cluster->n_updates, 2);
+    UNTIL(nodes[0].cluster->n_updates == 0);
+    assert_ok(take(1, 'a'));
+    assert_ok(take(1, 'b'));
+}
+
+
 /* The node that uses a token was declared dead: another node can use the
  * token, unless the token's call has a stream. */
 TEST(node_that_uses_a_resume_token_dies__token_works_if_its_call_has_no_stream)
@@ -223,6 +258,7 @@ TEST(redis_is_unreachable__redis_gets_the_stream_id_of_a_resume_token_later)
 
     cut_off(0);
     word(&spec, MCP_OPERATION_TOKEN_SET, 'c');
+    spec.token.value = 9;
     spec.token.expires = real_now() + 10;
     (void) mcp_cluster_start(nodes[0].cluster, &spec, NULL);
     UNTIL(nodes[0].cluster->n_updates == 0);

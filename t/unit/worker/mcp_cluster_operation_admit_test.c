@@ -222,6 +222,8 @@ became(unsigned n, mcp_operation_token_e what)
  * the stream of its call. */
 TEST(node_uses_a_resume_token__it_reports_the_stream_or_the_failure_of_the_call)
 {
+    uint32_t  number;
+
     begin(NEW);
     page();
     join();
@@ -258,8 +260,23 @@ TEST(node_uses_a_resume_token__it_reports_the_stream_or_the_failure_of_the_call)
     answer(MCP_OK);
     backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     became(3, MCP_OPERATION_TOKEN_DROP);
+    assert_int_equal(cluster.token.value, 0);
     client_close(&d, &a);
     assert_int_equal(d.n_breqs, 0);
+
+    /* the call fails when it has a stream: the report names the stream */
+
+    page();
+    client_post(&d, 1, &a, session, again(token));
+    answer(MCP_OK);
+    driver_wait(&d, 1000);
+    became(4, MCP_OPERATION_TOKEN_SET);
+    number = cluster.token.value;
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
+    became(5, MCP_OPERATION_TOKEN_DROP);
+    assert_true(cluster.token.value == number && number != 0);
+    assert_true(cluster.token.expires > d.te.now);
+    client_close(&d, &a);
 }
 
 
