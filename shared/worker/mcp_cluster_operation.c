@@ -43,6 +43,7 @@ struct mcp_operations_s {
     unsigned             quota:2;      /* 1: the session has many calls; 2: it
                                           does not; 0: this was not looked up
                                           yet */
+    unsigned             acted:1;      /* 1: mcp_operation_once() was called */
 };
 
 
@@ -437,6 +438,19 @@ mcp_operation_client_input(mcp_exchange_t *x,
 
     return x->operations ? mcp_operation(x, &spec)
                          : mcp_operation_send(x->worker, &spec, NULL, NULL);
+}
+
+
+int
+mcp_operation_once(mcp_exchange_t *x)
+{
+    if (x->operations->acted) {
+        return 0;
+    }
+
+    x->operations->acted = 1;
+
+    return 1;
 }
 
 

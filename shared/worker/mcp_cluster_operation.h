@@ -10,7 +10,8 @@
  * function stops and returns MCP_NEXT_WAIT. When all results are available, the
  * function runs again from its beginning, and finds each result by its position
  * among the operations of the same kind. Therefore the function must not have
- * other effects before it has started all operations.
+ * other effects before it has started all operations, except those that
+ * mcp_operation_once() limits to one run.
  *
  * The comment "After returning MCP_NEXT_WAIT, this function runs again", or
  * MCP_AGAIN in place of MCP_NEXT_WAIT, marks the entry functions, and the
@@ -550,6 +551,11 @@ void mcp_operation_respond_with(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
  */
 int mcp_operation_first(mcp_exchange_t *x, const mcp_stream_ref_t *ref,
     void (*then)(mcp_exchange_t *x, int rc));
+
+/* Returns 1 at its first call for x, 0 at later ones. So an effect between two
+ * operations of an entry function is not repeated in later runs. Must not be
+ * called without a cluster. */
+int mcp_operation_once(mcp_exchange_t *x);
 
 /* Returns 1 if a result for x is pending: the entry function has to return
  * MCP_NEXT_WAIT. */

@@ -406,21 +406,24 @@ mcp_notify_poll(mcp_exchange_t *x)
 }
 
 
-/* After returning MCP_AGAIN, this function runs again when the cluster has
- * replied, see mcp_cluster_operation.h. */
-int
-mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
+/*
+ * Creates the session's own stream at this node because no node has it, and
+ * makes it available to other nodes. First frees a mirror whose stream does not
+ * exist any more. If another node creates the stream at the same time, Redis
+ * decides which node was first.
+ *
+ * Later runs of the entry function create nothing, because this node may have a
+ * mirror of the other node's stream by then. After returning MCP_AGAIN, this
+ * function runs again when the cluster has replied, see
+ * mcp_cluster_operation.h.
+ */
+static int
+mcp_notify_create(mcp_exchange_t *x, mcp_stream_info_t *info)
 {
-    int            rc, again;
+    int            rc;
     unsigned char  id[MCP_STREAM_ID_LEN];
 
-    rc = x->worker->cluster ? mcp_notify_poll(x) : MCP_OK;
-
-    if (rc == MCP_ERR_NOT_FOUND) {
-
-        /* No node has the stream: create it at this node, and first free a
-         * mirror whose stream does not exist any more. If another node creates
-         * the stream at the same time, Redis decides which node was first. */
+    if (mcp_operation_once(x)) {
 
         if (mcp_notify_listener_id(x->client.id, id) == MCP_OK) {
             mcp_store_mirror_forget(x->worker->store, id);
@@ -429,10 +432,29 @@ mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
         rc = mcp_notify_listener(x->worker, x->endpoint, &x->client,
                                  x->head.tenant, info);
 
-        if (rc == MCP_OK) {
-            again = mcp_notify_poll(x);
-            rc = again == MCP_ERR_NOT_FOUND ? MCP_OK : again;
+        if (rc != MCP_OK) {
+            return rc;
         }
+    }
+
+    rc = mcp_notify_poll(x);
+
+    return rc == MCP_ERR_NOT_FOUND ? MCP_OK : rc;
+}
+
+
+/* After returning MCP_AGAIN, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
+int
+mcp_notify_here(mcp_exchange_t *x, mcp_stream_info_t *info)
+{
+    int            rc;
+    unsigned char  id[MCP_STREAM_ID_LEN];
+
+    rc = x->worker->cluster ? mcp_notify_poll(x) : MCP_OK;
+
+    if (rc == MCP_ERR_NOT_FOUND) {
+        rc = mcp_notify_create(x, info);
     }
 
     if (rc == MCP_OK) {

@@ -5,7 +5,9 @@
 
 
 #include "core_cases.h"
+#include "store/mcp_store_replication.h"
 #include "worker/mcp_cluster_operation.h"
+#include "worker/mcp_notification.h"
 
 
 /* A cluster whose results the test chooses. */
@@ -71,7 +73,17 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 }
 
 
+static void
+note_sent(void *ctx, const mcp_stream_ref_t *ref, uint64_t sent)
+{
+    (void) ctx;
+    (void) ref;
+    (void) sent;
+}
+
+
 static const mcp_cluster_hooks_t  hooks = {
+    .changed = note_sent,
     .start = start,
     .is_unreachable = is_unreachable,
     .clock = clock_agrees,
@@ -329,6 +341,45 @@ TEST(listener_is_created_only_if_no_node_of_the_cluster_has_it)
 
     listens(MCP_ERR_UNREACHABLE);
     answered(&b, 200, NULL);
+
+    d.process[1].worker->cluster = NULL;
+    end_session(0, session);
+}
+
+
+/* Two nodes create the listener at the same time, and Redis keeps that of the
+ * other node. */
+TEST(other_node_creates_the_listener_first__the_client_reads_its_mirror)
+{
+    unsigned char      id[MCP_STREAM_ID_LEN];
+    mcp_store_t       *store;
+    mcp_stream_ref_t   ref;
+    mcp_stream_info_t  info;
+    mcp_stream_spec_t  spec;
+
+    listens(MCP_ERR_NOT_FOUND);
+    store = d.process[1].worker->store;
+    assert_ok(mcp_notify_listener_id(b.x->client.id, id));
+    assert_ok(mcp_store_find(store, id, 0, &info));
+    mcp_store_revoke(store, &info.ref);
+
+    memset(&spec, 0, sizeof(spec));
+    memcpy(spec.id, id, MCP_STREAM_ID_LEN);
+    memcpy(spec.session, b.x->client.id, MCP_DIGEST_LEN);
+    memcpy(spec.principal, b.x->client.principal, MCP_DIGEST_LEN);
+    spec.kind = MCP_STREAM_LISTEN;
+    spec.revision = b.x->client.revision;
+    spec.max_wait = 10000;
+    assert_ok(mcp_store_mirror(store, &spec, 1, 0, 1, d.te.now, &ref));
+
+    answer(MCP_OK);
+    assert_int_equal(b.status, 200);
+    assert_int_equal(cluster.n_streams, 2);
+    assert_int_equal(cluster.shared, 1);
+    assert_ok(mcp_store_find(store, id, 0, &info));
+    assert_int_equal(info.mirror, 1);
+    assert_int_equal(info.attended, 1);
+    client_close(&d, &b);
 
     d.process[1].worker->cluster = NULL;
     end_session(0, session);
