@@ -362,17 +362,7 @@ mcp_join_joined(mcp_exchange_t *x, const mcp_stream_info_t *info)
 static mcp_next_e
 mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
-    int            rc;
-    mcp_task_id_t  id;
-
-    memcpy(id.stream, info->ref.id, MCP_STREAM_ID_LEN);
-    id.created = info->kept;
-    id.ttl = info->expires - info->kept;
-
-    x->output.out.len = 0;
-    rc = mcp_task_created(x, &id, info->state, info->changed);
-
-    if (rc != MCP_OK) {
+    if (mcp_task_created_before(x, info) != MCP_OK) {
         return mcp_respond_fault(x, MCP_FAULT_INTERNAL, x->msg->id,
                                  mcp_null_str);
     }

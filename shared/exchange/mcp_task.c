@@ -509,6 +509,21 @@ mcp_task_created(mcp_exchange_t *x, const mcp_task_id_t *id,
 }
 
 
+int
+mcp_task_created_before(mcp_exchange_t *x, const mcp_stream_info_t *info)
+{
+    mcp_task_id_t  id;
+
+    memcpy(id.stream, info->ref.id, MCP_STREAM_ID_LEN);
+    id.created = info->kept;
+    id.ttl = info->expires - info->kept;
+
+    x->output.out.len = 0;
+
+    return mcp_task_created(x, &id, info->state, info->changed);
+}
+
+
 /* Returns a member of a task's last event, which is a JSON-RPC response. The
  * type of the value is MCP_JSON_NONE if there is no event. */
 static mcp_json_value_t

@@ -72,6 +72,10 @@ int mcp_task_find(mcp_exchange_t *x, mcp_str_t text, mcp_task_t *task);
 int mcp_task_created(mcp_exchange_t *x, const mcp_task_id_t *id,
     mcp_stream_state_e state, uint64_t changed);
 
+/* Makes x->output.out the CreateTaskResult of a task that another request has
+ * created. Returns the values of mcp_task_created(). */
+int mcp_task_created_before(mcp_exchange_t *x, const mcp_stream_info_t *info);
+
 /*
  * Appends the members of a task in its current state (DetailedTask), without
  * braces.

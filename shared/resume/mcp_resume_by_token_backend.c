@@ -25,6 +25,7 @@
  */
 
 
+#include "exchange/mcp_task.h"
 #include "resume/mcp_resume_by_token.h"
 
 
@@ -173,10 +174,28 @@ mcp_resume_token_backend_first(mcp_exchange_t *x,
 }
 
 
-/* Responds with all events of the call that has used the token. value consists
- * of the first bytes of the id of its stream; "remote" is 1 if the stream may
- * be at another node. After returning MCP_NEXT_WAIT, this function runs again
- * when the cluster has replied, see mcp_cluster_operation.h. */
+/* Responds with a CreateTaskResult, because the call that has used the token is
+ * a task, whose events are not messages for clients. */
+static mcp_next_e
+mcp_resume_token_backend_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
+{
+    if (mcp_task_created_before(x, info) != MCP_OK) {
+        return MCP_NEXT_ERROR;
+    }
+
+    x->resumption = &mcp_resume_token;
+    x->reader.resumed = 1;
+    mcp_store_count(x->worker->store, MCP_COUNT_RESUMES, 1);
+
+    return mcp_respond_json(x);
+}
+
+
+/* Responds with all events of the call that has used the token, or with its
+ * task if the client can poll tasks. value consists of the first bytes of the
+ * id of the call's stream; "remote" is 1 if the stream may be at another node.
+ * After returning MCP_NEXT_WAIT, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h. */
 static mcp_next_e
 mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *state,
     const unsigned char *key, uint32_t value, int remote)
@@ -191,8 +210,13 @@ mcp_resume_token_backend_repeat(mcp_exchange_t *x, mcp_resume_token_t *state,
     rc = remote ? mcp_resume_fetch(x, id, 0, &info)
                 : mcp_resume_find(x, id, &info);
 
-    return rc == MCP_OK ? mcp_resume_token_join(x, state, &info, 0)
-                        : mcp_resume_refuse_for(x, rc);
+    if (rc != MCP_OK) {
+        return mcp_resume_refuse_for(x, rc);
+    }
+
+    return info.expires && (x->client.capabilities & MCP_CLIENT_TASKS)
+           ? mcp_resume_token_backend_task(x, &info)
+           : mcp_resume_token_join(x, state, &info, 0);
 }
 
 

@@ -82,23 +82,23 @@ mcp_joined_reader_progress(mcp_exchange_t *x, mcp_str_t text, mcp_str_t token)
 }
 
 
-/* Returns 1 if the reading request gets a message of the call. A joined reader
+/* Returns 1 if the reading request gets a message of the call. No request gets
+ * the events of a task that are not messages (MCP_RPC_INVALID). A joined reader
  * does not get messages that concern only the client which has begun the call:
  * its resume policy, and, if the sessions differ, questions. It gets a log
  * message if its own log level includes the message. */
 static int
 mcp_joined_reader_wants(mcp_exchange_t *x, const mcp_rpc_t *msg)
 {
+    if (msg->kind == MCP_RPC_INVALID) {
+        return 0;
+    }
+
     if (!x->reader.joins) {
         return 1;
     }
 
     switch (msg->kind) {
-
-    case MCP_RPC_INVALID:              /* a mark about a task
-                                          (MCP_NOTIFY_MARK), which is not a
-                                          message */
-        return 0;
 
     case MCP_RPC_REQUEST:
         return x->reader.same_session;

@@ -289,4 +289,55 @@ TEST(repeated_call_without_a_key_gets_another_task)
 }
 
 
+/* A call with a backend's resume token becomes a task, and the request is
+ * repeated with the same token. */
+TEST(token_of_a_task_is_used_again__the_client_gets_the_task_without_its_events)
+{
+    size_t                  i;
+    char                    params[2048], token[1024];
+    mcp_backend_request_t  *breq;
+
+    static const char *const  can[] = {
+        "{\"elicitation\":{},\"experimental\":{\"resumeTokens\":{}},"
+        EXTENSION "}",
+        "{\"elicitation\":{},\"experimental\":{\"resumeTokens\":{}}}"
+    };
+
+    d.endpoint.resume_lifetime = 600000;
+
+    for (i = 0; i < ITEMS(can); i++) {
+        round_can = can[0];
+        modern(0, &a, "tools/call", "echo", "\"name\":\"echo\"");
+        backend_json(&d, "{\"content\":[],\"nextResumeToken\":\"p2\"}");
+        quoted(a.text, "\"nextResumeToken\":\"", token, sizeof(token));
+        client_close(&d, &a);
+
+        snprintf(params, sizeof(params),
+                 "\"name\":\"echo\",\"resumeToken\":\"%s\"", token);
+        modern(0, &a, "tools/call", "echo", params);
+        breq = backend_stream(&d, 0);
+        driver_wait(&d, 1001);
+        begin_status_listener();
+
+        round_can = can[i];
+        modern(1, &b, "tools/call", "echo", params);
+        assert_int_equal(d.n_breqs, 1);
+
+        if (i == 0) {
+            has(b.text, "\"resultType\":\"task\"");
+            has(b.text, task_id);
+            assert_int_equal(b.ended, 1);
+        }
+
+        round_can = can[0];
+        backend_send(&d, breq, "{\"jsonrpc\":\"2.0\",\"result\":{"
+                     "\"resultType\":\"input_required\",\"inputRequests\":{"
+                     "\"k\":" FORM "}}}\n");
+        has_not(b.text, "elicitation/create");
+        client_close(&d, &b);
+        driver_wait(&d, TTL + 1);
+    }
+}
+
+
 RUN_TESTS(task_setup, task_teardown)
