@@ -308,6 +308,9 @@ mcp_resume_token_backend_elsewhere(mcp_exchange_t *x,
         return MCP_NEXT_WAIT;
     }
 
+    /* discards the first part of a list's result */
+
+    x->output.out.len = 0;
     x->output.outcome = "interim";
     mcp_resume_token_interim_again(x, state);
 

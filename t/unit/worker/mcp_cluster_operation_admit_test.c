@@ -349,4 +349,30 @@ TEST(token_is_in_use_at_another_node__the_request_asks_the_cluster_every_500_ms)
 }
 
 
+/* A token in the result of a list is in use at another node. */
+TEST(token_of_a_list_stays_in_use_at_another_node__the_response_is_one_message)
+{
+    begin(NEW);
+    d.endpoint.catalog = NULL;
+    client_post(&d, 0, &a, session, REQUEST("7", "tools/list", "{}"));
+    backend_json(&d, "{\"tools\":[],\"nextResumeToken\":\"p2\"}");
+    token_of(&a);
+    client_close(&d, &a);
+    join();
+
+    snprintf(text, sizeof(text),
+             REQUEST("8", "tools/list", "{\"resumeToken\":\"%s\"}"), token);
+    client_post(&d, 1, &a, session, text);
+
+    while (a.status == 0) {
+        answer(MCP_ERR_DENIED);
+        driver_wait(&d, 500);
+    }
+
+    assert_int_equal(a.status, 200);
+    has(a.text, INTERIM);
+    assert_int_equal(count(a.text, "{\"jsonrpc\""), 1);
+}
+
+
 RUN_TESTS(setup, teardown)
