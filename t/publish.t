@@ -8,7 +8,7 @@ use MCP;
 
 repeat_each(1);
 
-plan tests => repeat_each() * 306;
+plan tests => repeat_each() * 309;
 
 no_long_string();
 
@@ -270,12 +270,16 @@ Retry-After: \d+
 
 
 
-=== TEST 14: list change published with a call's token: 202
+=== TEST 14: list change published with a call's token: 202, after the call has ended 404
 --- config eval: ::door()
---- request eval: ::publish($::Changed)
---- more_headers eval: ::head(::call_token(0))
---- error_code: 202
---- response_body:
+--- request eval
+[ ::publish($::Changed), ::publish($::Changed) ]
+--- more_headers eval
+[ ::head(::call_token((time + 60) * 1000)), ::head(::call_token(0)) ]
+--- error_code eval
+[ 202, 404 ]
+--- response_body eval
+[ '', MCP::fault(-32004, 'Call not found, ended or expired') ]
 
 
 

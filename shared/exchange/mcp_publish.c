@@ -157,34 +157,11 @@ mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
 }
 
 
-/* Puts a message into the inbox of the call that the request's token names.
- * Returns MCP_FAULT_NONE, MCP_FAULT_FORBIDDEN if the token is not that of a
- * call, or another fault. */
+/* Returns the fault for a message to a call that has no stream at this node. */
 static mcp_fault_e
-mcp_publish_to_call(mcp_exchange_t *x, mcp_str_t text)
+mcp_publish_missing(const mcp_exchange_t *x)
 {
-    int                rc;
-    uint64_t           known;
-    mcp_stream_info_t  info;
-
-    if (!x->publish->call) {
-        return MCP_FAULT_FORBIDDEN;
-    }
-
-    rc = mcp_store_find(x->worker->store, x->publish->target.id, 0, &info);
-
-    if (rc == MCP_OK) {
-        rc = mcp_store_inbox_put(x->worker->store, &info.ref, MCP_INBOX_PUBLISH,
-                            x->publish->target.request, text);
-    }
-
-    if (rc == MCP_OK) {
-        return MCP_FAULT_NONE;
-    }
-
-    if (rc != MCP_ERR_NOT_FOUND) {
-        return MCP_FAULT_STORE_FULL;
-    }
+    uint64_t  known;
 
     known = x->publish->target.made + MCP_PUBLISH_EARLY
             + x->endpoint->stream_after;
@@ -194,17 +171,61 @@ mcp_publish_to_call(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
+/* Finds the call that the request's token names. Returns MCP_FAULT_NONE,
+ * MCP_FAULT_FORBIDDEN if the token is not that of a call,
+ * MCP_FAULT_CALL_UNKNOWN if the call is over, or MCP_FAULT_CALL_EARLY. */
+static mcp_fault_e
+mcp_publish_find(mcp_exchange_t *x, mcp_stream_info_t *info)
+{
+    if (!x->publish->call) {
+        return MCP_FAULT_FORBIDDEN;
+    }
+
+    if (mcp_store_find(x->worker->store, x->publish->target.id, 0, info)
+        != MCP_OK)
+    {
+        return mcp_publish_missing(x);
+    }
+
+    return info->state >= MCP_STATE_COMPLETED ? MCP_FAULT_CALL_UNKNOWN
+                                              : MCP_FAULT_NONE;
+}
+
+
+/* Puts a message into the inbox of a call. Returns MCP_FAULT_NONE or a
+ * fault. */
+static mcp_fault_e
+mcp_publish_to_call(mcp_exchange_t *x, const mcp_stream_info_t *info,
+    mcp_str_t text)
+{
+    switch (mcp_store_inbox_put(x->worker->store, &info->ref, MCP_INBOX_PUBLISH,
+                                x->publish->target.request, text))
+    {
+
+    case MCP_OK:
+        return MCP_FAULT_NONE;
+
+    case MCP_ERR_NOT_FOUND:
+        return mcp_publish_missing(x);
+
+    default:
+        return MCP_FAULT_STORE_FULL;
+    }
+}
+
+
 /* Delivers one message: a notification for subscribers to its subscribers, any
- * other message to the call that the token of the request names. Returns
- * MCP_FAULT_NONE or a fault. */
+ * other message to the call that the token of the request names. The token of a
+ * call that is over is invalid for both. Returns MCP_FAULT_NONE or a fault. */
 static mcp_fault_e
 mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
 {
-    int               rc;
-    mcp_str_t         method;
-    mcp_buf_t         line;
-    mcp_fault_e       fault;
-    mcp_json_value_t  root, value[MCP_PUBLISH_FIELDS];
+    int                rc;
+    mcp_str_t          method;
+    mcp_buf_t          line;
+    mcp_fault_e        fault;
+    mcp_json_value_t   root, value[MCP_PUBLISH_FIELDS];
+    mcp_stream_info_t  info;
 
     rc = mcp_json_scan(&x->arena, text, x->endpoint->max_depth,
                        mcp_publish_fields, MCP_PUBLISH_FIELDS, &root, value,
@@ -231,8 +252,10 @@ mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
     }
 
     text = (mcp_str_t) { line.data, line.len };
+    fault = mcp_publish_find(x, &info);
 
-    if (value[MCP_PUBLISH_METHOD].type == MCP_JSON_STRING
+    if (fault != MCP_FAULT_CALL_UNKNOWN
+        && value[MCP_PUBLISH_METHOD].type == MCP_JSON_STRING
         && mcp_json_unescape(&x->arena, value[MCP_PUBLISH_METHOD].raw, &method)
            == MCP_OK
         && mcp_notify_broadcast(x->worker, method,
@@ -240,8 +263,8 @@ mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
     {
         fault = MCP_FAULT_NONE;
 
-    } else {
-        fault = mcp_publish_to_call(x, text);
+    } else if (fault == MCP_FAULT_NONE) {
+        fault = mcp_publish_to_call(x, &info, text);
     }
 
     mcp_buf_free(&line);

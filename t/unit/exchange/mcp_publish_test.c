@@ -455,8 +455,38 @@ TEST(call_has_ended__requests_to_its_publish_url_get_404)
         driver_wait(&d, 10000);
         publish(1, &b, path, RESULT);
         assert_int_equal(b.status, 404);
+        publish(1, &b, path, CHANGED);
+        assert_int_equal(b.status, 404);
         quiet();
     }
+}
+
+
+/* The stream of a call that has ended is kept for its client: messages to its
+ * publish URL get 404 from then on. A notification for subscribers is accepted
+ * before the call has a stream. */
+TEST(call_has_just_ended__its_publish_url_accepts_no_notification)
+{
+    const char  *path;
+
+    client_open(&d, session, NEW, ALL);
+    client_post(&d, 0, &a, session, CALL);
+    path = publish_url_of(d.breqs[0], url, sizeof(url));
+    publish(1, &b, path, CHANGED);
+    assert_int_equal(b.status, 202);
+    publish(1, &b, path, RESULT);
+    assert_int_equal(b.status, 503);
+
+    mcp_backend_request_head(d.breqs[0], 202, mcp_null_str);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
+    client_close(&d, &a);
+    publish(1, &b, path, RESULT);
+    assert_int_equal(b.status, 202);
+    publish(1, &b, path, CHANGED);
+    assert_int_equal(b.status, 404);
+    publish(1, &b, path, RESULT);
+    assert_int_equal(b.status, 404);
+    end_session(0, session);
 }
 
 
