@@ -184,6 +184,19 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
 }
 
 
+/* Returns 1 if the session has ended while the request waited for the
+ * cluster. */
+static int
+mcp_resume_event_id_session_ended(const mcp_exchange_t *x)
+{
+    uint32_t  value;
+
+    return mcp_store_value_get(x->worker->store, MCP_VALUE_SESSION_ENDED,
+                               x->client.id, mcp_worker_now(x->worker), &value)
+           == MCP_OK;
+}
+
+
 /* Handles GET: resumes the stream of the event id, or opens the session's own
  * stream. After returning MCP_NEXT_WAIT, this function runs again when the
  * cluster has replied, see mcp_cluster_operation.h. */
@@ -205,6 +218,12 @@ mcp_resume_event_id_get(mcp_exchange_t *x)
 
     if (rc == MCP_AGAIN) {
         return MCP_NEXT_WAIT;
+    }
+
+    if (rc == MCP_OK && mcp_resume_event_id_session_ended(x)) {
+        mcp_store_free(x->worker->store, &info.ref);
+        return mcp_respond_fault(x, MCP_FAULT_SESSION_UNKNOWN, mcp_null_str,
+                                 mcp_null_str);
     }
 
     if (rc == MCP_OK) {

@@ -347,6 +347,31 @@ TEST(listener_is_created_only_if_no_node_of_the_cluster_has_it)
 }
 
 
+/* A client ends its session while its GET waits for the cluster. */
+TEST(session_ends_while_a_get_waits__the_get_opens_no_listener)
+{
+    unsigned char      id[MCP_STREAM_ID_LEN];
+    mcp_stream_info_t  info;
+
+    join(MCP_AGAIN);
+    client_resume(&d, 1, &b, session, NULL);
+    assert_int_equal(b.next, MCP_NEXT_WAIT);
+    assert_ok(mcp_notify_listener_id(b.x->client.id, id));
+
+    client_init(&a, session);
+    client_send(&d, 0, &a, "DELETE", "");
+    assert_int_equal(a.status, 204);
+    client_close(&d, &a);
+
+    answer(MCP_OK);
+    assert_int_equal(b.status, 404);
+    assert_int_equal(b.streaming, 0);
+    assert_int_equal(mcp_store_find(d.process[1].worker->store, id, 0, &info),
+                     MCP_ERR_NOT_FOUND);
+    client_close(&d, &b);
+}
+
+
 /* Two nodes create the listener at the same time, and Redis keeps that of the
  * other node. */
 TEST(other_node_creates_the_listener_first__the_client_reads_its_mirror)
