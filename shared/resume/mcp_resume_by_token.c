@@ -225,12 +225,8 @@ mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *state,
 
     rc = mcp_consumer_start_kept(x, info, seq);
 
-    if (rc == MCP_ERR_NOT_FOUND || rc == MCP_ERR_PURGED) {
-        return mcp_resume_refuse(x);
-    }
-
     if (rc != MCP_OK) {
-        return MCP_NEXT_ERROR;
+        return mcp_resume_refuse_for(x, rc);
     }
 
     x->reader.resumed = 1;

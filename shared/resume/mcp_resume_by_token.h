@@ -61,7 +61,8 @@ int mcp_resume_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
  *
  * Returns MCP_NEXT_STREAM, or
  *   MCP_NEXT_RESPOND  the response is a fault, because the stream does not
- *                     exist or has lost events after seq
+ *                     exist or has lost events after seq, or another node has
+ *                     a later reader
  *   MCP_NEXT_ERROR
  */
 mcp_next_e mcp_resume_token_join(mcp_exchange_t *x, mcp_resume_token_t *state,

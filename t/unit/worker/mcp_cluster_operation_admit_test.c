@@ -5,6 +5,7 @@
 
 
 #include "token_cases.h"
+#include "store/mcp_store_replication.h"
 #include "worker/mcp_cluster_operation.h"
 
 
@@ -14,6 +15,8 @@ static struct {
     mcp_operation_t       *op;
     unsigned               shared;
     unsigned               n_streams;
+    unsigned char          stream[MCP_STREAM_ID_LEN];  /* argument of the last
+                                                          STREAM operation */
     uint32_t               limit;  /* argument of the latest call of the hook
                                       "replicate", or of the latest QUOTA
                                       operation */
@@ -49,7 +52,7 @@ start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
         return MCP_OK;
 
     case MCP_OPERATION_STREAM:
-        assert_memory_equal(spec->stream.id, "\x01\x02\x03\x05", 4);
+        memcpy(cluster.stream, spec->stream.id, MCP_STREAM_ID_LEN);
         cluster.n_streams++;
         break;
 
@@ -80,7 +83,17 @@ start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 }
 
 
+static void
+note_sent(void *ctx, const mcp_stream_ref_t *ref, uint64_t sent)
+{
+    (void) ctx;
+    (void) ref;
+    (void) sent;
+}
+
+
 static const mcp_cluster_hooks_t  hooks = {
+    .changed = note_sent,
     .start = start,
     .is_unreachable = redis_reachable,
     .clock = clock_agrees,
@@ -306,6 +319,7 @@ TEST(token_is_in_use_at_another_node__the_request_asks_the_cluster_every_500_ms)
     cluster.op->value = 0x01020305;
     answer(MCP_ERR_DENIED);
     assert_int_equal(cluster.n_streams, 1);
+    assert_memory_equal(cluster.stream, "\x01\x02\x03\x05", 4);
     answer(MCP_OK);
     has(a.text, REFUSED);
     client_close(&d, &a);
@@ -346,6 +360,41 @@ TEST(token_is_in_use_at_another_node__the_request_asks_the_cluster_every_500_ms)
     answer(MCP_ERR_UNREACHABLE);
     answered(&a, 503, NULL);
     assert_int_equal(d.n_breqs, 0);
+}
+
+
+/* A client resumes a call by the server's token at this node, and at another
+ * node before the cluster has replied. */
+TEST(token_is_resumed_at_another_node_at_the_same_time__the_client_gets_503)
+{
+    mcp_store_t       *store;
+    mcp_stream_ref_t   ref;
+    mcp_stream_info_t  info;
+    mcp_stream_spec_t  spec;
+
+    begin(NEW);
+    (void) slow();
+    join();
+    client_post(&d, 1, &b, session, again(token));
+    assert_int_equal(cluster.n_streams, 1);
+    store = d.process[1].worker->store;
+    assert_ok(mcp_store_find(store, cluster.stream, 0, &info));
+    mcp_store_revoke(store, &info.ref);
+
+    memset(&spec, 0, sizeof(spec));
+    memcpy(spec.id, cluster.stream, MCP_STREAM_ID_LEN);
+    memcpy(spec.session, info.session, MCP_DIGEST_LEN);
+    memcpy(spec.principal, info.principal, MCP_DIGEST_LEN);
+    spec.kind = MCP_STREAM_CALL;
+    spec.revision = info.revision;
+    spec.max_wait = info.max_wait;
+    assert_ok(mcp_store_mirror(store, &spec, 1, 0, 1, d.te.now, &ref));
+    mcp_store_mirror_displaced(store, cluster.stream, 2);
+
+    answer(MCP_OK);
+    assert_int_equal(b.status, 503);
+    assert_string_equal(client_response_header(&b, "Retry-After"), "1");
+    client_close(&d, &b);
 }
 
 
