@@ -255,6 +255,10 @@ mcp_listen_begin(mcp_exchange_t *x, const mcp_listen_filter_t *filter,
     x->reader.own = 1;
     mcp_listen_acknowledge(x, filter);
 
+    if (x->output.out.failed) {
+        mcp_consumer_leave(x);
+    }
+
     return x->output.out.failed;
 }
 

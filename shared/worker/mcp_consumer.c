@@ -352,6 +352,7 @@ mcp_consumer_leave(mcp_exchange_t *x)
     x->worker->consumers--;
 
     mcp_exchange_set_state(x, MCP_EXCHANGE_ENDED);
+    x->reader.handle = 0;
 }
 
 

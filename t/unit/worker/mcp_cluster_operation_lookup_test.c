@@ -168,6 +168,31 @@ TEST(failed_lookup_gets_503_and_a_lookup_whose_client_has_gone_has_no_effect)
 }
 
 
+TEST(memory_runs_out_after_a_lookup__no_consumer_is_left)
+{
+    unsigned long  n;
+
+    for (n = 1; n < 40; n++) {
+        begin();
+        pending->found = mcp_mem_calloc(&d.te.env.mem, sizeof(mcp_found_t));
+        assert_non_null(pending->found);
+        pending->n_found = 1;
+        pending->found->lookup = is;
+
+        d.te.tm.fail_at = n;
+        mcp_operation_complete(pending, MCP_OK);
+        d.te.tm.fail_at = 0;
+        driver_pump(&d);
+        assert_int_equal(l.streaming ? 200 : 500, l.status);
+        client_close(&d, &l);
+        assert_int_equal(d.process[1].worker->consumers, 0);
+        assert_int_equal(stats().counter[MCP_COUNT_CONSUMERS_ACTIVE], 0);
+        d.process[1].worker->cluster = NULL;
+        driver_wait(&d, TTL + 1);
+    }
+}
+
+
 /* --- two tasks of another node --- */
 
 static struct {
