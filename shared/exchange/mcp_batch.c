@@ -23,6 +23,8 @@ typedef struct {
     size_t             n;
     size_t             n_requests;     /* number of messages that get a
                                           response */
+    unsigned           may_call:1;     /* 1: a request may need a backend, so
+                                          the limits for calls apply */
 } mcp_batch_t;
 
 
@@ -187,7 +189,7 @@ mcp_batch_start(mcp_exchange_t *x, const mcp_batch_t *batch)
     /* starts the operations of the single requests even if mcp_dispatch_admit()
      * waits, because all operations can run at the same time */
 
-    if (batch->n_requests) {
+    if (batch->may_call) {
         (void) mcp_dispatch_admit(x);
     }
 
@@ -258,7 +260,7 @@ mcp_batch_entry(mcp_exchange_t *x)
         mcp_batch_count_one_way(x, batch);
     }
 
-    if (fault == MCP_FAULT_NONE && batch->n_requests) {
+    if (fault == MCP_FAULT_NONE && batch->may_call) {
         fault = x->output.fault;
     }
 
@@ -325,6 +327,12 @@ mcp_batch_parse(mcp_exchange_t *x, const mcp_str_t *items, size_t n)
         }
 
         batch->n_requests += (size_t) mcp_batch_gets_response(&msgs[i]);
+
+        if (msgs[i].kind == MCP_RPC_REQUEST
+            && mcp_routing_may_call(x, msgs[i].row))
+        {
+            batch->may_call = 1;
+        }
     }
 
     return batch;

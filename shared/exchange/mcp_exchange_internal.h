@@ -161,6 +161,10 @@ mcp_next_e mcp_initialize(mcp_exchange_t *x);
 mcp_routing_e mcp_routing_decide(mcp_exchange_t *x, const mcp_rpc_t *msg,
     mcp_routing_t *v, mcp_buf_t *out);
 
+/* Returns 0 if mcp_routing_decide() never returns MCP_ROUTING_CALL for requests
+ * with this method, otherwise 1. */
+int mcp_routing_may_call(const mcp_exchange_t *x, const mcp_method_t *method);
+
 /* Sets the fault of a routing decision. Returns MCP_ROUTING_FAULT. */
 mcp_routing_e mcp_routing_fault(mcp_routing_t *v, mcp_fault_e fault,
     mcp_str_t detail);

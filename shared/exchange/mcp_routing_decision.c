@@ -564,6 +564,26 @@ mcp_routing_resume(mcp_exchange_t *x, const mcp_rpc_t *msg, mcp_routing_t *v,
 }
 
 
+int
+mcp_routing_may_call(const mcp_exchange_t *x, const mcp_method_t *method)
+{
+    switch (method->id) {
+
+    case MCP_METHOD_TOOLS_CALL:
+    case MCP_METHOD_PROMPTS_GET:
+    case MCP_METHOD_RESOURCES_READ:
+    case MCP_METHOD_RESOURCES_SUBSCRIBE:
+    case MCP_METHOD_RESOURCES_UNSUBSCRIBE:
+    case MCP_METHOD_COMPLETION_COMPLETE:
+        return 1;
+
+    default:
+        return method->list_kind != MCP_METHOD_NO_LIST
+               && x->endpoint->catalog == NULL;
+    }
+}
+
+
 /* Decides on a request other than initialize. If the decision is
  * MCP_ROUTING_LOCAL, the result was appended to out. */
 mcp_routing_e

@@ -54,6 +54,36 @@ TEST(backend_of_a_batch_sends_progress__the_responses_are_events)
 }
 
 
+/* The session has reached its limit of calls. */
+TEST(batch_without_calls_is_answered_when_the_session_has_too_many_streams)
+{
+    char  old[MCP_SESSION_TEXT_MAX];
+
+    client_open(&d, old, OLD, ALL);
+    d.endpoint.max_session_streams = 1;
+    client_post(&d, 0, &a, old, CALL);
+    driver_wait(&d, 1500);
+
+    client_post(&d, 1, &b, old, "[" PING ","
+                REQUEST("2", "tools/list", "{}") ",{\"id\":1}]");
+    assert_int_equal(b.status, 200);
+    has(b.text, "[" PONG ",{");
+    has(b.text, "\"tools\":");
+    client_close(&d, &b);
+
+    client_post(&d, 1, &b, old, "[" PING "," CALL8 "]");
+    answered(&b, 429, NULL);
+
+    /* without a catalog the list comes from the backend */
+
+    d.endpoint.catalog = NULL;
+    client_post(&d, 1, &b, old, "[" REQUEST("2", "tools/list", "{}") "]");
+    answered(&b, 429, NULL);
+    client_close(&d, &a);
+    end_session(0, old);
+}
+
+
 /* One request of a batch is cancelled: before the batch has a stream, after
  * that, or by a message in the batch itself. The other request gets its
  * response. */
