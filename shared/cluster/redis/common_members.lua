@@ -80,7 +80,9 @@ end
 
 -- Returns true if a missing key proves nothing: if the node was declared dead,
 -- or if a loss was detected less than a node timeout ago. The node detects a
--- loss itself if PREFIX:1:since or its own data is missing.
+-- loss itself if PREFIX:1:since or its own data is missing. The clock of Redis
+-- may have been set back since a loss was detected: then the time of the loss
+-- is later than now, and becomes now.
 local function is_doubtful()
     local lost = tonumber(redis.call('GET', since) or '')
 

@@ -316,6 +316,21 @@ forget_result(void)
 }
 
 
+/* Keys were lost while the clock of Redis was an hour ahead, and then the clock
+ * was set back: lookups fail for one node timeout only. */
+TEST(time_of_a_loss_is_in_the_future__lookups_fail_for_one_node_timeout)
+{
+    char  text[100];
+
+    begin_all(2);
+    snprintf(text, sizeof(text), "SET {mcp}:1:since %llu EX 600",
+             (unsigned long long) real_now() + 3600000);
+    (void) command(1, text);
+    assert_int_equal(lookup(1, 'b', 0, 's', 'p'), MCP_ERR_UNREACHABLE);
+    UNTIL(lookup(1, 'b', 0, 's', 'p') == MCP_OK);
+}
+
+
 /* Sets the last heartbeat of a node to "ago" ms before now, for a node timeout
  * of 100 s. The next lookup reads it. */
 static void
