@@ -90,7 +90,7 @@ local function is_doubtful()
         return true
     end
 
-    if not lost or redis.call('EXISTS', own_data) == 0 then
+    if not lost or lost > clock() or redis.call('EXISTS', own_data) == 0 then
         note_loss()
         return true
     end
@@ -99,11 +99,13 @@ local function is_doubtful()
 end
 
 -- Adds the node that runs the script, which owns or reads a stream, to the
--- members, with 0 heartbeats. Has no effect if the node is a member already.
--- Only a member can be declared dead; Redis may have lost this node's
--- registration, and the node may die before it registers again.
+-- members, with 0 heartbeats. Has no effect if the node is a member already or
+-- was declared dead. Only a member can be declared dead; Redis may have lost
+-- this node's registration, and the node may die before it registers again.
 local function ensure_member()
-    if redis.call('ZADD', nodes, 'NX', 0, node) == 1 then
+    if not is_declared_dead()
+        and redis.call('ZADD', nodes, 'NX', 0, node) == 1
+    then
         redis.call('PEXPIRE', nodes, DAY)
     end
 end

@@ -466,6 +466,28 @@ TEST(redis_has_another_run_id__a_resume_of_an_unknown_stream_is_an_error)
 }
 
 
+/* Another node has declared a node dead. A process of this node has not
+ * detected that yet, and sends a resume with the dead id. */
+TEST(node_was_declared_dead__its_resume_does_not_make_its_old_id_a_member)
+{
+    char      text[96];
+    uint64_t  id;
+
+    begin_replicated(2, 1);
+    id = nodes[1].cluster->node;
+    snprintf(text, sizeof(text), "SET {mcp}:1:x:%016llx dead EX 600",
+             (unsigned long long) id);
+    (void) command(0, text);
+    snprintf(text, sizeof(text), "ZREM {mcp}:1:nodes %016llx",
+             (unsigned long long) id);
+    (void) command(0, text);
+    come(1, 'a', 0, 's');
+    snprintf(text, sizeof(text), "ZSCORE {mcp}:1:nodes %016llx",
+             (unsigned long long) id);
+    assert_string_equal(command(0, text), "");
+}
+
+
 /* The client resumes at the owner's node and leaves before the reply: the
  * stream has no consumer at any node. */
 TEST(client_resumes_at_the_owner_and_leaves__the_stream_has_no_consumer)
