@@ -90,13 +90,13 @@ end
 -- A session's own stream that this node owns, but does not have. Either the
 -- node is taking it over from a dead node, or the command by which the node
 -- removed the stream was lost: the node creates the stream again, which must
--- not continue the old one.
+-- not continue the old one, and does not have its topics.
 if claims and has == '' and own and is_here ~= '1' then
     if redis.call('HEXISTS', head, 'j') == 1 then
         return {'LATER'}
     end
 
-    redis.call('DEL', head, log, spec)
+    redis.call('DEL', head, log, spec, topics)
     return {'NONE'}
 end
 

@@ -365,17 +365,20 @@ TEST(redis_has_an_old_stream_of_the_session__a_new_one_does_not_continue_it)
     changed(0);
     changed(0);
     UNTIL(strcmp(about(0, "HGET", 'h', 'a', "l"), "2") == 0);
+    assert_ok(subscribe(0, 1));
+    assert_string_equal(about(0, "SCARD", 't', 'a', ""), "2");
 
-    keep("hec", 1);
+    keep("hect", 1);
     info = info_of(0, 'a');
     mcp_store_free(&nodes[0].store, &info.ref);
     UNTIL(!is_at(0, 'a') && nodes[0].cluster->link.n_pending == 0);
-    keep("hec", 0);
+    keep("hect", 0);
 
     assert_int_equal(come_listening(0), MCP_ERR_NOT_FOUND);
     listen_at(0);
     changed(0);
     UNTIL(strcmp(about(0, "HGET", 'h', 'a', "l"), "1") == 0);
+    assert_string_equal(about(0, "SCARD", 't', 'a', ""), "1");
     assert_ok(come_listening(1));
     assert_int_equal(info_of(1, 'a').last_seq, 1);
 }
