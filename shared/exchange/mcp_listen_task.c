@@ -6,6 +6,15 @@
 #include "worker/mcp_notification.h"
 
 
+/* Interval at which an active task of another node is looked up even if no
+ * change was reported, ms. Each lookup also makes Redis report changes of the
+ * task to this node, in case Redis has lost that this node listens. */
+#define MCP_LISTEN_TASK_INTERVAL  15000
+
+/* Time after which a failed lookup is repeated at the latest, ms. */
+#define MCP_LISTEN_TASK_RETRY     1000
+
+
 /* Looks up, in parallel, all tasks in the filter that are at other nodes.
  * Returns MCP_OK, MCP_AGAIN while a lookup is pending, or an error of
  * mcp_task_lookup(). After returning MCP_AGAIN, this function runs again when
@@ -61,6 +70,7 @@ mcp_listen_task_begin(mcp_exchange_t *x, mcp_listen_task_t *entry)
 
     if (entry->task.found) {
         entry->sent = entry->task.found->lookup;
+        entry->again = mcp_worker_now(x->worker) + MCP_LISTEN_TASK_INTERVAL;
 
     } else if (x->worker->cluster) {
         mcp_listen_task_lookup(entry, &entry->sent);
@@ -206,6 +216,16 @@ mcp_listen_task_differs(mcp_listen_task_t *entry, const mcp_store_lookup_t *now)
 }
 
 
+/* Records that a lookup has failed: the next read of the stream repeats it. */
+static void
+mcp_listen_task_failed(mcp_listen_task_t *entry)
+{
+    entry->changed = 1;
+    mcp_consumer_pull_at(entry->x, mcp_worker_now(entry->x->worker)
+                                   + MCP_LISTEN_TASK_RETRY);
+}
+
+
 /* Handles the result of a lookup: prepares a notification if the task's state
  * has changed. */
 static void
@@ -216,10 +236,8 @@ mcp_listen_task_known(void *data, int rc)
     entry = data;
     entry->lookup_pending = 0;
 
-    /* the lookup has failed: the next read of the stream repeats it */
-
     if (rc != MCP_OK) {
-        entry->changed = 1;
+        mcp_listen_task_failed(entry);
 
     } else if (entry->op->n_found == 1) {
         entry->task.found = entry->op->found;
@@ -272,10 +290,47 @@ mcp_listen_task_is_due(mcp_listen_task_t *entry)
         entry->lookup_pending = 1;
 
     } else {
-        entry->changed = 1;
+        mcp_listen_task_failed(entry);
     }
 
     return 0;
+}
+
+
+/* Sets "changed" in the entries of tasks at other nodes that have to be looked
+ * up again, and schedules the read at which the next one is due. */
+static void
+mcp_listen_task_repeat(mcp_exchange_t *x, mcp_listen_tasks_t *tasks)
+{
+    size_t              i;
+    uint64_t            now, next;
+    mcp_listen_task_t  *entry;
+
+    now = mcp_worker_now(x->worker);
+    next = UINT64_MAX;
+
+    for (i = 0; i < tasks->n; i++) {
+        entry = &tasks->list[i];
+
+        if (entry->again == 0
+            || entry->sent.info.state >= MCP_STATE_COMPLETED)
+        {
+            continue;
+        }
+
+        if (now >= entry->again) {
+            entry->changed = 1;
+            entry->again = now + MCP_LISTEN_TASK_INTERVAL;
+        }
+
+        if (entry->again < next) {
+            next = entry->again;
+        }
+    }
+
+    if (next != UINT64_MAX) {
+        mcp_consumer_pull_at(x, next);
+    }
 }
 
 
@@ -362,6 +417,8 @@ mcp_listen_task_read(mcp_exchange_t *x, mcp_listen_tasks_t *tasks,
 {
     int        rc;
     mcp_buf_t  events;
+
+    mcp_listen_task_repeat(x, tasks);
 
     rc = mcp_listen_task_send(x, tasks);
 

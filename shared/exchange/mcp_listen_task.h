@@ -24,6 +24,10 @@ typedef struct {
     mcp_store_lookup_t sent;    /* last state that the client was notified of;
                                    at first the state at the start of the
                                    subscription */
+    uint64_t          again;    /* for a task that is at another node: when it
+                                   is looked up again even if no change was
+                                   reported, ms; 0: the task is at this
+                                   node */
     unsigned          changed:1;       /* 1: the stream has a mark for a change
                                           of the task that was not handled
                                           yet */

@@ -45,6 +45,10 @@ mcp_consumer_arm(mcp_exchange_t *x)
         when = x->reader.close_at;
     }
 
+    if (x->reader.pull_at && x->reader.pull_at < when) {
+        when = x->reader.pull_at;
+    }
+
     if (when != UINT64_MAX) {
         mcp_timer_set(&x->worker->timers, &x->reader.timer, when);
     }
@@ -117,7 +121,22 @@ mcp_consumer_timer(void *data)
         mcp_consumer_ready(x);
     }
 
+    if (x->reader.pull_at && now >= x->reader.pull_at) {
+        x->reader.pull_at = 0;
+        mcp_consumer_ready(x);
+    }
+
     mcp_consumer_arm(x);
+}
+
+
+void
+mcp_consumer_pull_at(mcp_exchange_t *x, uint64_t when)
+{
+    if (x->reader.pull_at == 0 || when < x->reader.pull_at) {
+        x->reader.pull_at = when;
+        mcp_consumer_arm(x);
+    }
 }
 
 

@@ -45,6 +45,10 @@ void mcp_consumer_detach(mcp_exchange_t *x);
  * stream may have new events. */
 void mcp_consumer_ready(mcp_exchange_t *x);
 
+/* Schedules mcp_consumer_ready() at the time "when", ms, if no earlier call is
+ * scheduled. */
+void mcp_consumer_pull_at(mcp_exchange_t *x, uint64_t when);
+
 /* Delays the first bytes of a consumer until other nodes have its stream, and
  * meanwhile writes comments. */
 void mcp_consumer_hold(mcp_exchange_t *x);

@@ -348,6 +348,9 @@ typedef struct {
     uint64_t               last_write; /* when bytes were last written, ms */
     uint64_t               close_at;   /* when the connection has to be closed,
                                           ms; 0: no time is set */
+    uint64_t               pull_at;    /* when the stream has to be read even if
+                                          it has not changed, ms; 0: no time is
+                                          set */
     size_t                 pos;        /* number of bytes of output.out that
                                           the glue has pulled */
     mcp_timer_t            timer;

@@ -150,6 +150,35 @@ TEST(status_of_a_task_at_another_node_changes__the_listener_gets_it)
 }
 
 
+/* Redis has lost that this node listens to the task, so no change is reported:
+ * the listener still gets the change. */
+TEST(no_change_of_a_task_is_reported__the_task_is_looked_up_every_15_s)
+{
+    begin();
+    answer(MCP_OK);
+    driver_wait(&d, 14000);
+    assert_int_equal(n_lookups, 1);
+    driver_wait(&d, 1000);
+    assert_int_equal(n_lookups, 2);
+
+    /* a lookup fails: it is repeated after a second */
+
+    answer(MCP_ERR_UNREACHABLE);
+    assert_int_equal(n_lookups, 2);
+    driver_wait(&d, 1000);
+    assert_int_equal(n_lookups, 3);
+    is.info.state = MCP_STATE_COMPLETED;
+    answer(MCP_OK);
+    has(l.text, "\"status\":\"completed\"");
+
+    /* the task is over: it is not looked up again */
+
+    driver_wait(&d, 60000);
+    assert_int_equal(n_lookups, 3);
+    client_close(&d, &l);
+}
+
+
 /* The client disconnects before the result of the lookup: the result is
  * ignored. For another client, the first lookup fails: 503. */
 TEST(failed_lookup_gets_503_and_a_lookup_whose_client_has_gone_has_no_effect)
