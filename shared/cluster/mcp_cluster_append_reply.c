@@ -116,6 +116,60 @@ mcp_replicator_readers(mcp_replication_t *repl, const mcp_reply_t *reply)
 }
 
 
+/* --- client input --- */
+
+/*
+ * Reads from a reply of redis/append.lua the number of the last client input,
+ * and whether the node queue may contain it. If this node has not got the
+ * input, and its queue has been empty for a node timeout, the input is lost:
+ * the queue was too long, or has expired. Then logs that, and opens the
+ * questions again for which Redis has recorded answers.
+ */
+static void
+mcp_replicator_input_missed(mcp_replication_t *repl, const mcp_reply_t *reply)
+{
+    char                           id[9];
+    uint64_t                       now, input;
+    mcp_worker_t                  *worker;
+    mcp_store_replication_state_t  repl_state;
+
+    worker = repl->cluster->worker;
+    now = mcp_worker_now(worker);
+    input = mcp_reply_number(mcp_reply_item(reply, 5));
+
+    if (mcp_reply_item(reply, 6)->type != MCP_REPLY_NUMBER
+        || mcp_reply_number(mcp_reply_item(reply, 6)) != 0)
+    {
+        return;
+    }
+
+    if (mcp_store_replication_state(worker->store, &repl->ref, &repl_state)
+        != MCP_OK
+        || input <= repl_state.got)
+    {
+        repl->input_missed = 0;
+        return;
+    }
+
+    if (repl->input_missed == 0) {
+        repl->input_missed = now;
+    }
+
+    if (now - repl->input_missed <= repl->cluster->conf->node_timeout) {
+        return;
+    }
+
+    repl->input_missed = 0;
+    mcp_stream_id_short(id, repl->ref.id);
+    mcp_worker_log(worker, MCP_LOG_ERROR,
+                   "cluster: an answer or a cancellation of a client for call "
+                   "%s is lost, because Redis has removed it before this node "
+                   "received it: the client has to send it again", id);
+    mcp_store_node_count(worker->store, MCP_NODE_DROPPED);
+    mcp_store_replication_got(worker->store, repl->ref.id, input);
+}
+
+
 /* --- replies --- */
 
 /* Drops the local stream, because another node owns it. Either this node was
@@ -298,6 +352,7 @@ mcp_replicator_taken(mcp_replication_t *repl, const mcp_reply_t *reply)
         repl->displaced = 0;
         repl->node = repl->cluster->node;
         mcp_replicator_readers(repl, reply);
+        mcp_replicator_input_missed(repl, reply);
         return MCP_OK;
     }
 

@@ -151,6 +151,10 @@ struct mcp_replication_s {
                                              although the owner has a remote
                                              consumer, ms; 0: there is no such
                                              difference */
+    uint64_t                input_missed; /* since when neither this node nor
+                                             its queue has had client input that
+                                             Redis has accepted, ms; 0: no input
+                                             is missing */
     uint64_t                displaced;    /* since when a key of the stream in
                                              Redis has had a wrong type, ms; 0:
                                              no key has a wrong type */

@@ -73,7 +73,7 @@ typedef enum {
                                    declared dead */
     MCP_NODE_DROPPED,           /* streams of dead nodes, and client input from
                                    other nodes, that were lost: there was no
-                                   room for them, or Redis lacked events */
+                                   room for them, or Redis lacked them */
     MCP_NODE_DISPLACED,         /* readers whose client resumed at another
                                    node */
     MCP_NODE_FENCED,            /* streams of this node that other nodes took

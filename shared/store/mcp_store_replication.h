@@ -109,6 +109,8 @@ typedef struct {
     uint64_t                taken;          /* number of the last client input
                                                from other nodes that the owner
                                                has processed */
+    uint64_t                got;            /* number of the last one that has
+                                               arrived at the stream */
     uint32_t                state_requests; /* number of times that the
                                                replicator still has to send the
                                                state, see

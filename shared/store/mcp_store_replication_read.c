@@ -157,7 +157,6 @@ mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     repl_state->created = repl->created;
     repl_state->mirror = repl->mirror;
     repl_state->listener = st->kind == MCP_STREAM_LISTEN;
-
     repl_state->max_wait = st->max_wait;
     repl_state->state_requests = repl->state_requests;
 
@@ -168,6 +167,7 @@ mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     repl->taken = st->inbox.head == 0 && !st->taken ? repl->got : repl->taken;
 
     repl_state->taken = repl->taken;
+    repl_state->got = repl->got;
 
     if (repl->mirror) {
         repl_state->reader = repl->here;

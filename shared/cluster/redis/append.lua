@@ -12,7 +12,7 @@
 -- KEYS[16] PREFIX:1:q:SESSION
 -- KEYS[17] PREFIX:1:j:DIGEST; not used if "digest" is empty
 -- PREFIX:1:m:NODE and PREFIX:1:x:NODE of the reader, and of nodes that have
--- joined the stream or listen to it
+-- joined the stream or listen to it; PREFIX:1:m:NODE of this node
 -- PREFIX:1:h:S of the stream that KEYS[17] contains, and of streams of the
 -- session; PREFIX:1:j:DIGEST of a stream that is not found by it any more
 --
@@ -58,12 +58,15 @@
 -- Events that Redis has are ignored.
 --
 -- Returns one of
---   {"OK", last, where, number, sent}
+--   {"OK", last, where, number, sent, input, queued}
 --                      last is the number of the last event; where is 1 if the
 --                      reader is at this node, 0 at another node, 2 if there is
 --                      none; number is the number of the reader; sent is the
 --                      last event that was sent according to Redis, before this
---                      command
+--                      command; input is the number of the last client input;
+--                      queued is 1 if the queue of this node may contain that
+--                      input, 0 if it does not. The last two are missing if
+--                      the command had no effect
 --   {"GONE"}           Redis does not have the stream
 --   {"GAP", last}      events between "last" and "first" are missing
 --   {"FENCED"}         another node owns the stream, or the node was declared
@@ -432,5 +435,13 @@ then
     end
 end
 
+local queued = 0
+
+if is_posted(input, processed) == 1
+    and (over or redis.call('XLEN', prefix .. 'm:' .. node) > 0)
+then
+    queued = 1
+end
+
 return {'OK', last, reader == node and 1 or reader == '' and 2 or 0, number,
-    was_sent or '0'}
+    was_sent or '0', tonumber(input) or 0, queued}

@@ -32,12 +32,13 @@ local answers = {'OK'}
 -- keys[1] to keys[5], those of its session are the last two.
 local function keep(keys, id, last, lasts)
     local said = redis.pcall('HMGET', keys[1], 'o', 'l', 'n', 'w', 't', 'x',
-        'j', 'y', 'r', 'f')
+        'j', 'y', 'r', 'f', 's', 'h')
     local owner, its_last, reader, number, sent, state, given, query, report,
-        first = unpack(said)
+        first, input, processed = unpack(said)
 
     if said.err or owner ~= node or tonumber(its_last) ~= last
         or string.byte(state) >= OVER or given or query
+        or is_posted(input, processed) == 1
         or lacks_keys(keys[2], keys[3], tonumber(first), last)
     then
         return {'APPEND'}

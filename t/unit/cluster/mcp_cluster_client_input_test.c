@@ -244,6 +244,77 @@ TEST(client_answers_and_cancels_a_task_at_another_node__the_owner_gets_both)
 }
 
 
+/* Accepts input for stream c at node 1, and removes it from the queue of node 0
+ * before node 0 has received it. */
+static void
+lose_input(const mcp_operation_client_input_t *post)
+{
+    char  text[64];
+
+    cut_off(0);
+    bring(1, post);
+    run(1);
+    snprintf(text, sizeof(text), "DEL {mcp}:1:m:%016llx",
+             (unsigned long long) node_info(0).id);
+    assert_string_equal(command(1, text), "1");
+}
+
+
+TEST(answer_for_a_task_is_lost_in_the_node_queue__its_question_is_open_again)
+{
+    mcp_operation_client_input_t  post;
+    mcp_stream_info_t             info;
+
+    begin_all(2);
+    make(0, 'a');
+    info = info_of(0, 'a');
+    assert_ok(mcp_store_keep(&nodes[0].store, &info.ref, real_now() + 60000,
+                             real_now()));
+    add(0, 'a', "{\"a\":1}", -1, MCP_STATE_INPUT_REQUIRED);
+    UNTIL(repl_state(0, 'a').acked.seq == 1);
+
+    memset(&post, 0, sizeof(post));
+    post.what = MCP_OPERATION_INPUT_TASK;
+    memcpy(post.id, id_of('a'), MCP_STREAM_ID_LEN);
+    memset(post.principal, 'p', MCP_DIGEST_LEN);
+    post.seq = 1;
+    post.bits = 1;
+    post.all = 1;
+    post.data = mcp_str("{\"0\":{}}");
+    lose_input(&post);
+    assert_int_equal(about(1, "HGET", 'h', 'a', "x")[0], '0');
+
+    UNTIL(strcmp(about(1, "HGET", 'h', 'a', "h"), "1") == 0);
+    assert_int_equal(about(1, "HGET", 'h', 'a', "x")[0], '1');
+    assert_non_null(strstr(about(1, "HGET", 'h', 'a', "v"), " 0"));
+    assert_int_equal(info_of(0, 'a').posted, 0);
+    assert_int_equal(node_info(0).counts[MCP_NODE_DROPPED], 1);
+
+    bring(1, &post);
+    UNTIL(info_of(0, 'a').state == MCP_STATE_PROCESSING);
+    assert_int_equal(node_info(0).counts[MCP_NODE_DROPPED], 1);
+}
+
+
+/* The stream of the call does not change, so only its keys are renewed. */
+TEST(answer_for_an_idle_call_is_lost_in_the_node_queue__the_loss_is_detected)
+{
+    mcp_operation_client_input_t  post;
+
+    begin_replicated(2, 1);
+    memset(&post, 0, sizeof(post));
+    memcpy(post.id, id_of('a'), MCP_STREAM_ID_LEN);
+    memset(post.session, 's', MCP_DIGEST_LEN);
+    post.data = mcp_str("\"one\"");
+    lose_input(&post);
+    UNTIL(strcmp(about(1, "HGET", 'h', 'a', "h"), "1") == 0);
+    assert_int_equal(node_info(0).counts[MCP_NODE_DROPPED], 1);
+
+    answer(1, 'a', 's', "\"two\"");
+    UNTIL(strcmp(taken(0, 'a'), "\"two\"") == 0);
+}
+
+
 /* The owner does not take the answers: Redis stores at most 1 MiB for a
  * call. */
 TEST(owner_does_not_fetch_answers__redis_stores_at_most_1_mib_of_them_per_call)
