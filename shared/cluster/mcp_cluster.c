@@ -341,6 +341,8 @@ mcp_cluster_joined(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     mcp_cluster_set_state(cluster, MCP_CLUSTER_MEMBER);
     mcp_cluster_set_run(cluster, mcp_reply_item(reply, 5));
     cluster->reports_loss = 0;
+    cluster->rejected = 0;
+    cluster->emptied = 0;
     cluster->member = cluster->node;
     mcp_store_node_set_skewed(store, 0);
     mcp_store_node_standalone(store, "");
@@ -419,6 +421,19 @@ mcp_cluster_registered(void *data, const mcp_reply_t *reply)
 }
 
 
+/* Returns 1 if this process must not be the first one that registers at an
+ * empty Redis, because another node has rejected it: if Redis was emptied, the
+ * members before that register again first. They have two node timeouts. */
+static int
+mcp_cluster_waits(const mcp_cluster_t *cluster)
+{
+    return cluster->rejected
+           && (cluster->emptied == 0
+               || mcp_worker_now(cluster->worker)
+                  < cluster->emptied + 2 * cluster->conf->node_timeout);
+}
+
+
 static void
 mcp_cluster_register(mcp_cluster_t *cluster)
 {
@@ -449,6 +464,10 @@ mcp_cluster_register(mcp_cluster_t *cluster)
     }
 
     mcp_args_text(&args, mcp_cluster_fingerprints_text(&cluster->endpoints));
+
+    if (mcp_cluster_waits(cluster)) {
+        mcp_args_text(&args, mcp_str("1"));
+    }
 
     if (mcp_cluster_run(cluster, MCP_SCRIPT_REGISTER, args.args, args.n,
                         mcp_cluster_registered, cluster)

@@ -228,6 +228,25 @@ mcp_cluster_set_skewed(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 }
 
 
+/* Handles a rejection by another node. A node that has joined does not serve
+ * alone, for the reason in mcp_cluster_denied(): Redis counts as unreachable.
+ * The other node may have registered first after Redis was emptied. */
+static void
+mcp_cluster_rejected(mcp_cluster_t *cluster, const char *why)
+{
+    cluster->emptied = 0;
+
+    if (mcp_store_node_has_joined(cluster->worker->store)) {
+        mcp_cluster_error(cluster, "this node is no longer a member of the "
+                          "cluster, and counts Redis as unreachable: %s", why);
+        return;
+    }
+
+    cluster->rejected = 1;
+    mcp_cluster_refuse(cluster, why);
+}
+
+
 int
 mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply)
 {
@@ -265,11 +284,19 @@ mcp_cluster_refused(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     } else if (mcp_reply_is(kind, "WRITTEN")) {
         return !mcp_cluster_reads(cluster, mcp_reply_item(reply, 1));
 
+    } else if (mcp_reply_is(kind, "EMPTY")) {
+
+        if (cluster->emptied == 0) {
+            cluster->emptied = mcp_worker_now(cluster->worker);
+        }
+
+        return 1;
+
     } else {
         return 0;
     }
 
-    mcp_cluster_refuse(cluster, why);
+    mcp_cluster_rejected(cluster, why);
 
     return 1;
 }

@@ -302,6 +302,10 @@ struct mcp_cluster_s {
     uint64_t                      denied; /* when the error that Redis denies
                                              this node access was last logged,
                                              ms; 0: never */
+    uint64_t                      emptied; /* since when Redis has had no member
+                                              for a process with "rejected", ms;
+                                              0: it has members, or this is not
+                                              known */
     int64_t                       offset;         /* clock of Redis minus the
                                                      clock of this node, ms */
     mcp_cluster_beyond_t          beyond[MCP_NODE_POSITIONS];
@@ -319,6 +323,10 @@ struct mcp_cluster_s {
                                                      or after an error because
                                                      the slot of the keys was
                                                      being moved */
+    unsigned                      rejected:1;     /* 1 if another node has
+                                                     rejected this process, and
+                                                     the node has never
+                                                     joined */
     unsigned                      self_check:1;   /* 1 while the reply to a
                                                      self-check is pending */
     mcp_link_reply_cb             self_checked;   /* handler of the reply to a

@@ -18,6 +18,8 @@
 --         keys was being moved; empty: neither
 -- ARGV[9] time by the clock of the node, ms; empty: its zone has been a member
 -- ARGV[10] fingerprints of its endpoints' identities, separated by commas
+-- ARGV[11] "1": another node has rejected the process, so that former members
+--          register first if Redis was emptied; missing: otherwise
 --
 -- Returns the values of answer() in common_registration.lua with two more
 -- elements, or one of the arrays below. The fifth element is {node, label} if
@@ -33,12 +35,15 @@
 --                                       the data in Redis
 --   {"KEYS", node, label}               a live node has no signing key in
 --                                       common with the node
+--   {"EMPTY"}                           ARGV[11] is "1", and Redis has no run
+--                                       id of a server: the process has to wait
 
 -- maximum difference between the clocks, ms
 local SKEW = 300000
 
 local low, high = tonumber(ARGV[3]), tonumber(ARGV[4])
-local build, label, keys, was_member, node_time, endpoints = unpack(ARGV, 5, 10)
+local build, label, keys, was_member, node_time, endpoints, waits = unpack(ARGV,
+    5, 11)
 local now = clock()
 local apart
 
@@ -90,6 +95,10 @@ end
 local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
 local before = redis.call('GET', run_key)
+
+if waits and not before then
+    return {'EMPTY'}
+end
 
 if run and before and run ~= before
     or was_member ~= '' and redis.call('EXISTS', own_data) == 0

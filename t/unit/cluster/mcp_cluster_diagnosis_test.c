@@ -36,7 +36,7 @@ TEST(members_share_a_redis_layout__a_node_that_cannot_read_it_is_rejected)
     /* a node that can read neither layout 1 nor layout 2 is rejected and
      * serves alone */
 
-    begin(2, KEY1);
+    begin(2, KEY2);
     reads(2, 3, 4);
     assert_int_equal(nodes[2].cluster->state, MCP_CLUSTER_APART);
     assert_non_null(strstr(node_info(2).standalone, "reads the layouts 1 to "));
@@ -118,6 +118,65 @@ TEST(layout_of_the_data_in_redis_becomes_unknown__the_node_is_standalone)
     assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
     assert_string_equal(node_info(0).standalone, "");
     assert_string_equal(command(0, "GET {mcp}:1:layout"), "1");
+}
+
+
+/* Redis is emptied, and a node with another key is the first one to register:
+ * it has to wait until the members before that have registered again. Without
+ * members it joins after two node timeouts. */
+TEST(redis_is_emptied__a_rejected_node_does_not_register_before_the_members)
+{
+    uint64_t  started;
+
+    begin(0, KEY1);
+    (void) command(0, "FLUSHALL");
+    tick(0);
+    begin(1, KEY2);
+    assert_non_null(strstr(node_info(1).standalone, "no mcp_key in common"));
+
+    (void) command(0, "FLUSHALL");
+    tick(1);
+    assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_APART);
+    tick(0);
+    tick(1);
+    assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
+    assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_APART);
+    assert_non_null(strstr(node_info(1).standalone, "no mcp_key in common"));
+
+    end(0);
+    (void) command(1, "FLUSHALL");
+    started = real_now();
+    tick(1);
+    UNTIL(nodes[1].cluster->state == MCP_CLUSTER_MEMBER);
+    assert_true(real_now() - started >= 2 * nodes[1].conf.node_timeout);
+    assert_string_equal(node_info(1).standalone, "");
+    (void) command(1, "FLUSHALL");
+}
+
+
+/* A node that another node rejects, after Redis was emptied, has been a member
+ * before: it does not serve alone. */
+TEST(node_that_has_joined_is_rejected_by_another_one__redis_is_unreachable)
+{
+    begin(0, KEY1);
+    (void) command(0, "FLUSHALL");
+    tick(0);
+    nodes[0].conf.outage_timeout = 1;
+    (void) command(0, "FLUSHALL");
+    begin(1, KEY2);
+    assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_MEMBER);
+    tick(0);
+    assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_APART);
+    assert_string_equal(node_info(0).standalone, "");
+    assert_non_null(strstr(nodes[0].te.last, "has no mcp_key in common"));
+    wait_for(20);
+    nodes[0].te.now = real_now();
+    assert_int_equal(mcp_cluster_is_unreachable(nodes[0].cluster), 1);
+
+    end(1);
+    (void) command(0, "FLUSHALL");
+    tick(0);
+    assert_int_equal(nodes[0].cluster->state, MCP_CLUSTER_MEMBER);
 }
 
 

@@ -74,6 +74,7 @@ TEST(node_that_shares_no_signing_key_with_a_live_node_serves_alone)
     tick(1);
     assert_int_equal(nodes[1].cluster->state, MCP_CLUSTER_MEMBER);
     assert_string_equal(node_info(1).standalone, "");
+    (void) command(1, "FLUSHALL");
 }
 
 
