@@ -410,7 +410,7 @@ mcp_notify_poll(mcp_exchange_t *x)
  * Creates the session's own stream at this node because no node has it, and
  * makes it available to other nodes. First frees a mirror whose stream does not
  * exist any more. If another node creates the stream at the same time, Redis
- * decides which node was first.
+ * decides which node was first (cluster/redis/append.lua).
  *
  * Later runs of the entry function create nothing, because this node may have a
  * mirror of the other node's stream by then. After returning MCP_AGAIN, this
