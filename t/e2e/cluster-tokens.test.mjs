@@ -52,22 +52,26 @@ const LOCATION = {
     mcp_catalog: await catalog({ tools: [{ name: 'token_pages',
                                            inputSchema: { type: 'object' } }] }),
     mcp_backend: 'scripted',
-    mcp_stream_after: '30s',
 };
 
-const nodes = await together([SERVER, OTHER].map((kind) =>
-    node(redis.url, { kind, location: LOCATION,
-                      backends: { scripted: backend.address } })));
+// Calls of the first two nodes have no stream, calls of the others have one.
+
+const nodes = await together(['30s', '1ms'].flatMap((time) =>
+    [SERVER, OTHER].map((kind) =>
+        node(redis.url, { kind, backends: { scripted: backend.address },
+                          location: { ...LOCATION, mcp_stream_after: time } }))));
 
 after(() => Promise.all(nodes.map((fixture) => fixture.stop())));
 after(() => begun.forEach(({ gate }) => gate.resolve()));
 
 const session = await nodes[0].session();
 
-async function page(i, args, token) {
-    const answer = await at(nodes[i], session).request('tools/call',
-        { name: 'token_pages', arguments: args,
-          ...(token && { _meta: { resumeToken: token } }) });
+const ask = (i, args, token) => at(nodes[i], session).request('tools/call',
+    { name: 'token_pages', arguments: args,
+      ...(token && { _meta: { resumeToken: token } }) });
+
+async function page(i, args, token, asked = ask(i, args, token)) {
+    const answer = await asked;
     const { result, error } = await responseOf(answer, answer.id);
 
     return { text: result && textOf(result), error,
@@ -120,14 +124,27 @@ test('resume token for a result\'s next page, sent to two nodes at once: the bac
 
 test('resume token for a result\'s next page, the backend fails: the token is still valid at each node',
      async () => {
-    const args = { key: 'fails' };
-    const { next } = await page(0, args);
-    const of = call('fails 1');
+    for (const [here, there, hasStream] of [[0, 1, false], [2, 3, true]]) {
+        const args = { key: `fails-${here}`, gated: true };
+        const { next } = await page(here, args);
+        const of = call(`fails-${here} 1`);
+        const asked = ask(here, args, next);
 
-    of.fails = true;
-    assert.ok((await page(0, args, next)).error);
-    of.fails = false;
-    assert.equal((await page(1, args, next)).text, 'fails 1');
-    assert.equal((await page(0, args, next)).text, 'fails 1');
-    assert.equal(of.n, 2);
+        of.fails = true;
+        await of.first.promise;
+
+        // the head of the response is the beginning of the stream
+
+        if (hasStream) {
+            await asked;
+        }
+
+        of.gate.resolve();
+        assert.ok((await page(here, args, next, asked)).error);
+
+        of.fails = false;
+        assert.equal((await page(there, args, next)).text, `fails-${here} 1`);
+        assert.equal((await page(here, args, next)).text, `fails-${here} 1`);
+        assert.equal(of.n, 2);
+    }
 });
