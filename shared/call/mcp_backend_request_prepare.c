@@ -182,9 +182,10 @@ mcp_backend_request_call_variables(mcp_call_t *call)
 /* --- the publish URL --- */
 
 /* The payload of the token in a publish URL: id of the call (16 bytes), index
- * of the request in the call (1 byte), time of creation in ms (8 bytes). */
+ * of the request in the call (1 byte), time until which the call may have no
+ * stream in ms (8 bytes). */
 #define MCP_PUBLISH_AT_REQUEST  MCP_STREAM_ID_LEN
-#define MCP_PUBLISH_AT_MADE     (MCP_STREAM_ID_LEN + 1)
+#define MCP_PUBLISH_AT_STREAM   (MCP_STREAM_ID_LEN + 1)
 #define MCP_PUBLISH_LEN         (MCP_STREAM_ID_LEN + 1 + 8)
 
 
@@ -192,14 +193,17 @@ mcp_str_t
 mcp_publish_url(mcp_call_t *call, unsigned request)
 {
     char           *p, *text;
+    uint64_t        stream_at;
     mcp_str_t       base;
     unsigned char   payload[MCP_PUBLISH_LEN];
 
     base = call->endpoint->publish_url;
+    stream_at = call->stream_at == UINT64_MAX ? mcp_call_now(call)
+                                              : call->stream_at;
 
     memcpy(payload, call->id, MCP_STREAM_ID_LEN);
     payload[MCP_PUBLISH_AT_REQUEST] = (unsigned char) request;
-    mcp_be_put(payload + MCP_PUBLISH_AT_MADE, mcp_call_now(call), 8);
+    mcp_be_put(payload + MCP_PUBLISH_AT_STREAM, stream_at, 8);
 
     text = mcp_arena_alloc(&call->arena, base.len + 1 + MCP_TOKEN_TEXT_MAX);
     if (text == NULL) {
@@ -238,7 +242,7 @@ mcp_publish_url_open(const mcp_keys_t *keys, mcp_str_t token,
 
     memcpy(target->id, payload, MCP_STREAM_ID_LEN);
     target->request = payload[MCP_PUBLISH_AT_REQUEST];
-    target->made = mcp_be_get(payload + MCP_PUBLISH_AT_MADE, 8);
+    target->stream_at = mcp_be_get(payload + MCP_PUBLISH_AT_STREAM, 8);
 
     return MCP_OK;
 }

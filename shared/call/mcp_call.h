@@ -498,7 +498,8 @@ int  mcp_call_promote(mcp_call_t *call);
 typedef struct {
     unsigned char  id[MCP_STREAM_ID_LEN];      /* id of the call */
     unsigned       request;    /* index of the request in the call */
-    uint64_t       made;       /* when the token was created, ms */
+    uint64_t       stream_at;  /* time until which the call may have no stream,
+                                  ms */
 } mcp_publish_target_t;
 
 

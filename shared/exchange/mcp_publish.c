@@ -13,10 +13,10 @@
 #include "worker/mcp_notification.h"
 
 
-/* Time, ms, that a call may need in addition to mcp_stream_after until its
- * stream is in the store. If the call of a publish URL is not found, the
- * publisher gets MCP_FAULT_CALL_EARLY as long as the URL is not older than both
- * times together, and MCP_FAULT_CALL_UNKNOWN later. */
+/* Time, ms, that a call may need after the time at which it becomes durable
+ * until its stream is in the store. If the call of a publish URL is not found,
+ * the publisher gets MCP_FAULT_CALL_EARLY until the end of this time, and
+ * MCP_FAULT_CALL_UNKNOWN later. */
 #define MCP_PUBLISH_EARLY    5000
 
 struct mcp_publish_s {
@@ -161,13 +161,9 @@ mcp_publish_head(mcp_exchange_t *x, const mcp_head_t *head)
 static mcp_fault_e
 mcp_publish_missing(const mcp_exchange_t *x)
 {
-    uint64_t  known;
-
-    known = x->publish->target.made + MCP_PUBLISH_EARLY
-            + x->endpoint->stream_after;
-
-    return mcp_worker_now(x->worker) > known ? MCP_FAULT_CALL_UNKNOWN
-                                             : MCP_FAULT_CALL_EARLY;
+    return mcp_worker_now(x->worker) > x->publish->target.stream_at
+                                       + MCP_PUBLISH_EARLY
+           ? MCP_FAULT_CALL_UNKNOWN : MCP_FAULT_CALL_EARLY;
 }
 
 

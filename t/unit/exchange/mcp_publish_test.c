@@ -490,6 +490,28 @@ TEST(call_has_just_ended__its_publish_url_accepts_no_notification)
 }
 
 
+/* The endpoint of the call, or the tool, may have another mcp_stream_after than
+ * the publish endpoint. */
+TEST(call_has_no_stream_for_longer_than_others__its_publish_url_is_still_valid)
+{
+    const char  *path;
+
+    d.endpoint.stream_after = 20000;
+    client_open(&d, session, NEW, ALL);
+    client_post(&d, 0, &a, session, CALL);
+    path = publish_url_of(d.breqs[0], url, sizeof(url));
+    d.endpoint.stream_after = 1000;
+    driver_wait(&d, 15000);
+    assert_int_equal(a.streaming, 0);
+    publish(1, &b, path, CHANGED);
+    assert_int_equal(b.status, 202);
+    publish(1, &b, path, RESULT);
+    assert_int_equal(b.status, 503);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
+    end_session(0, session);
+}
+
+
 /* Each request of a batch has its own publish URL. */
 TEST(each_request_of_a_batch_has_its_own_publish_url)
 {
