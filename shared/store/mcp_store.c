@@ -14,8 +14,8 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics between processes");
  * after each release of the lock. */
 #define MCP_SWEEP_REPORTS  4
 
-/* Maximum number of owners blocked on space that mcp_store_feed() checks each
- * time the lock is released. */
+/* Maximum number of owners in each list of blocked ones that mcp_store_feed()
+ * checks when the lock is released. */
 #define MCP_STORE_FEED     64
 
 /* The call statistics have one row for each MCP_STORE_CALL_STATS_PER bytes of
@@ -247,35 +247,41 @@ mcp_store_enter(mcp_store_t *store, mcp_store_op_t *op)
 }
 
 
+void
+mcp_store_unblock(mcp_store_head_t *head, mcp_store_stream_t *st)
+{
+    mcp_store_list_remove(head, &head->blocked[st->need_all],
+                          &st->link[MCP_LINK_BLOCKED_ON_SPACE]);
+}
+
+
 /*
- * Wakes owners that are blocked on space, in the order of their list, as long
- * as the free chunks suffice or a stream can be evicted; the chunks of the
- * reserve are free for responses only. When an owner is woken, the chunks that
- * it needs no longer count as free for the owners after it. Owners whose tenant
- * has no quota left move to the end of the list, and so do owners for which no
- * other stream can make enough room: such an owner is woken when events of its
- * own stream were sent.
+ * Wakes the owners in one of the lists of streams blocked on space, in the
+ * order of the list, as long as the free chunks suffice or a stream can be
+ * evicted. "all" is 1 for owners of responses, for which the chunks of the
+ * reserve are free too. room[] are the numbers of free chunks without and with
+ * the reserve: when an owner is woken, the chunks that it needs no longer
+ * count. Owners whose tenant has no quota left move to the end of the list, and
+ * so do owners for which no other stream can make enough room: such an owner is
+ * woken when events of its own stream were sent.
  */
 static void
-mcp_store_feed(mcp_store_op_t *op)
+mcp_store_feed(mcp_store_op_t *op, int all, uint32_t room[2])
 {
-    int                  all, own_first;
+    int                  own_first;
     unsigned             n, k;
-    uint32_t             room[2], held;
+    uint32_t             held;
     mcp_store_list_t    *blocked;
     mcp_store_link_t    *link;
     mcp_store_stream_t  *st;
 
-    blocked = &op->head->blocked;
-    room[0] = mcp_store_room(op->head, 0);
-    room[1] = mcp_store_room(op->head, 1);
+    blocked = &op->head->blocked[all];
 
     for (n = MCP_STORE_FEED; n && blocked->first != 0; n--) {
         st = mcp_store_container(op->head, blocked->first, mcp_store_stream_t,
                                  link[MCP_LINK_BLOCKED_ON_SPACE]);
         op->tenant = st->tenant;
         op->keep = st;
-        all = st->need_all;
         held = st->events.chunks + st->inbox.chunks;
         own_first = held + st->need > mcp_store_room_alone(op->head, st, all);
 
@@ -320,13 +326,17 @@ void
 mcp_store_leave(mcp_store_op_t *op)
 {
     unsigned           i, slot;
+    uint32_t           room[2];
     uint64_t           bits;
     mcp_store_head_t  *head;
 
     head = op->head;
 
-    if (head->blocked.first != 0) {
-        mcp_store_feed(op);
+    if (head->blocked[0].first != 0 || head->blocked[1].first != 0) {
+        room[0] = mcp_store_room(head, 0);
+        room[1] = mcp_store_room(head, 1);
+        mcp_store_feed(op, 1, room);
+        mcp_store_feed(op, 0, room);
     }
 
     mcp_store_hint(&head->hint_room, mcp_store_room(head, 0));

@@ -299,41 +299,37 @@ mcp_store_append_need(mcp_store_op_t *op, const mcp_store_stream_t *st,
 }
 
 
-/* Adds a stream to the list of streams blocked on space: its owner, or the
+/* Adds a stream to a list of streams blocked on space: its owner, or the
  * feeding process of a mirror, is woken when the region has room for a message
- * of len bytes. With "all", the message is a response: its owner is the first
- * in the list, because owners of other messages may not use the reserve. Does
- * nothing for a listener that is not a mirror: it loses the message. */
+ * of len bytes. With "all", the message is a response. A stream with a response
+ * that waits stays in the list for responses. Does nothing for a listener that
+ * is not a mirror: it loses the message. */
 static void
 mcp_store_block_on_space(mcp_store_op_t *op, mcp_store_stream_t *st, size_t len,
     int all)
 {
-    mcp_store_list_t  *blocked;
     mcp_store_link_t  *link;
 
-    if (mcp_store_stream_drops(op->head, st)) {
+    link = &st->link[MCP_LINK_BLOCKED_ON_SPACE];
+
+    if (mcp_store_stream_drops(op->head, st)
+        || (mcp_store_linked(link) && st->need_all && !all))
+    {
         return;
+    }
+
+    if (!mcp_store_linked(link)) {
+        mcp_store_query_sent(op, st);
+
+    } else if (st->need_all != all) {
+        mcp_store_unblock(op->head, st);
     }
 
     st->need = mcp_store_append_need(op, st, len);
     st->need_all = (uint8_t) all;
 
-    blocked = &op->head->blocked;
-    link = &st->link[MCP_LINK_BLOCKED_ON_SPACE];
-
     if (!mcp_store_linked(link)) {
-        mcp_store_query_sent(op, st);
-
-    } else if (!all) {
-        return;
-    }
-
-    mcp_store_list_remove(op->head, blocked, link);
-
-    if (all) {
-        mcp_store_list_prepend(op->head, blocked, link);
-    } else {
-        mcp_store_list_append(op->head, blocked, link);
+        mcp_store_list_append(op->head, &op->head->blocked[all], link);
     }
 }
 
@@ -509,8 +505,7 @@ mcp_store_append_locked(mcp_store_op_t *op, const mcp_stream_ref_t *ref,
     }
 
     st->blocked = 0;
-    mcp_store_list_remove(op->head, &op->head->blocked,
-                          &st->link[MCP_LINK_BLOCKED_ON_SPACE]);
+    mcp_store_unblock(op->head, st);
     mcp_store_stream_apply(op, st, rec, now);
     mcp_store_task_replace(op, st);
     mcp_store_notify_consumer(op, st);

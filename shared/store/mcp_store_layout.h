@@ -55,7 +55,7 @@
 
 
 #define MCP_STORE_MAGIC      0x4d43502d53544f52ULL
-#define MCP_STORE_VERSION    25
+#define MCP_STORE_VERSION    26
 
 
 /* Maximum length of a message that is copied while the lock is held, in bytes.
@@ -838,8 +838,9 @@ typedef struct mcp_store_head_s {
                                                                 MCP_LINK_RANK,
                                                                 by ring and by
                                                                 rank */
-    mcp_store_list_t   blocked;        /* streams whose owners are blocked on
-                                          space */
+    mcp_store_list_t   blocked[2];     /* streams whose owners are blocked on
+                                          space, by need_all: 0 with another
+                                          message, 1 with a response */
     mcp_store_list_t   partial;        /* entry chunks that have a free
                                           entry */
 
@@ -1173,6 +1174,10 @@ uint32_t mcp_store_room(const mcp_store_head_t *head, int all);
  * without it. */
 uint32_t mcp_store_room_alone(const mcp_store_head_t *head,
     const mcp_store_stream_t *st, int all);
+
+/* Removes a stream from the list of streams blocked on space, if it is in
+ * one. */
+void mcp_store_unblock(mcp_store_head_t *head, mcp_store_stream_t *st);
 
 /*
  * Evicts streams until n chunks are free; with "all" the reserve counts as

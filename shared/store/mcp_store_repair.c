@@ -635,7 +635,7 @@ mcp_store_repair_reset(mcp_store_head_t *head)
 
     memset(&head->ownerless, 0, sizeof(mcp_store_list_t));
     memset(head->rank, 0, sizeof(head->rank));
-    memset(&head->blocked, 0, sizeof(mcp_store_list_t));
+    memset(head->blocked, 0, sizeof(head->blocked));
     memset(&head->partial, 0, sizeof(mcp_store_list_t));
 
     head->free = 0;

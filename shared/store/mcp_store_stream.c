@@ -492,8 +492,7 @@ mcp_store_stream_free(mcp_store_op_t *op, mcp_store_stream_t *st, int revoked)
     mcp_store_stream_unlink(head, mcp_store_index(head, st));
     mcp_store_session_leave(op, st);
     mcp_store_tenant_leave(op, st);
-    mcp_store_list_remove(head, &head->blocked,
-                          &st->link[MCP_LINK_BLOCKED_ON_SPACE]);
+    mcp_store_unblock(head, st);
 
     for (n = head->n_subs; n && st->subs.first; n--) {
         sub = mcp_store_container(head, st->subs.first, mcp_store_entry_t,
@@ -595,8 +594,7 @@ mcp_store_stream_finish(mcp_store_op_t *op, mcp_store_stream_t *st,
 
     mcp_store_unmark_owner(op, st);
 
-    mcp_store_list_remove(op->head, &op->head->blocked,
-                          &st->link[MCP_LINK_BLOCKED_ON_SPACE]);
+    mcp_store_unblock(op->head, st);
     mcp_store_log_clear(op, &st->inbox);
     mcp_store_stream_settle(op, st);
 }

@@ -876,8 +876,9 @@ store_verify_counts(store_verify_t *v)
     store_expect(v, head->evictable == v->evictable, "evictable");
     store_expect(v, head->n_unread == v->unread, "unread");
     store_verify_ranks(v);
-    store_expect(v, store_verify_list(v, &head->blocked) == v->blocked,
-                 "hungry streams");
+    store_expect(v, store_verify_list(v, &head->blocked[0])
+                    + store_verify_list(v, &head->blocked[1]) == v->blocked,
+                 "streams blocked on space");
     store_expect(v, store_verify_list(v, &head->partial) >= 0,
                  "chunks of entries");
 }
