@@ -96,6 +96,37 @@ mcp_takeover_stalled(mcp_cluster_t *cluster, int error)
 }
 
 
+/* Creates the mirror of a dead node's stream, or finds it, for the events after
+ * "after". Returns the values of mcp_store_mirror(). */
+static int
+mcp_takeover_mirror(mcp_cluster_t *cluster, const mcp_reply_t *item,
+    const mcp_stream_spec_t *spec, uint64_t after, mcp_stream_ref_t *ref)
+{
+    int           rc;
+    uint64_t      now, first, number;
+    mcp_store_t  *store;
+
+    store = cluster->worker->store;
+    now = mcp_worker_now(cluster->worker);
+    first = mcp_reply_number(mcp_reply_item(item, 3));
+    number = mcp_reply_number(mcp_reply_item(item, 1));
+
+    rc = mcp_store_mirror(store, spec, first, after, number, now, ref);
+
+    /* requests that have joined the mirror wait for events that Redis does not
+     * have any more */
+
+    if (rc == MCP_ERR_DENIED
+        && first > mcp_reply_number(mcp_reply_item(item, 2)))
+    {
+        mcp_store_mirror_forget(store, spec->id);
+        rc = mcp_store_mirror(store, spec, first, after, number, now, ref);
+    }
+
+    return rc;
+}
+
+
 /* Creates the mirror of a dead node's stream, to take it over. */
 static void
 mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
@@ -141,9 +172,8 @@ mcp_takeover_take(mcp_cluster_t *cluster, const mcp_reply_t *item)
 
     /* a mirror needs only the events that its client has not confirmed */
 
-    rc = mcp_store_mirror(cluster->worker->store, &spec, first,
-                          seq < checkpoint.seq ? seq : checkpoint.seq,
-                          mcp_reply_number(mcp_reply_item(item, 1)), now, &ref);
+    rc = mcp_takeover_mirror(cluster, item, &spec,
+                             seq < checkpoint.seq ? seq : checkpoint.seq, &ref);
     repl = rc == MCP_OK ? mcp_replication_get(cluster, &ref) : NULL;
 
     if (repl == NULL) {

@@ -165,7 +165,10 @@ if not owner and claims ~= '' then
 
     -- another node may run an equal call, and may not have replicated its
     -- stream again yet
-    if not id and is_doubtful() then
+    if (not id
+            or id ~= stream and redis.call('EXISTS', prefix .. 'h:' .. id) == 0)
+        and is_doubtful()
+    then
         return {'LATER'}
     end
 
@@ -268,8 +271,8 @@ for i = EVENTS, #ARGV, 2 do
         local added = redis.pcall('XADD', log, whole(seq) .. '-0', 'm', ARGV[i],
             'r', ARGV[i + 1])
 
-        -- an error: the log has later events than the head, because only one of
-        -- these keys was restored, or the log has a wrong type
+        -- an error of XADD itself: the log has later events than the head,
+        -- because only one of these keys was restored
         if type(added) == 'table' and string.find(added.err, 'XADD') then
             remove_incomplete()
             return {'GONE'}

@@ -295,6 +295,47 @@ TEST(redis_is_emptied__an_equal_request_waits_and_then_joins_the_earlier_call)
 }
 
 
+/* Redis has lost only the events of a call, so a script removes the stream, but
+ * not the claim: an equal request waits until the owner has written the stream
+ * again, and does not become a second call. */
+TEST(redis_has_lost_the_events_of_a_call__an_equal_request_joins_the_call)
+{
+    begin_first(2, 0);
+    begins(0, 'a');
+    add_acked(0, 'a', 1);
+
+    (void) about(1, "DEL", 'e', 'a', "");
+    (void) about(1, "DEL", 'h', 'a', "");
+    (void) command(1, "DEL {mcp}:1:since");
+    claim(1, 'b', 0);
+    run(1);
+    assert_int_equal(says[1], MCP_AGAIN);
+    UNTIL(says[1] != MCP_AGAIN);
+    assert_int_equal(says[1], MCP_ERR_EXISTS);
+    goes(1, 'b');
+}
+
+
+/* The owner of a call dies when Redis has none of its events any more, and a
+ * request at the successor has joined the call, but has not got all events: the
+ * request does not keep the stream from being taken over. */
+TEST(successor_has_a_joined_request_that_lacks_lost_events__it_takes_over)
+{
+    begin_first(2, 0);
+    begins(0, 'a');
+    claim_second(0);
+    joins(1, 'a', 0);
+    add_acked(0, 'a', 1);
+    UNTIL(info_of(1, 'a').last_seq == 1);
+
+    end(0);
+    (void) about(1, "HSET", 'h', 'a', "l 9 f 10");
+    (void) about(1, "DEL", 'e', 'a', "");
+    UNTIL(is_at(1, 'a') && info_of(1, 'a').state == MCP_STATE_FAILED);
+    assert_int_equal(info_of(1, 'a').last_seq, 10);
+}
+
+
 /* The owner's node of a call dies while a request at node 1 has joined the
  * call: the stream at node 1 ends, is removed or is promoted, or node 2 takes
  * the stream over. */
