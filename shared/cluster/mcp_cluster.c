@@ -422,12 +422,18 @@ mcp_cluster_registered(void *data, const mcp_reply_t *reply)
 
 
 /* Returns 1 if this process must not be the first one that registers at an
- * empty Redis, because another node has rejected it: if Redis was emptied, the
- * members before that register again first. They have two node timeouts. */
+ * empty Redis, because another node has rejected it, or another process of its
+ * node: if Redis was emptied, the members before that register again first.
+ * They have two node timeouts. */
 static int
 mcp_cluster_waits(const mcp_cluster_t *cluster)
 {
-    return cluster->rejected
+    mcp_store_t  *store;
+
+    store = cluster->worker->store;
+
+    return (cluster->rejected || (mcp_store_node_is_standalone(store)
+                                  && !mcp_store_node_has_joined(store)))
            && (cluster->emptied == 0
                || mcp_worker_now(cluster->worker)
                   < cluster->emptied + 2 * cluster->conf->node_timeout);

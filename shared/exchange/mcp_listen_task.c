@@ -239,7 +239,13 @@ mcp_listen_task_known(void *data, int rc)
     if (rc != MCP_OK) {
         mcp_listen_task_failed(entry);
 
-    } else if (entry->op->n_found == 1) {
+    } else if (entry->op->n_found == 0) {
+
+        /* the task does not exist any more */
+
+        entry->again = 0;
+
+    } else {
         entry->task.found = entry->op->found;
         entry->ready = mcp_listen_task_differs(entry,
                                                &entry->task.found->lookup) != 0;
