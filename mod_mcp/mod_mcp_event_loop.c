@@ -235,7 +235,15 @@ static void begin_lingering(mod_mcp_client_t *client)
     mod_mcp_client_set_output(client, MOD_MCP_SHUT);
 
     ap_prep_lingering_close(client->c);
+
+    /* mod_ssl waits for room in the socket and, with "ssl-accurate-shutdown",
+     * for the client's close_notify.  With a timeout of 0 it gives up at once.
+     * All data has been sent, so the connection is not aborted. */
+
+    apr_socket_timeout_set(ap_get_conn_socket(client->c), 0);
     mod_mcp_stream_bye(client);
+    client->c->aborted = 0;
+
     shutdown(mod_mcp_poller_fd(client), SHUT_WR);
 
     set_timer(client, LINGER);

@@ -93,8 +93,8 @@ void mod_mcp_stream_bye(mod_mcp_client_t *client)
 {
     conn_rec *c = client->c;
 
-    /* do not check for room in the socket: all earlier data has been sent, so
-     * the filters cannot block */
+    /* do not check for room in the socket: the caller has set its timeout to
+     * 0 */
 
     APR_BRIGADE_INSERT_TAIL(client->bb, ap_bucket_eoc_create(c->bucket_alloc));
     ap_pass_brigade(c->output_filters, client->bb);

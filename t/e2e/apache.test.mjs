@@ -4,11 +4,13 @@
 
 import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
+import { once } from 'node:events';
 import fs from 'node:fs/promises';
 import http2 from 'node:http2';
 import net from 'node:net';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import tls from 'node:tls';
 import zlib from 'node:zlib';
 import { certify } from './lib/certificate.mjs';
 import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
@@ -657,6 +659,62 @@ suite('TLS and HTTP/2 (tls-http2.test.mjs has the rest)', async () => {
             assert.equal(again.status, 200);
             again.close();
         });
+});
+
+
+suite('TLS with ssl-accurate-shutdown', async () => {
+    const { key, certificate } = SERVER === 'apache' ? certify(dir) : {};
+    const server = await Fixture.use({
+        location: { mcp_close_after: 'off' },
+        http: `${load('ssl', 'setenvif')}
+            SSLSessionCache none
+            Timeout 600`,
+        server: `
+            SSLEngine on
+            SSLCertificateFile ${certificate}
+            SSLCertificateKeyFile ${key}
+            SetEnvIf Request_URI . ssl-accurate-shutdown`,
+        allow: /AH01909/,
+    });
+    const send = (options) => request(server.port, { ...options,
+                                                     secure: true });
+
+    // Opens the session's stream, and does not answer the close_notify by which
+    // the server closes the connection.
+
+    async function silent(session) {
+        const client = tls.connect({ port: server.port, allowHalfOpen: true,
+                                     rejectUnauthorized: false });
+        const head = Object.entries(session.headers({
+            Accept: 'text/event-stream', Host: 'localhost' }))
+            .map(([name, value]) => `${name}: ${value}\r\n`).join('');
+
+        client.setEncoding('utf8');
+        client.write(`GET /mcp HTTP/1.1\r\n${head}\r\n`);
+
+        const [text] = await once(client, 'data');
+
+        assert.match(text, /^HTTP\/1.1 200 /);
+        client.resume();
+
+        return client;
+    }
+
+    test('client does not answer the end of its TLS connection: streams of other clients go on',
+         async () => {
+        const [session, other] = [await server.session({ send }),
+                                  await server.session({ send })];
+        const client = await silent(session);
+        const listener = await other.get();
+        const closed = once(client, 'end');
+
+        assert.equal(listener.status, 200);
+        assert.equal((await session.delete()).status, 204);
+        await closed;
+        assert.equal((await other.delete()).status, 204);
+        assert.equal(await listener.message(), null);
+        client.destroy();
+    });
 });
 
 
