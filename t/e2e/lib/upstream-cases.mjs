@@ -75,7 +75,11 @@ export function clientCases(title, server, {
                 });
 
                 call.reached = reports ? reported
-                    : Promise.all([resumable, begun(call.name)]);
+                    : Promise.all([resumable, begun(call.name)])
+                        .catch(async (error) => {
+                            throw new Error(`${error.message}\n${
+                                await server.log()}`);
+                        });
                 call.result.catch(() => {});
 
                 return call;
