@@ -155,24 +155,27 @@ mcp_cancel_has_mark(const mcp_call_t *call, const mcp_request_t *req,
 }
 
 
+int
+mcp_cancel_has_ended(const mcp_worker_t *worker,
+    const unsigned char session[MCP_DIGEST_LEN])
+{
+    uint32_t  value;
+
+    return mcp_store_value_get(worker->store, MCP_VALUE_SESSION_ENDED, session,
+                               mcp_worker_now(worker), &value)
+           == MCP_OK;
+}
+
+
 /* Returns 1 if the call's session has ended, or one of its pending requests
  * has a mark. */
 static int
 mcp_cancel_is_marked(mcp_call_t *call)
 {
     size_t         i;
-    uint32_t       value;
-    uint64_t       now;
-    mcp_store_t   *store;
     unsigned char  key[MCP_DIGEST_LEN];
 
-    store = call->worker->store;
-    now = mcp_call_now(call);
-
-    if (mcp_store_value_get(store, MCP_VALUE_SESSION_ENDED, call->client.id,
-                            now, &value)
-        == MCP_OK)
-    {
+    if (mcp_cancel_has_ended(call->worker, call->client.id)) {
         return 1;
     }
 
@@ -524,17 +527,13 @@ void
 mcp_cancel_check(mcp_call_t *call)
 {
     size_t         i;
-    uint32_t       value;
     unsigned char  key[MCP_DIGEST_LEN];
 
     if (mcp_client_is_stateless(&call->client)) {
         return;
     }
 
-    if (mcp_store_value_get(call->worker->store, MCP_VALUE_SESSION_ENDED,
-                            call->client.id, mcp_call_now(call), &value)
-        == MCP_OK)
-    {
+    if (mcp_cancel_has_ended(call->worker, call->client.id)) {
         mcp_cancel_requests(call, MCP_CANCEL_ALL);
         return;
     }

@@ -40,5 +40,9 @@ int  mcp_cancel(mcp_worker_t *worker, const mcp_broadcast_t *broadcast,
 void mcp_cancel_session(mcp_worker_t *worker,
     const unsigned char session[MCP_DIGEST_LEN]);
 
+/* Returns 1 if the client has ended the session, at this or another node. */
+int  mcp_cancel_has_ended(const mcp_worker_t *worker,
+    const unsigned char session[MCP_DIGEST_LEN]);
+
 
 #endif /* MCP_CANCEL_H_INCLUDED */

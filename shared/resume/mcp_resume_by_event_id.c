@@ -8,6 +8,7 @@
  */
 
 
+#include "call/mcp_cancel.h"
 #include "resume/mcp_resume_common.h"
 #include "rpc/mcp_request_id.h"
 #include "worker/mcp_notification.h"
@@ -184,19 +185,6 @@ mcp_resume_event_id_resume(mcp_exchange_t *x)
 }
 
 
-/* Returns 1 if the session has ended while the request waited for the
- * cluster. */
-static int
-mcp_resume_event_id_session_ended(const mcp_exchange_t *x)
-{
-    uint32_t  value;
-
-    return mcp_store_value_get(x->worker->store, MCP_VALUE_SESSION_ENDED,
-                               x->client.id, mcp_worker_now(x->worker), &value)
-           == MCP_OK;
-}
-
-
 /* Handles GET: resumes the stream of the event id, or opens the session's own
  * stream. After returning MCP_NEXT_WAIT, this function runs again when the
  * cluster has replied, see mcp_cluster_operation.h. */
@@ -220,7 +208,9 @@ mcp_resume_event_id_get(mcp_exchange_t *x)
         return MCP_NEXT_WAIT;
     }
 
-    if (rc == MCP_OK && mcp_resume_event_id_session_ended(x)) {
+    /* the session may have ended while the request waited for the cluster */
+
+    if (rc == MCP_OK && mcp_cancel_has_ended(x->worker, x->client.id)) {
         mcp_store_free(x->worker->store, &info.ref);
         return mcp_respond_fault(x, MCP_FAULT_SESSION_UNKNOWN, mcp_null_str,
                                  mcp_null_str);

@@ -20,6 +20,7 @@
  */
 
 
+#include "call/mcp_cancel.h"
 #include "http/mcp_http_authority.h"
 #include "resume/mcp_resume_by_link.h"
 
@@ -112,15 +113,10 @@ static int
 mcp_resume_link_is_good(mcp_exchange_t *x, const mcp_resume_link_t *link,
     const mcp_stream_info_t *info)
 {
-    uint32_t  value;
-
     return (info->kind == MCP_STREAM_LISTEN ? mcp_resume_owns(x, info)
                                             : mcp_resume_allows(x, info))
            && link->generation >= mcp_resume_link_least_generation(info)
-           && mcp_store_value_get(x->worker->store, MCP_VALUE_SESSION_ENDED,
-                                  info->session, mcp_worker_now(x->worker),
-                                  &value)
-              != MCP_OK;
+           && !mcp_cancel_has_ended(x->worker, info->session);
 }
 
 
