@@ -341,7 +341,6 @@ mcp_cluster_joined(mcp_cluster_t *cluster, const mcp_reply_t *reply)
     mcp_cluster_set_state(cluster, MCP_CLUSTER_MEMBER);
     mcp_cluster_set_run(cluster, mcp_reply_item(reply, 5));
     cluster->reports_loss = 0;
-    cluster->rejected = 0;
     cluster->emptied = 0;
     cluster->member = cluster->node;
     mcp_store_node_set_skewed(store, 0);
@@ -422,9 +421,9 @@ mcp_cluster_registered(void *data, const mcp_reply_t *reply)
 
 
 /* Returns 1 if this process must not be the first one that registers at an
- * empty Redis, because another node has rejected it, or another process of its
- * node: if Redis was emptied, the members before that register again first.
- * They have two node timeouts. */
+ * empty Redis, because its node was rejected and has never joined: if Redis was
+ * emptied, the former members register again first. They have two node
+ * timeouts. */
 static int
 mcp_cluster_waits(const mcp_cluster_t *cluster)
 {
@@ -432,8 +431,8 @@ mcp_cluster_waits(const mcp_cluster_t *cluster)
 
     store = cluster->worker->store;
 
-    return (cluster->rejected || (mcp_store_node_is_standalone(store)
-                                  && !mcp_store_node_has_joined(store)))
+    return mcp_store_node_is_standalone(store)
+           && !mcp_store_node_has_joined(store)
            && (cluster->emptied == 0
                || mcp_worker_now(cluster->worker)
                   < cluster->emptied + 2 * cluster->conf->node_timeout);

@@ -242,7 +242,6 @@ mcp_cluster_rejected(mcp_cluster_t *cluster, const char *why)
         return;
     }
 
-    cluster->rejected = 1;
     mcp_cluster_refuse(cluster, why);
 }
 

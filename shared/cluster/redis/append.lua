@@ -271,13 +271,16 @@ for i = EVENTS, #ARGV, 2 do
         local added = redis.pcall('XADD', log, whole(seq) .. '-0', 'm', ARGV[i],
             'r', ARGV[i + 1])
 
-        -- an error of XADD itself: the log has later events than the head,
-        -- because only one of these keys was restored
-        if type(added) == 'table' and string.find(added.err, 'XADD') then
+        if type(added) == 'table' then
+            -- not an error of XADD itself, but of the key's type, or of memory
+            if not string.find(added.err, 'XADD') then
+                return added
+            end
+
+            -- the log has later events than the head, because only one of these
+            -- keys was restored
             remove_incomplete()
             return {'GONE'}
-        elseif type(added) == 'table' then
-            return added
         end
 
         last = seq
@@ -305,7 +308,7 @@ if longest > (tonumber(was_longest) or 0) then
     redis.call('HSET', head, 'e', longest)
 end
 
--- for takeover.lua: lost events are still missing
+-- takeover.lua needs to know that lost events are still missing
 reached = math.max(tonumber(missing) or 0, tonumber(reached))
 
 if last < reached then

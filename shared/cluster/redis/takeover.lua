@@ -59,8 +59,8 @@ local function described(id)
     }
 end
 
--- Returns true if a stream has lost its constant values. Nobody can continue it,
--- so it is removed.
+-- Returns true if a stream has lost its constant values. Then removes the
+-- stream, because no node can continue it.
 local function lacks_spec(id)
     if redis.call('EXISTS', prefix .. 'c:' .. id) == 1 then
         return false
