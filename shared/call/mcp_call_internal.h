@@ -186,9 +186,6 @@ int  mcp_call_finish_text(mcp_request_t *req, mcp_str_t text);
 void mcp_call_fail(mcp_request_t *req, mcp_fault_e fault);
 void mcp_call_hold_fault(mcp_request_t *req, mcp_fault_e fault);
 
-
-/* --- mcp_call_response.c --- */
-
 /* Returns 1 if the result of a list method has an array of items. */
 int mcp_call_list_has_items(mcp_list_e kind, mcp_str_t result);
 
@@ -301,9 +298,6 @@ void mcp_backend_request_continue(mcp_request_t *req);
  * values are in the call's arena. */
 void mcp_backend_request_call_variables(mcp_call_t *call);
 
-
-/* --- mcp_backend_request_prepare.c --- */
-
 /* Adapts a prepared backend request to a backend that is an MCP server: its
  * body, its variables, its headers and its decoder. Returns MCP_OK, or a value
  * of mcp_upstream_session_begin() or mcp_upstream_param_write(). */
@@ -378,26 +372,6 @@ void mcp_cancel_track(mcp_call_t *call);
 void mcp_cancel_untrack(mcp_call_t *call);
 
 
-/* --- mcp_input_required.c --- */
-
-/*
- * Returns 1 if the client has declared the capabilities that a question needs,
- * 0 if not, -1 if the method of the question is unknown, so that no client can
- * answer it. Modes of elicitation and tools in sampling need capabilities of
- * their own (2025-11-25, client/elicitation and client/sampling,
- * "Capabilities").
- */
-int  mcp_input_capability(const mcp_client_t *client, const mcp_question_t *q);
-
-/* Returns the bits of the capabilities that n questions need and the client
- * lacks. mcp_input_capability() must not be -1 for any of the questions. */
-unsigned mcp_input_lacks(const mcp_client_t *client, const mcp_question_t *q,
-    size_t n);
-
-/* Appends the ClientCapabilities object for bits of MCP_CLIENT_INPUT. */
-void mcp_input_capabilities(unsigned bits, mcp_buf_t *out);
-
-
 /* --- mcp_input.c --- */
 
 /* Lets a request wait for the client's answers, for mcp_input_timeout at
@@ -462,6 +436,23 @@ int  mcp_input_url_is_settled(const mcp_request_t *req,
 
 
 /* --- mcp_input_required.c --- */
+
+/*
+ * Returns 1 if the client has declared the capabilities that a question needs,
+ * 0 if not, -1 if the method of the question is unknown, so that no client can
+ * answer it. Modes of elicitation and tools in sampling need capabilities of
+ * their own (2025-11-25, client/elicitation and client/sampling,
+ * "Capabilities").
+ */
+int  mcp_input_capability(const mcp_client_t *client, const mcp_question_t *q);
+
+/* Returns the bits of the capabilities that n questions need and the client
+ * lacks. mcp_input_capability() must not be -1 for any of the questions. */
+unsigned mcp_input_lacks(const mcp_client_t *client, const mcp_question_t *q,
+    size_t n);
+
+/* Appends the ClientCapabilities object for bits of MCP_CLIENT_INPUT. */
+void mcp_input_capabilities(unsigned bits, mcp_buf_t *out);
 
 /* Sends the questions in a backend's message as the response, to a client of a
  * revision without sessions. Returns the values of mcp_call_finish(). */

@@ -248,8 +248,8 @@ mcp_input_add_responses(mcp_buf_t *body, const mcp_request_t *req)
 
 
 /* Appends the params of the client's request, without the closing brace. Leaves
- * out the answers and the request state of an earlier request of the client,
- * because the backend gets only those of the last round. Returns 1 if the next
+ * out the answers and the request state in this request, because the backend
+ * gets only the answers and the state of the last round. Returns 1 if the next
  * member needs a comma. */
 static int
 mcp_input_add_params(mcp_buf_t *body, const mcp_request_t *req)

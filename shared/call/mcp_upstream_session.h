@@ -326,17 +326,6 @@ void mcp_upstream_session_leave(mcp_upstream_session_t *session);
 void mcp_upstream_session_share(mcp_request_t *req);
 void mcp_upstream_session_keep(mcp_request_t *req);
 
-/* Called with the text of a session from Redis, which another node has opened.
- * Makes this session the session of the request, and adds it to the zone. Adds
- * a session that the request itself has opened to session->dropped.
- * Returns 1, or 0 if the text is invalid. */
-int mcp_upstream_session_adopt(mcp_request_t *req, mcp_str_t text);
-
-/* Writes the revision, a space and the id of a session to "text", and returns
- * the written text. The zone and Redis store sessions in this form. */
-mcp_str_t mcp_upstream_session_text(const mcp_upstream_session_t *session,
-    char text[MCP_STORE_TEXT_MAX]);
-
 /* Called when a session has ended, or this server is about to end it. Removes
  * the session from its request, and from the zone and the cluster unless these
  * have a newer session. */
@@ -367,14 +356,6 @@ int mcp_upstream_session_take_dropped(mcp_upstream_session_t *session);
 int mcp_upstream_cluster_find(mcp_request_t *req);
 int mcp_upstream_cluster_put(mcp_request_t *req);
 int mcp_upstream_cluster_take(mcp_request_t *req);
-
-/* Keeps a session in the cluster for another day. "text" is its text. */
-void mcp_upstream_cluster_renew(mcp_request_t *req, mcp_str_t text);
-
-/* Removes the session with this key from the cluster, unless the cluster has
- * one with another text. */
-void mcp_upstream_cluster_drop(mcp_worker_t *worker,
-    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text);
 
 /* Called when a request is over: the request no longer waits. A session that is
  * being put into Redis is removed again. */

@@ -5,6 +5,7 @@
 
 
 #include "call/mcp_call_internal.h"
+#include "call/mcp_cancel.h"
 #include "call/mcp_upstream_detect.h"
 #include "call/mcp_upstream_listen.h"
 #include "call/mcp_upstream_session.h"
@@ -12,6 +13,72 @@
 #include "config/mcp_tenant.h"
 #include "store/mcp_store_upstream.h"
 #include "worker/mcp_cluster_operation.h"
+
+
+/* --- sessions in a cluster --- */
+
+/*
+ * The sessions at MCP servers in a cluster: Redis has the session of each
+ * caller, so that all nodes use the same one.
+ *
+ * A request that finds no session in the zone looks it up in Redis, and opens
+ * one if Redis has none either. It puts its new session into Redis before it
+ * sends the client's request. If another node was faster, the request uses that
+ * node's session, and ends its own. If Redis cannot be reached, the session
+ * remains one of this node.
+ */
+
+
+/* A pending cluster operation for a session. It is freed when its result
+ * arrives, even if the request does not wait any more. */
+struct mcp_upstream_lookup_s {
+    mcp_worker_t             *worker;
+    mcp_upstream_session_t   *session; /* session of the request that waits;
+                                          NULL: no request waits */
+    mcp_operation_session_e   what;
+    mcp_operation_text_t      found;
+};
+
+
+static void
+mcp_upstream_cluster_spec(mcp_operation_spec_t *spec,
+    mcp_operation_session_e what, const unsigned char key[MCP_DIGEST_LEN],
+    mcp_str_t text)
+{
+    memset(spec, 0, sizeof(mcp_operation_spec_t));
+
+    spec->kind = MCP_OPERATION_UPSTREAM_SESSION;
+    spec->session.what = what;
+    memcpy(spec->session.key, key, MCP_DIGEST_LEN);
+    spec->session.text = text;
+    spec->session.lasts = MCP_UPSTREAM_SESSION_KEEP
+                          + MCP_UPSTREAM_SESSION_RENEW;
+}
+
+
+/* Keeps a session in the cluster for another day. "text" is its text. */
+static void
+mcp_upstream_cluster_renew(mcp_request_t *req, mcp_str_t text)
+{
+    mcp_operation_spec_t  spec;
+
+    mcp_upstream_cluster_spec(&spec, MCP_OPERATION_SESSION_PUT,
+                              req->session->key, text);
+    (void) mcp_operation_send(req->call->worker, &spec, NULL, NULL);
+}
+
+
+/* Removes the session with this key from the cluster, unless the cluster has
+ * one with another text. */
+static void
+mcp_upstream_cluster_drop(mcp_worker_t *worker,
+    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text)
+{
+    mcp_operation_spec_t  spec;
+
+    mcp_upstream_cluster_spec(&spec, MCP_OPERATION_SESSION_DROP, key, text);
+    (void) mcp_operation_send(worker, &spec, NULL, NULL);
+}
 
 
 /* --- sessions in the zone --- */
@@ -202,7 +269,9 @@ mcp_upstream_session_leave(mcp_upstream_session_t *session)
 }
 
 
-mcp_str_t
+/* Writes the revision, a space and the id of a session to "text", and returns
+ * the written text. The zone and Redis store sessions in this form. */
+static mcp_str_t
 mcp_upstream_session_text(const mcp_upstream_session_t *session,
     char text[MCP_STORE_TEXT_MAX])
 {
@@ -339,7 +408,6 @@ mcp_upstream_session_keep(mcp_request_t *req)
 void
 mcp_upstream_session_share(mcp_request_t *req)
 {
-    uint32_t                 ended;
     mcp_call_t              *call;
     mcp_upstream_session_t  *session;
 
@@ -354,9 +422,7 @@ mcp_upstream_session_share(mcp_request_t *req)
      * request will use the session at the MCP server */
 
     if (session->of == MCP_UPSTREAM_OF_CLIENT
-        && mcp_store_value_get(call->worker->store, MCP_VALUE_SESSION_ENDED,
-                               call->client.id, mcp_call_now(call), &ended)
-           == MCP_OK)
+        && mcp_cancel_has_ended(call->worker, call->client.id))
     {
         session->own = 1;
         return;
@@ -374,7 +440,11 @@ mcp_upstream_session_share(mcp_request_t *req)
 }
 
 
-int
+/* Called with the text of a session from Redis, which another node has opened.
+ * Makes this session the session of the request, and adds it to the zone. Adds
+ * a session that the request itself has opened to session->dropped.
+ * Returns 1, or 0 if the text is invalid. */
+static int
 mcp_upstream_session_adopt(mcp_request_t *req, mcp_str_t text)
 {
     char                     own[MCP_STORE_TEXT_MAX];
@@ -437,69 +507,6 @@ mcp_upstream_session_forget(mcp_request_t *req)
     session->version = mcp_null_str;
     session->len = 0;
     session->shared = 0;
-}
-
-
-/* --- sessions in a cluster --- */
-
-/*
- * The sessions at MCP servers in a cluster: Redis has the session of each
- * caller, so that all nodes use the same one.
- *
- * A request that finds no session in the zone looks it up in Redis, and opens
- * one if Redis has none either. It puts its new session into Redis before it
- * sends the client's request. If another node was faster, the request uses that
- * node's session, and ends its own. If Redis cannot be reached, the session
- * remains one of this node.
- */
-
-
-/* A pending cluster operation for a session. It is freed when its result
- * arrives, even if the request does not wait any more. */
-struct mcp_upstream_lookup_s {
-    mcp_worker_t             *worker;
-    mcp_upstream_session_t   *session; /* session of the request that waits;
-                                          NULL: no request waits */
-    mcp_operation_session_e   what;
-    mcp_operation_text_t      found;
-};
-
-
-static void
-mcp_upstream_cluster_spec(mcp_operation_spec_t *spec,
-    mcp_operation_session_e what, const unsigned char key[MCP_DIGEST_LEN],
-    mcp_str_t text)
-{
-    memset(spec, 0, sizeof(mcp_operation_spec_t));
-
-    spec->kind = MCP_OPERATION_UPSTREAM_SESSION;
-    spec->session.what = what;
-    memcpy(spec->session.key, key, MCP_DIGEST_LEN);
-    spec->session.text = text;
-    spec->session.lasts = MCP_UPSTREAM_SESSION_KEEP
-                          + MCP_UPSTREAM_SESSION_RENEW;
-}
-
-
-void
-mcp_upstream_cluster_renew(mcp_request_t *req, mcp_str_t text)
-{
-    mcp_operation_spec_t  spec;
-
-    mcp_upstream_cluster_spec(&spec, MCP_OPERATION_SESSION_PUT,
-                              req->session->key, text);
-    (void) mcp_operation_send(req->call->worker, &spec, NULL, NULL);
-}
-
-
-void
-mcp_upstream_cluster_drop(mcp_worker_t *worker,
-    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text)
-{
-    mcp_operation_spec_t  spec;
-
-    mcp_upstream_cluster_spec(&spec, MCP_OPERATION_SESSION_DROP, key, text);
-    (void) mcp_operation_send(worker, &spec, NULL, NULL);
 }
 
 

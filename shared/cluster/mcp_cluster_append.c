@@ -92,7 +92,9 @@ mcp_append_policy_has_news(const mcp_replication_t *repl,
 }
 
 
-int
+/* Returns 1 if the stream is active and Redis has its complete state, so that
+ * only its keys have to be renewed. */
+static int
 mcp_append_policy_is_idle(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
 {
@@ -122,7 +124,7 @@ mcp_append_policy_reached(const mcp_replication_t *repl,
 
 /* Returns the interval at which redis/append.lua renews the keys of a stream,
  * ms. An idle stream usually does not reach its interval, because
- * mcp_cluster_append.c renews its keys earlier. */
+ * mcp_keep_all() renews its keys earlier. */
 static uint64_t
 mcp_append_policy_period(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
@@ -237,7 +239,10 @@ mcp_append_policy_sent(mcp_replication_t *repl,
 }
 
 
-uint64_t
+/* Returns the time after which the stream's keys in Redis expire without
+ * renewal, ms. For an active stream, this includes the time for which other
+ * nodes wait before they declare its node dead. */
+static uint64_t
 mcp_append_policy_lasts(const mcp_replication_t *repl,
     const mcp_store_replication_state_t *repl_state)
 {

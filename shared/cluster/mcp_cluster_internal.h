@@ -9,12 +9,12 @@
  *                                 rejected
  *   mcp_cluster_link.c            one connection to Redis and its life cycle
  *   mcp_cluster_command.c         commands on a connection, and their replies
- *   mcp_cluster_run_operation.c   operations: a script for each kind
+ *   mcp_cluster_run_operation.c   operations: a script for each kind; resume
+ *                                 tokens that are valid once
  *   mcp_cluster_login.c           the first commands on a connection
  *   mcp_cluster_script.h          the Lua scripts that Redis runs
  *   mcp_cluster_redis_protocol.c  the Redis protocol
- *   mcp_cluster_broadcast.c       messages to all nodes
- *   mcp_cluster_broadcast.c    MCP notifications among these messages
+ *   mcp_cluster_broadcast.c       messages to all nodes, with notifications
  *   mcp_cluster_takeover.c        take-over of the streams of dead nodes
  *   mcp_cluster_replication.h     replication of streams
  *
@@ -302,10 +302,10 @@ struct mcp_cluster_s {
     uint64_t                      denied; /* when the error that Redis denies
                                              this node access was last logged,
                                              ms; 0: never */
-    uint64_t                      emptied; /* since when Redis has had no member
-                                              for a process with "rejected", ms;
-                                              0: it has members, or this is not
-                                              known */
+    uint64_t                      emptied; /* since when Redis has had no
+                                              member, for a node that was
+                                              rejected, ms; 0: it has members,
+                                              or this is not known */
     int64_t                       offset;         /* clock of Redis minus the
                                                      clock of this node, ms */
     mcp_cluster_beyond_t          beyond[MCP_NODE_POSITIONS];
@@ -323,10 +323,6 @@ struct mcp_cluster_s {
                                                      or after an error because
                                                      the slot of the keys was
                                                      being moved */
-    unsigned                      rejected:1;     /* 1 if another node has
-                                                     rejected this process, and
-                                                     the node has never
-                                                     joined */
     unsigned                      self_check:1;   /* 1 while the reply to a
                                                      self-check is pending */
     mcp_link_reply_cb             self_checked;   /* handler of the reply to a
@@ -738,10 +734,7 @@ typedef void mcp_encode_fn(mcp_cluster_t *cluster,
 
 mcp_encode_fn  mcp_broadcast_encode;
 mcp_encode_fn  mcp_cluster_join_encode;
-mcp_encode_fn  mcp_list_encode;
-mcp_encode_fn  mcp_lookup_encode;
 mcp_encode_fn  mcp_remote_resume_encode;
-mcp_encode_fn  mcp_token_encode;
 mcp_encode_fn  mcp_topic_encode;
 
 /* Reads the reply of an operation's script. "rc" is the result that belongs
@@ -751,10 +744,7 @@ typedef int mcp_decode_fn(mcp_cluster_t *cluster, mcp_operation_t *op,
     const mcp_reply_t *reply, int rc);
 
 mcp_decode_fn  mcp_cluster_join_decode;
-mcp_decode_fn  mcp_list_decode;
-mcp_decode_fn  mcp_lookup_decode;
 mcp_decode_fn  mcp_remote_resume_decode;
-mcp_decode_fn  mcp_token_decode;
 
 
 /* --- mcp_cluster_broadcast.c --- */
@@ -785,9 +775,6 @@ void mcp_broadcast_down(mcp_cluster_t *cluster);
  * the clock of Redis. A Redis stream that does not exist, or whose last id is
  * below the position, has begun anew, so it is read from its beginning. */
 void mcp_position_check(mcp_cluster_t *cluster, uint64_t now);
-
-
-/* --- mcp_cluster_broadcast.c --- */
 
 void mcp_cluster_notification_init(mcp_cluster_t *cluster);
 

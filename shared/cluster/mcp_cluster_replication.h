@@ -14,14 +14,12 @@
  *
  *   mcp_cluster_replication.c    a process's replicated streams and mirrors,
  *                                the send queue and the replication lag
- *   mcp_cluster_append.c         the replicator
+ *   mcp_cluster_append.c         the replicator, and renewal of idle streams
  *   mcp_cluster_append_reply.c   the replies to its commands
- *   mcp_cluster_append.c           renewal of many idle streams
  *   mcp_cluster_mirror.c         feeding a mirror
  *   mcp_cluster_join_calls.c     joining a call at another node
  *   mcp_cluster_remote_resume.c  resuming a stream of another node
  *   mcp_cluster_session_topic.c  topics of a session's own stream
- *   mcp_cluster_run_operation.c          resume tokens that are valid once
  *   mcp_cluster_node_queue.c     entries of this node's queue
  *   mcp_cluster_codec.c          text forms of values in Redis
  */
@@ -354,6 +352,9 @@ void mcp_replicator_done(void *data, const mcp_reply_t *reply);
  * ms. */
 void mcp_replica_ack_wait(mcp_cluster_t *cluster);
 
+/* Renews the keys of all idle streams of this process. */
+void mcp_keep_all(mcp_cluster_t *cluster);
+
 
 /* --- mcp_cluster_mirror.c --- */
 
@@ -408,26 +409,6 @@ int mcp_mirror_report_freed(mcp_replication_t *repl);
 void mcp_mirror_missed(mcp_replication_t *repl);
 
 
-/* --- mcp_cluster_append.c --- */
-
-/* Returns 1 if the stream is active and Redis has its complete state, so that
- * only its keys have to be renewed. */
-int mcp_append_policy_is_idle(const mcp_replication_t *repl,
-    const mcp_store_replication_state_t *repl_state);
-
-/* Returns the time after which the stream's keys in Redis expire without
- * renewal, ms. For an active stream, this includes the time for which other
- * nodes wait before they declare its node dead. */
-uint64_t mcp_append_policy_lasts(const mcp_replication_t *repl,
-    const mcp_store_replication_state_t *repl_state);
-
-
-/* --- mcp_cluster_append.c --- */
-
-/* Renews the keys of all idle streams of this process. */
-void mcp_keep_all(mcp_cluster_t *cluster);
-
-
 /* --- mcp_cluster_remote_resume.c --- */
 
 /* Raises the generation of the local stream or mirror to "generation". Does
@@ -458,10 +439,6 @@ void mcp_topic_free_all(mcp_cluster_t *cluster);
 
 
 /* --- mcp_cluster_run_operation.c --- */
-
-/* Sends MCP_OPERATION_TOKEN_SET, or MCP_OPERATION_TOKEN_DROP for a call that
- * has a stream, and repeats it until Redis replies or the token expires. */
-void mcp_token_update(mcp_cluster_t *cluster, const mcp_operation_spec_t *spec);
 
 /* Sends again those updates of resume tokens that Redis has not
  * acknowledged. */

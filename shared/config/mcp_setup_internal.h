@@ -179,24 +179,6 @@ int mcp_setup_split(mcp_str_t uri, mcp_str_t *origin, mcp_str_t *path);
 void mcp_setup_merge_auth(mcp_setup_t *setup, const mcp_setup_t *parent);
 
 
-/* --- mcp_setup_warning.c --- */
-
-/* Returns 1 if the section itself sets the directive with this number. */
-int mcp_setup_has_own(const mcp_setup_t *setup, unsigned directive);
-
-/*
- * Writes the warning about a directive without effect. why[0] is the reason for
- * nginx, why[1] the reason for Apache.
- */
-void mcp_setup_warn_idle(char *text, unsigned directive, int apache,
-    const char *const why[2]);
-
-/* Writes the next warning about a directive that has no effect in this kind of
- * section. Returns the same values as mcp_setup_warning(). */
-int mcp_setup_section_warning(const mcp_setup_t *setup,
-    mcp_setup_section_e section, int apache, unsigned *position, char *text);
-
-
 /* --- mcp_item_access.c --- */
 
 /* Frees the rules that the setup itself allocated. */

@@ -76,10 +76,6 @@ int mcp_exchange_cors(mcp_exchange_t *x, const mcp_head_t *head);
 /* Handles DELETE: ends the session and responds. */
 mcp_next_e mcp_exchange_delete(mcp_exchange_t *x);
 
-/* Logs a change of the session of x at level info. The argument "what" is a
- * predicate, such as "began". */
-void mcp_exchange_log_session(mcp_exchange_t *x, const char *what);
-
 
 /* --- mcp_dispatch.c --- */
 

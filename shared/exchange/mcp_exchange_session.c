@@ -154,7 +154,6 @@ mcp_exchange_check_session(mcp_exchange_t *x)
 {
     int       rc;
     uint64_t  now;
-    uint32_t  value;
 
     if (x->head.session_text.len == 0) {
         return MCP_FAULT_SESSION_ABSENT;
@@ -183,10 +182,7 @@ mcp_exchange_check_session(mcp_exchange_t *x)
         return MCP_FAULT_SESSION_UNKNOWN;
     }
 
-    if (mcp_store_value_get(x->worker->store, MCP_VALUE_SESSION_ENDED,
-                            x->client.id, now, &value)
-        == MCP_OK)
-    {
+    if (mcp_cancel_has_ended(x->worker, x->client.id)) {
         return MCP_FAULT_SESSION_UNKNOWN;
     }
 
@@ -197,7 +193,9 @@ mcp_exchange_check_session(mcp_exchange_t *x)
 }
 
 
-void
+/* Logs a change of the session of x at level info. The argument "what" is a
+ * predicate, such as "began". */
+static void
 mcp_exchange_log_session(mcp_exchange_t *x, const char *what)
 {
     char  id[9];

@@ -212,7 +212,11 @@ mcp_http_host_is_ipv4(mcp_str_t host)
 }
 
 
-int
+/*
+ * Returns 1 if the host is localhost, a name below .localhost, or a loopback
+ * address.
+ */
+static int
 mcp_http_host_is_loopback(mcp_str_t host)
 {
     mcp_str_t  tail;
@@ -239,7 +243,8 @@ mcp_http_host_is_loopback(mcp_str_t host)
 }
 
 
-int
+/* Returns 1 if the host is an IP address, which needs no name server. */
+static int
 mcp_http_host_is_address(mcp_str_t host)
 {
     return (host.len > 0 && host.data[0] == '[')

@@ -33,15 +33,6 @@ int mcp_http_take_scheme(mcp_str_t *text, mcp_str_t *scheme);
  */
 int mcp_http_authority_parse(mcp_str_t text, mcp_http_authority_t *authority);
 
-/*
- * Returns 1 if the host is localhost, a name below .localhost, or a loopback
- * address.
- */
-int mcp_http_host_is_loopback(mcp_str_t host);
-
-/* Returns 1 if the host is an IP address, which needs no name server. */
-int mcp_http_host_is_address(mcp_str_t host);
-
 /* Returns 1 if one of the n server names matches the host. */
 int mcp_http_host_is_server(const mcp_str_t *names, size_t n, mcp_str_t host);
 

@@ -198,7 +198,7 @@ void mcp_call_stats_label(char *out, size_t size, mcp_str_t text,
     (void) mcp_call_stats_text(field, sizeof(field), text)
 
 
-/* --- mcp_store_call_stats.c --- */
+/* --- statistics --- */
 
 /*
  * Finds the row of an item, or takes one for it, and sets *row. "listed" is 1

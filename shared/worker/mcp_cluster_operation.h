@@ -178,8 +178,8 @@ typedef struct {
                                                           the token's call */
     uint32_t               value;      /* for SET: identifies the stream of the
                                           token's call; never 0. For DROP: the
-                                          value of SET for the failed call, 0
-                                          if the call had no stream. Otherwise
+                                          value of the failed call's SET, 0 if
+                                          this call had no stream. Otherwise
                                           0. */
     uint64_t               expires;
 } mcp_operation_token_t;
@@ -595,8 +595,8 @@ int mcp_operation_token(mcp_exchange_t *x,
 
 /* mcp_operation_token_give() sends GIVE for a token. mcp_operation_token_set()
  * sends SET with the stream of the token's call and a value other than 0.
- * mcp_operation_token_drop() sends DROP with the value of SET for the failed
- * call, or 0 if it had no stream. None of them waits for a result. */
+ * mcp_operation_token_drop() sends DROP with the value of the failed call's
+ * SET, or 0 if this call had no stream. These functions wait for no result. */
 void mcp_operation_token_give(mcp_worker_t *worker,
     const unsigned char key[MCP_DIGEST_LEN]);
 void mcp_operation_token_drop(mcp_worker_t *worker,
