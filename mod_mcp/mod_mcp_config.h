@@ -90,11 +90,10 @@ const mcp_endpoint_t *mod_mcp_config_endpoint(mod_mcp_dir_t *dir,
                                               const mcp_keys_t *keys);
 
 /*
- * Checks that sections with the same path and MCPUpstream have the same values
- * of MCPUpstream and of all directives MCPUpstream..., because an endpoint uses
- * one of these sections.  Call this when the whole configuration has been read.
- * Returns OK, or HTTP_INTERNAL_SERVER_ERROR after logging an error to the log
- * of s.
+ * Checks that MCPUpstream and all directives MCPUpstream... have the same
+ * values in sections with one path, because an endpoint uses only one of them.
+ * Call this when the whole configuration has been read.  Returns OK, or logs an
+ * error to the log of s and returns HTTP_INTERNAL_SERVER_ERROR.
  */
 int mod_mcp_config_check_upstreams(server_rec *s);
 

@@ -700,7 +700,7 @@ suite('TLS with ssl-accurate-shutdown', async () => {
         return client;
     }
 
-    test('client does not answer the end of its TLS connection: streams of other clients go on',
+    test('client does not answer the end of its TLS connection: streams of other clients end',
          async () => {
         const [session, other] = [await server.session({ send }),
                                   await server.session({ send })];

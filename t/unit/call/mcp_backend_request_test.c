@@ -148,8 +148,9 @@ TEST(message_is_held__a_result_or_failure_or_timeout_or_no_client_ends_the_call)
 
 
 /* The last bytes of a reply contain notifications, for which the stream has no
- * room, and mostly the result. The client resumes after mcp_call_timeout, and
- * gets all of them. The connection to the backend may break after the result. */
+ * room, and the result, except in the case NO_RESULT. The client resumes after
+ * mcp_call_timeout, and gets all messages. In the case BREAKS, the connection to
+ * the backend breaks after the result. */
 TEST(reply_has_ended_behind_a_held_notification__the_call_does_not_time_out)
 {
     enum { COMPLETE, BREAKS, NO_RESULT, WAYS };

@@ -188,26 +188,37 @@ TEST(redis_has_lost_the_sequence_numbers_of_answers__owner_writes_them_again)
 }
 
 
-/* The client answers the two questions of a task: when both answers have
- * arrived, the task continues. Then the client cancels the task. */
-TEST(client_answers_and_cancels_a_task_at_another_node__the_owner_gets_both)
+/* Starts two nodes, and task "a" at node 0, which has asked questions. Fills in
+ * an answer for the task, with the task's principal and without data. */
+static void
+begin_task(const char *questions, mcp_operation_client_input_t *post)
 {
-    mcp_operation_client_input_t  post;
-    mcp_stream_info_t             info;
+    mcp_stream_info_t  info;
 
     begin_all(2);
     make(0, 'a');
     info = info_of(0, 'a');
     assert_ok(mcp_store_keep(&nodes[0].store, &info.ref, real_now() + 60000,
                              real_now()));
-    add(0, 'a', "{\"a\":1,\"b\":2}", -1, MCP_STATE_INPUT_REQUIRED);
+    add(0, 'a', questions, -1, MCP_STATE_INPUT_REQUIRED);
     UNTIL(repl_state(0, 'a').acked.seq == 1);
 
-    memset(&post, 0, sizeof(post));
-    post.what = MCP_OPERATION_INPUT_TASK;
-    memcpy(post.id, id_of('a'), MCP_STREAM_ID_LEN);
+    memset(post, 0, sizeof(mcp_operation_client_input_t));
+    post->what = MCP_OPERATION_INPUT_TASK;
+    memcpy(post->id, id_of('a'), MCP_STREAM_ID_LEN);
+    memset(post->principal, 'p', MCP_DIGEST_LEN);
+    post->seq = 1;
+}
+
+
+/* The client answers the two questions of a task: when both answers have
+ * arrived, the task continues. Then the client cancels the task. */
+TEST(client_answers_and_cancels_a_task_at_another_node__the_owner_gets_both)
+{
+    mcp_operation_client_input_t  post;
+
+    begin_task("{\"a\":1,\"b\":2}", &post);
     memset(post.principal, 'x', MCP_DIGEST_LEN);
-    post.seq = 1;
     post.bits = 2;
     post.all = 3;
     post.data = mcp_str("{\"1\":{}}");
@@ -263,21 +274,8 @@ lose_input(const mcp_operation_client_input_t *post)
 TEST(answer_for_a_task_is_lost_in_the_node_queue__its_question_is_open_again)
 {
     mcp_operation_client_input_t  post;
-    mcp_stream_info_t             info;
 
-    begin_all(2);
-    make(0, 'a');
-    info = info_of(0, 'a');
-    assert_ok(mcp_store_keep(&nodes[0].store, &info.ref, real_now() + 60000,
-                             real_now()));
-    add(0, 'a', "{\"a\":1}", -1, MCP_STATE_INPUT_REQUIRED);
-    UNTIL(repl_state(0, 'a').acked.seq == 1);
-
-    memset(&post, 0, sizeof(post));
-    post.what = MCP_OPERATION_INPUT_TASK;
-    memcpy(post.id, id_of('a'), MCP_STREAM_ID_LEN);
-    memset(post.principal, 'p', MCP_DIGEST_LEN);
-    post.seq = 1;
+    begin_task("{\"a\":1}", &post);
     post.bits = 1;
     post.all = 1;
     post.data = mcp_str("{\"0\":{}}");

@@ -438,8 +438,8 @@ TEST(owner_dies_while_it_writes_lost_events_again__the_error_gets_a_new_number)
     assert_int_equal(info_of(1, 'a').last_seq, 101);
     assert_string_equal(about(1, "HEXISTS", 'h', 'a', "m"), "0");
 
-    /* a client that has received event 100 gets the error; one that has not is
-     * informed that events are missing */
+    /* a client with event 100 gets the error; another client is informed that
+     * events are missing */
 
     come(1, 'a', 100, 's');
     assert_int_equal(read_from(1, 'a', 100, &seq), MCP_DONE);
@@ -502,8 +502,8 @@ TEST(owner_dies_after_it_has_written_lost_events_again__stream_is_taken_over)
 }
 
 
-/* Redis has lost the constant values of a dead node's stream: nobody can
- * continue it. */
+/* Redis has lost the constant values of a dead node's stream: no node can
+ * continue the stream. */
 TEST(redis_has_lost_the_constants_of_a_stream__its_take_over_removes_it)
 {
     begin_replicated(2, 3);

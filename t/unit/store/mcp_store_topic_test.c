@@ -113,8 +113,8 @@ TEST(message_to_a_topic_reaches_each_subscribed_listener_once)
 }
 
 
-/* A listener or a session may live so long that its ordinals are more than 2^31
- * older than new ones. */
+/* The ordinals of a listener or a session that exists for days may be more than
+ * 2^31 below new ones. */
 TEST(ordinals_are_more_than_half_their_range_apart__no_listener_is_skipped)
 {
     size_t             n;
