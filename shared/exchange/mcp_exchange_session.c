@@ -420,7 +420,7 @@ mcp_describe_end(mcp_exchange_t *x)
     mcp_upstream_about_t  *about;
 
     about = x->endpoint->about;
-    about->failed = about->at < about->sent_at ? mcp_worker_now(x->worker) : 0;
+    about->failed = about->at < x->received ? mcp_worker_now(x->worker) : 0;
     about->sent_at = 0;
 
     x->described = 1;
@@ -480,13 +480,26 @@ mcp_describe_start(mcp_exchange_t *x, mcp_upstream_e upstream)
 }
 
 
+/* Returns 1 if the stored description is recent: not older than
+ * mcp_upstream_check, or received since the client's request, no matter how
+ * long ago that was. */
+static int
+mcp_describe_is_recent(const mcp_exchange_t *x,
+    const mcp_upstream_about_t *about, const mcp_target_t *target, uint64_t now)
+{
+    return about->at
+           && (about->at >= x->received || now - about->at < target->check);
+}
+
+
 /* Returns 1 if the stored description may be used, perhaps only until there is
  * a new one. */
 static int
-mcp_describe_may_use(const mcp_upstream_about_t *about,
-    const mcp_target_t *target, uint64_t now)
+mcp_describe_may_use(const mcp_exchange_t *x,
+    const mcp_upstream_about_t *about, const mcp_target_t *target, uint64_t now)
 {
-    return about->at && now - about->at < target->check + target->stale;
+    return mcp_describe_is_recent(x, about, target, now)
+           || (about->at && now - about->at < target->check + target->stale);
 }
 
 
@@ -500,12 +513,12 @@ mcp_describe_due(const mcp_exchange_t *x, const mcp_upstream_about_t *about,
     const mcp_target_t *target, uint64_t now)
 {
     if (x->described || now - about->failed < MCP_DESCRIBE_RETRY
-        || (about->at && now - about->at < target->check))
+        || mcp_describe_is_recent(x, about, target, now))
     {
         return 0;
     }
 
-    return !mcp_describe_may_use(about, target, now)
+    return !mcp_describe_may_use(x, about, target, now)
            || now - about->sent_at > MCP_DESCRIBE_PENDING;
 }
 
@@ -532,9 +545,9 @@ mcp_describe(mcp_exchange_t *x, mcp_next_e (*respond)(mcp_exchange_t *x))
         return mcp_describe_start(x, (mcp_upstream_e) target->upstream);
     }
 
-    if (mcp_describe_may_use(about, target, now)) {
+    if (mcp_describe_may_use(x, about, target, now)) {
 
-        if (now - about->at >= target->check) {
+        if (!mcp_describe_is_recent(x, about, target, now)) {
             mcp_variable_put(&x->variables, MCP_VARIABLE_UPSTREAM_STATE,
                              mcp_str("stale"));
         }

@@ -47,11 +47,11 @@ int mcp_session_close_needed(const mcp_endpoint_t *endpoint);
  * is stored. Otherwise requests a description from the MCP server, and calls
  * respond() after that server's response.
  *
- * A description older than mcp_upstream_check is not recent. If the request for
- * a new one has failed or is pending for another client, the old description is
- * used for another mcp_upstream_stale, and after that time the client gets 503.
- * If no description is stored, the client gets 503 only if a request for one
- * has failed.
+ * A description is not recent if it is older than mcp_upstream_check and was
+ * received before the client's request. If the request for a new one has failed
+ * or is pending for another client, the old description is used for another
+ * mcp_upstream_stale, and after that time the client gets 503. If none is
+ * stored, the client gets 503 only if a request for one has failed.
  *
  * Returns the values of mcp_exchange_body(), as respond() does:
  *   MCP_NEXT_WAIT   a description is requested; respond() is called later
