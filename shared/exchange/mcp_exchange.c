@@ -192,6 +192,8 @@ mcp_exchange_lasts(const mcp_exchange_t *x)
     }
 
     return x->call == NULL || x->call->n > 1 || x->call->n_breqs == 0
+           || mcp_endpoint_upstream(x->endpoint, x->call->requests->target)
+              != MCP_UPSTREAM_OFF
            || mcp_input_possible(&x->call->client);
 }
 

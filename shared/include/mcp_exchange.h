@@ -186,7 +186,8 @@ void mcp_exchange_close(mcp_exchange_t *x);
 
 /* Returns 1 if the stream may last while no backend request of its call runs:
  * it is the stream of a listener or of a batch, it was resumed, its call may
- * wait for answers of the client, or no backend request runs at present. */
+ * wait for answers of the client or send several requests to an MCP server, or
+ * no backend request runs at present. */
 int mcp_exchange_lasts(const mcp_exchange_t *x);
 
 /* Returns 1 if the stream may end while a backend request of its call still

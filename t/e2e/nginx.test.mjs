@@ -11,6 +11,7 @@ import http from 'node:http';
 import { after, test } from 'node:test';
 import { held } from './lib/held-calls.mjs';
 import { Fixture, root } from './lib/fixture.mjs';
+import { ask } from './lib/keepalive.mjs';
 
 // A sanitizer must be the first preloaded library.
 
@@ -175,30 +176,13 @@ test('reload with keepalive connections: the old worker closes each connection a
 });
 
 
-// Sends a request over the agent's one connection and reads the whole body.
-
-async function ask(agent, port, session, message) {
-    const req = http.request({ port, agent, method: 'POST', path: '/mcp',
-        headers: session.headers({ 'Content-Type': 'application/json' }) });
-
-    req.end(JSON.stringify(message));
-
-    const [answer] = await once(req, 'response');
-    let text = '';
-
-    answer.setEncoding('utf8').on('data', (data) => { text += data; });
-    await once(answer, 'end');
-
-    return { type: answer.headers['content-type'], text, socket: req.socket };
-}
-
 test('stream has ended: the next requests use the same connection, '
      + 'keepalive_timeout closes the idle connection', async () => {
     const server = await Fixture.use({
         server: { nginx: 'keepalive_timeout 300ms;' } });
     const session = await server.session();
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
-    const call = (name, args) => ask(agent, server.port, session, {
+    const call = (name, args) => ask(agent, session, {
         jsonrpc: '2.0', id: session.next++, method: 'tools/call',
         params: { name, arguments: args, _meta: { progressToken: 'p' } } });
 

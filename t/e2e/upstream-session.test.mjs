@@ -4,8 +4,10 @@
 // how its sessions are opened, shared, renewed and ended.
 
 import assert from 'node:assert/strict';
+import http from 'node:http';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { Fixture, SERVER } from './lib/fixture.mjs';
+import { ask } from './lib/keepalive.mjs';
 import { Modern } from './lib/modern.mjs';
 import { textOf } from './lib/session.mjs';
 import { done, event, reload, withSessions } from './lib/upstream.mjs';
@@ -421,6 +423,29 @@ describe('response to initialize is pending', () => {
 
         return { it, answer };
     };
+
+    // a client that uses a closed connection again loses its request
+
+    test('stream of a call begins now: at its end the connection stays open, unless the response announced its end',
+         async () => {
+        const { describe: pending } = upstream;
+
+        upstream.describe = describes;
+
+        const it = await session();
+
+        upstream.describe = pending;
+
+        const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+        const call = () => ask(agent, it, {
+            jsonrpc: '2.0', id: it.next++, method: 'tools/call',
+            params: { name: 'add' } }, release);
+        const first = await call();
+
+        assert.match(first.type, /event-stream/);
+        assert.ok(first.closes || (await call()).socket === first.socket);
+        agent.destroy();
+    });
 
     test('client cancels its call: the session at the MCP server is ended',
          async () => {
