@@ -3,38 +3,46 @@
 /*
  * Internal declarations of the files of a call:
  *
- *   mcp_call.c                        start and end of a call
- *   mcp_call_stream.c                 the stream of a durable call
- *   mcp_call_response.c               the responses of a call
- *   mcp_call_response.c             hides items of a backend's lists
- *   mcp_call_timer.c                  the timer of a call
- *   mcp_call_task.c                   a call that is a task
- *   mcp_call_response.c                the states and outcomes of requests
- *   mcp_backend_request.c             a backend request
- *   mcp_backend_request_prepare.c   the variables for a backend
- *   mcp_backend_request_prepare.c    the request for an MCP server
- *   mcp_upstream_list_from_cache.c    cached lists of an MCP server
- *   mcp_upstream_param_header.c       headers from the arguments of a tool
- *   mcp_upstream_session.c            the session at an MCP server
- *   mcp_upstream_session_shared.c       the sessions in the zone
- *   mcp_upstream_session_shared.c    the sessions in a cluster
- *   mcp_upstream_respond.c  initialize of a request that is over
- *   mcp_upstream_wait.c               requests that wait for a session
- *   mcp_upstream_question*.c          questions of an MCP server
- *   mcp_upstream_respond.c            responses to questions of an MCP server
- *   mcp_upstream_resume.c             resuming a stream of an MCP server
- *   mcp_upstream_listen.c             the GET stream of a session
- *   mcp_upstream_listen_message.c     the messages on the GET stream
- *   mcp_upstream_detect.c             the properties of an MCP server
- *   mcp_upstream_respond.c       the statistics of an MCP server
- *   mcp_backend_response_message.c    messages from a backend
- *   mcp_call_subscribe.c              subscriptions of a session
- *   mcp_inbox.c                       posts from other processes
- *   mcp_cancel.c                      cancellation
- *   mcp_input.c                       questions to the client during the call
- *   mcp_input_required.c            capabilities that questions need
- *   mcp_inbox.c               passing the client's answers to the call
- *   mcp_input_required.c              questions as the response (2026-07-28)
+ *   mcp_call.c                                start and end of a call
+ *   mcp_call_stream.c                         the stream of a durable call
+ *   mcp_call_response.c                       the responses of a call; states
+ *                                             and outcomes of its requests;
+ *                                             hidden items of lists
+ *   mcp_call_timer.c                          the timer of a call
+ *   mcp_call_task.c                           a call that is a task
+ *   mcp_call_subscribe.c                      subscriptions of a session
+ *   mcp_cancel.c                              cancellation, end of a session
+ *   mcp_inbox.c                               posts from other processes; the
+ *                                             client's answers
+ *   mcp_input.c                               questions to the client during
+ *                                             the call
+ *   mcp_input_required.c                      questions as the response
+ *                                             (2026-07-28), and the
+ *                                             capabilities that questions need
+ *   mcp_backend_request.c                     a backend request
+ *   mcp_backend_request_prepare.c             variables and URLs for a backend;
+ *                                             the request for an MCP server
+ *   mcp_backend_response_message.c            messages from a backend
+ *   mcp_cluster_broadcast_receive.c           messages from other nodes
+ *   mcp_upstream_detect.c                     the form and properties of an MCP
+ *                                             server
+ *   mcp_upstream_list_from_cache.c            cached lists of an MCP server
+ *   mcp_upstream_param_header.c               headers from the arguments of a
+ *                                             tool
+ *   mcp_upstream_session.c                    the session at an MCP server
+ *   mcp_upstream_session_shared.c             its sessions in the zone and in
+ *                                             Redis
+ *   mcp_upstream_wait.c                       requests that wait for a session
+ *   mcp_upstream_listen.c                     the GET stream of a session
+ *   mcp_upstream_listen_message.c             the messages on the GET stream
+ *   mcp_upstream_question.c                   questions of an MCP server
+ *   mcp_upstream_question_stateless_client.c  these questions for clients of
+ *                                             2026-07-28
+ *   mcp_upstream_respond.c                    responses to these questions;
+ *                                             initialize of a request that is
+ *                                             over; statistics of MCP servers
+ *   mcp_upstream_resume.c                     resuming a stream of an MCP
+ *                                             server
  */
 
 

@@ -3,25 +3,23 @@
 /*
  * Internal declarations of the files that handle requests:
  *
- *   mcp_exchange.c           the life of an exchange
- *   mcp_exchange_head.c      headers, HTTP method
- *   mcp_stateless.c     headers that repeat arguments
- *   mcp_exchange_cors.c      CORS
- *   mcp_exchange_session.c   checks and end of the session
- *   mcp_dispatch.c           a POST
- *   mcp_join_calls.c         joining equal calls
- *   mcp_batch.c              a POST with several messages
- *   mcp_exchange_session.c         initialize
- *   mcp_exchange_session.c  the description of an MCP server
- *   mcp_listen.c             subscriptions/listen
- *   mcp_listen.c      the filter of subscriptions/listen
- *   mcp_listen_task.c        subscriptions to tasks
- *   mcp_permission.c         access of callers to items
- *   mcp_retry_with_answers.c answers for a call that is still running
- *   mcp_routing_decision.c   which requests a backend answers
- *   mcp_stateless.c          checks for revisions without sessions
- *   mcp_task.c               tasks from their clients' point of view
- *   mcp_publish.c            the publish endpoint
+ *   mcp_exchange.c            the life of an exchange
+ *   mcp_exchange_head.c       headers, HTTP method
+ *   mcp_exchange_cors.c       CORS
+ *   mcp_exchange_session.c    initialize, checks and end of the session, and
+ *                             the description of an MCP server
+ *   mcp_dispatch.c            a POST
+ *   mcp_batch.c               a POST with several messages
+ *   mcp_stateless.c           checks for revisions without sessions; headers
+ *                             that repeat arguments
+ *   mcp_permission.c          access of callers to items
+ *   mcp_routing_decision.c    which requests a backend answers
+ *   mcp_join_calls.c          joining equal calls
+ *   mcp_retry_with_answers.c  answers for a call that is still running
+ *   mcp_listen.c              subscriptions/listen and its filter
+ *   mcp_listen_task.c         subscriptions to tasks
+ *   mcp_task.c                tasks from their clients' point of view
+ *   mcp_publish.c             the publish endpoint
  */
 
 

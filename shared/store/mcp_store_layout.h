@@ -25,12 +25,11 @@
  *   mcp_store_quota.c             quotas of each tenant, eviction
  *   mcp_store_entry.c             entries and groups
  *   mcp_store_value.c             small values
- *   mcp_store_upstream.c  sessions at MCP servers
+ *   mcp_store_upstream.c          sessions at MCP servers; statistics of MCP
+ *                                 servers
  *   mcp_store_topic.c             subscriptions, publishing
  *   mcp_store_call_stats.c        outcomes, statistics of finished calls,
- *                                 active requests
- *   mcp_store_call_stats.c          durations of requests
- *   mcp_store_upstream.c    statistics of MCP servers
+ *                                 active requests, durations of requests
  *   mcp_store_own_node.c          the zone as a node of a cluster
  *   mcp_store_repair.c            repair
  *
@@ -1942,9 +1941,6 @@ void mcp_store_upstream_drop(mcp_store_op_t *op, uint32_t chunk,
  * to count the sessions again. */
 void mcp_store_upstream_reset(mcp_store_head_t *head);
 void mcp_store_upstream_enter(mcp_store_head_t *head, uint32_t chunk);
-
-
-/* --- mcp_store_upstream.c --- */
 
 /* Returns 1 if *filter describes the session in entry e. */
 int mcp_store_session_matches(mcp_store_head_t *head,
