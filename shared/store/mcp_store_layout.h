@@ -2036,6 +2036,9 @@ int mcp_store_text_read(mcp_store_op_t *op, mcp_store_entry_t *e,
     uint64_t expires, char text[MCP_STORE_TEXT_MAX], size_t *len,
     int *extended);
 
+/* Returns the text of a value. */
+mcp_str_t mcp_store_text_of(mcp_store_head_t *head, const mcp_store_entry_t *e);
+
 /* Makes a text the newest one of its tenant, so that the texts that were not
  * used for the longest time are replaced first. */
 void mcp_store_text_used(mcp_store_op_t *op, mcp_store_entry_t *e);

@@ -674,6 +674,7 @@ mcp_store_upstream_session(mcp_store_t *store,
     int                      rc;
     uint32_t                 chunk;
     mcp_store_op_t           op;
+    mcp_store_entry_t       *e;
     const mcp_store_value_t  v = {
         MCP_VALUE_UPSTREAM_SESSION, session->key, 0, session->text,
         session->expires, session->tenant, 1
@@ -690,7 +691,9 @@ mcp_store_upstream_session(mcp_store_t *store,
     op.now = now;
     op.dropped = dropped;
 
-    if (mcp_store_value_find(op.head, v.purpose, v.key) == NULL) {
+    e = mcp_store_value_find(op.head, v.purpose, v.key);
+
+    if (e == NULL) {
         rc = mcp_store_session_admit(&op, session);
     }
 
@@ -698,11 +701,17 @@ mcp_store_upstream_session(mcp_store_t *store,
         rc = mcp_store_text_put(&op, &v);
     }
 
+    if (rc == MCP_ERR_EXISTS
+        && mcp_str_eq(mcp_store_text_of(op.head, e), v.text))
+    {
+        rc = MCP_OK;
+    }
+
     if (rc == MCP_OK) {
         chunk = mcp_store_value_find(op.head, v.purpose, v.key)->u.value.value;
 
-        /* the chunk may have contained an expired session of the same server,
-         * which is still counted */
+        /* the chunk may have contained this session or an expired one of the
+         * same server, which is still counted */
 
         mcp_store_upstream_leave(op.head, chunk);
         mcp_store_chunk(op.head, chunk)->count = session->row;

@@ -164,7 +164,9 @@ void mcp_store_upstream_failed(mcp_store_t *store,
  *   3. and 4. the same, with sessions that are in use
  *
  * Sets *dropped to the first of the server's sessions that was removed; sets
- * dropped->len to 0 if none was. Returns the values of mcp_store_text_add().
+ * dropped->len to 0 if none was. Returns the values of mcp_store_text_add(),
+ * but MCP_OK if the zone has a session with this key and this text: in a
+ * cluster, another process may have got the session from Redis and added it.
  * Returns MCP_ERR_LIMIT also if no session was found that may be removed, or
  * the server still has the maximum number.
  */

@@ -567,7 +567,7 @@ mcp_store_values_expire(mcp_store_op_t *op, uint32_t index, uint64_t now)
 
 /* --- values with text --- */
 
-static mcp_str_t
+mcp_str_t
 mcp_store_text_of(mcp_store_head_t *head, const mcp_store_entry_t *e)
 {
     mcp_store_chunk_t  *chunk;

@@ -224,6 +224,37 @@ TEST(session_of_another_node_is_stored_first__call_uses_it_and_ends_its_own)
 }
 
 
+TEST(another_process_stored_the_same_upstream_session_first__it_is_not_ended)
+{
+    mcp_operation_t  *put;
+
+    d.process[1].worker->cluster_hooks = &hooks;
+    d.process[1].worker->cluster = &cluster;
+
+    call_tool(&a);
+    redis(MCP_OPERATION_SESSION_GET, MCP_ERR_NOT_FOUND, "");
+    open_session();
+    put = cluster.op;
+    cluster.op = NULL;
+
+    client_post(&d, 1, &b, session, CALL);
+    redis(MCP_OPERATION_SESSION_GET, MCP_OK, OURS);
+    sends("tools/call");
+    uses("s1");
+
+    cluster.op = put;
+    redis(MCP_OPERATION_SESSION_PUT, MCP_OK, "");
+    assert_int_equal(d.n_breqs, 2);
+    answer(RESULT);
+    answer(RESULT);
+    client_close(&d, &a);
+    client_close(&d, &b);
+    assert_int_equal(d.n_breqs, 0);
+    assert_int_equal(cluster.n[MCP_OPERATION_SESSION_DROP], 0);
+    d.process[1].worker->cluster = NULL;
+}
+
+
 TEST(redis_does_not_reply_for_1_s__the_call_opens_an_upstream_session_itself)
 {
     mcp_operation_t  *op;
