@@ -645,6 +645,24 @@ mcp_upstream_session_opened(mcp_request_t *req, mcp_backend_msg_t *msg)
 }
 
 
+/* Called for a fault in response to initialize. With "mcp_upstream auto",
+ * forgets the detected form of the server if the fault may mean that the server
+ * was replaced by one without sessions. An overloaded server keeps its form. */
+static void
+mcp_upstream_session_refused(mcp_request_t *req, const mcp_backend_msg_t *msg)
+{
+    if (mcp_endpoint_upstream(req->call->endpoint, req->target)
+        == MCP_UPSTREAM_AUTO
+        && msg->status != 429 && msg->status < 500
+        && (msg->no_session || msg->header
+            || msg->fault == MCP_FAULT_UPSTREAM_VERSION
+            || msg->fault == MCP_FAULT_UPSTREAM_SESSION))
+    {
+        mcp_upstream_form_forget(req);
+    }
+}
+
+
 /*
  * Processes the response to the client's request. Sends the request again and
  * returns 1 if the server has not executed it, because the server has lost the
@@ -720,6 +738,10 @@ mcp_upstream_session_step(mcp_request_t *req, mcp_backend_msg_t *msg)
         if (msg->kind != MCP_BACKEND_NOTIFICATION) {
             mcp_upstream_status_initialized(req,
                                             msg->kind == MCP_BACKEND_RESULT);
+        }
+
+        if (msg->kind == MCP_BACKEND_FAULT) {
+            mcp_upstream_session_refused(req, msg);
         }
 
         return rc;

@@ -374,4 +374,90 @@ TEST(server_responds_403_with_a_stream__the_client_gets_no_text_of_the_server)
 }
 
 
+/* Responds to the only backend request with a JSON-RPC error, or with no body
+ * if "error" is empty. */
+static void
+refuses(int status, const char *error)
+{
+    mcp_backend_request_head(d.breqs[0], status, mcp_str("application/json"));
+    snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":%s}",
+             error);
+    backend_reply(&d, d.breqs[0], error[0] ? line : "");
+}
+
+
+/* A client calls a tool at a server with "mcp_upstream auto", which was
+ * detected as one with sessions, and the server refuses its initialize request.
+ * Checks the method of the next request to the server, which has a session
+ * afterwards. */
+static void
+call_refused(int status, const char *error, const char *method)
+{
+    client_open(&d, sessions[0], NEW, ALL);
+    client_post(&d, 0, &a, sessions[0], CALL);
+    sends("\"initialize\"");
+    refuses(status, error);
+    has(a.text, "-32603");
+    client_close(&d, &a);
+
+    client_post(&d, 0, &a, sessions[0], CALL);
+    sends(method);
+
+    if (strcmp(method, "server/discover") == 0) {
+        refuses(404, "");
+    }
+
+    open_session();
+    end();
+    client_close(&d, &a);
+}
+
+
+/* A server with "mcp_upstream auto" is detected as one with sessions. */
+static void
+detect_sessions(void)
+{
+    target.upstream = MCP_UPSTREAM_AUTO;
+    target.check = 60000;
+
+    call_tool(&a);
+    sends("server/discover");
+    refuses(404, "");
+    open_session();
+    answer(RESULT);
+    client_close(&d, &a);
+}
+
+
+TEST(mcp_upstream_auto__initialize_is_refused__the_next_call_detects_the_form)
+{
+    unsigned  i;
+
+    static const struct {
+        int          status;
+        const char  *error;
+    } cases[] = {
+        { 200, "{\"code\":-32601,\"message\":\"Method not found\"}" },
+        { 400, "{\"code\":-32022,\"message\":\"Unsupported\"}" },
+        { 400, "{\"code\":-32020,\"message\":\"Header mismatch\"}" },
+        { 404, "" }
+    };
+
+    detect_sessions();
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        call_refused(cases[i].status, cases[i].error, "server/discover");
+    }
+}
+
+
+TEST(mcp_upstream_auto__server_is_overloaded_at_initialize__the_form_is_kept)
+{
+    detect_sessions();
+    call_refused(429, "{\"code\":-32000,\"message\":\"Busy\"}",
+                  "\"initialize\"");
+    call_refused(503, "", "\"initialize\"");
+}
+
+
 RUN_TESTS(setup_upstream, teardown)
