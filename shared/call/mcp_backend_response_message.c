@@ -738,7 +738,9 @@ mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    if (req->session || req->upstream || req->relist || msg->header) {
+    if (mcp_endpoint_upstream(call->endpoint, req->target)
+        != MCP_UPSTREAM_OFF)
+    {
         changed = *msg;
 
         if (mcp_backend_request_of_server(req, &changed)) {

@@ -200,7 +200,8 @@ struct mcp_request_s {
                                                   cache of lists was searched */
     uint32_t               upstream;    /* row of the target in the statistics
                                            of MCP servers, or
-                                           MCP_STORE_UPSTREAM_NONE */
+                                           MCP_STORE_UPSTREAM_NONE: an MCP
+                                           server may have no row */
 };
 
 

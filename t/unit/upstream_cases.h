@@ -9,6 +9,8 @@
 
 #include "round_cases.h"
 
+#include "store/mcp_store_upstream.h"
+
 
 #define VERSION  "{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}}"
 
@@ -27,6 +29,29 @@ setup_upstream(void **state)
     d.endpoint.n_targets = 1;
 
     return 0;
+}
+
+
+/* Takes all rows in the statistics of MCP servers, so that the server has
+ * none. */
+static inline void
+take_rows(void)
+{
+    int                        rc;
+    char                       name[16];
+    unsigned                   n;
+    mcp_store_upstream_row_t   row;
+    mcp_store_upstream_item_t  item = { .catalog_key = d.endpoint.catalog_key };
+
+    n = 0;
+
+    do {
+        snprintf(name, sizeof(name), "other%u", n++);
+        item.name = (mcp_str_t) { name, strlen(name) };
+        rc = mcp_store_upstream_offer(&d.process[0].store, &item, &row);
+    } while (rc == MCP_OK);
+
+    assert_int_equal(rc, MCP_ERR_FULL);
 }
 
 

@@ -219,4 +219,21 @@ TEST(list_that_another_process_has_cached_is_not_used)
 }
 
 
+TEST(server_without_a_statistics_row_rejects_a_cursor__cached_list_is_dropped)
+{
+    take_rows();
+    fill_cache();
+    client_post(&d, 0, &a, session,
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\","
+                "\"params\":{\"cursor\":\"2\"}}");
+    backend_reply(&d, sends("tools/list"),
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
+                  "{\"code\":-32602,\"message\":\"Invalid cursor\"}}");
+    has(a.text, "-32602");
+    client_close(&d, &a);
+
+    server_is_asked();
+}
+
+
 RUN_TESTS(setup_lists, teardown)

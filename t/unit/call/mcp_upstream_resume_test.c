@@ -327,4 +327,21 @@ TEST(server_asks_on_a_resumed_stream__the_answer_is_posted_before_the_next_GET)
 }
 
 
+TEST(server_without_a_statistics_row_ends_a_stream__GET_follows)
+{
+    take_rows();
+    target.upstream = MCP_UPSTREAM_STATELESS;
+    call_tool(&a);
+    sends("tools/call");
+    break_off(FIRST);
+    driver_wait(&d, 100);
+    assert_int_equal(d.n_breqs, 1);
+    assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_GET);
+    begin_stream("data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":" RESULT
+                 "}\n\n");
+    has(a.text, RESULT);
+    client_close(&d, &a);
+}
+
+
 RUN_TESTS(setup_upstream, teardown)
