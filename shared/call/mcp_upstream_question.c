@@ -188,6 +188,20 @@ mcp_upstream_question_sent(mcp_request_t *req,
 }
 
 
+/* Called if a question can never fit into the zone or the quota of the caller:
+ * the server gets an error. Returns MCP_OK. */
+static int
+mcp_upstream_question_large(const mcp_request_t *req, mcp_str_t id)
+{
+    mcp_call_log(req->call, MCP_LOG_WARN,
+                 "did not forward a question of its MCP server",
+                 mcp_call_append_reason(MCP_ERR_LARGE));
+    mcp_upstream_question_refuse(&req->breq, id);
+
+    return MCP_OK;
+}
+
+
 /* Sends a question to the client. Returns the values of
  * mcp_upstream_question_receive(). */
 static int
@@ -218,6 +232,10 @@ mcp_upstream_question_send(mcp_request_t *req, const mcp_backend_msg_t *msg,
 
     if (question) {
         mcp_upstream_question_free(req->call->worker, question);
+    }
+
+    if (rc == MCP_ERR_LARGE) {
+        return mcp_upstream_question_large(req, msg->id.raw);
     }
 
     if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {

@@ -731,6 +731,41 @@ TEST(only_request_gets_no_stream_for_a_question__server_gets_an_error)
 }
 
 
+/* A further question on the same stream shows that the calls continue. */
+TEST(question_on_the_GET_stream_exceeds_the_quota__it_is_refused_calls_continue)
+{
+    d.endpoint.quota_key = MCP_QUOTA_KEY_ADDRESS;
+    d.endpoint.quota_bytes = 8 * 1024;
+    opened(waits());
+    driver_wait(&d, MCP_UPSTREAM_ALONE_TIME);
+    client_post(&d, 0, &b, session, CALL8);
+    assert_int_equal(d.n_breqs, 3);
+
+    snprintf(line, sizeof(line),
+             EVENT("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\","
+                   "\"params\":{\"_meta\":{\"a\":\"%012000d\"}}}"), 0);
+    backend_send(&d, get(), line);
+    driver_wait(&d, MCP_CALL_RETRY);
+    has_not(a.text, "error");
+    has_not(b.text, "error");
+    refuses();
+
+    backend_send(&d, get(), ROOTS);
+    has(b.text, "roots/list");
+
+    responds(d.breqs[0]->kind == MCP_BACKEND_REQUEST_CALL ? d.breqs[0]
+                                                          : d.breqs[1]);
+    responds(sent());
+    has(a.text, RESULT);
+    has(b.text, RESULT);
+    refuses();
+    client_close(&d, &a);
+    client_close(&d, &b);
+    end();
+    quiet();
+}
+
+
 TEST(GET_stream_ends__it_reopens_only_after_a_waiting_question_was_sent)
 {
     char  id[MCP_EVENT_ID_MAX + 1];
