@@ -225,6 +225,7 @@ mcp_backend_request_prepare(mcp_request_t *req)
     req->starved = 0;
     req->late = 0;
     req->responds = 0;
+    req->has_response = 0;
 
     return MCP_OK;
 }

@@ -195,6 +195,11 @@ struct mcp_request_s {
                                                   list from the cache */
     unsigned               responds:1;  /* 1: the running backend request got a
                                            response head with status 2xx */
+    unsigned               has_response:1;     /* 1: the backend request has
+                                                  brought the MCP server's
+                                                  response to the client's
+                                                  request; only if "session" is
+                                                  set */
     uint64_t               lists_changed;      /* value of
                                                   worker->lists_changed when the
                                                   cache of lists was searched */

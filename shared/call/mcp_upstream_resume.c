@@ -231,10 +231,7 @@ mcp_upstream_resume(mcp_request_t *req, mcp_backend_msg_t *msg)
     if (msg->kind == MCP_BACKEND_INPUT) {
         req->session->resume = NULL;
         mcp_upstream_session_set_step(req, MCP_UPSTREAM_STEP_CALL);
-        return 0;
     }
-
-    resume->done = 1;
 
     return 0;
 }
@@ -314,7 +311,11 @@ mcp_upstream_resume_leave(mcp_request_t *req)
 
     resume = mcp_upstream_resume_of(req);
 
-    if (resume == NULL || resume->at == 0) {
+    if (resume == NULL
+        || (resume->at == 0
+            && (req->active || req->breq.started
+                || req->session->step != MCP_UPSTREAM_STEP_RESUME)))
+    {
         return;
     }
 
@@ -330,9 +331,5 @@ mcp_upstream_resume_leave(mcp_request_t *req)
 int
 mcp_upstream_resume_is_done(const mcp_request_t *req)
 {
-    const mcp_upstream_resume_t  *resume;
-
-    resume = mcp_upstream_resume_of(req);
-
-    return resume && resume->done;
+    return req->has_response && mcp_upstream_resume_of(req) != NULL;
 }

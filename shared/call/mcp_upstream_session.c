@@ -686,6 +686,9 @@ mcp_upstream_session_answered(mcp_request_t *req, mcp_backend_msg_t *msg)
                  == MCP_UPSTREAM_AUTO;
 
     if (!lost && !changed) {
+        req->has_response |= msg->kind != MCP_BACKEND_NOTIFICATION
+                             && msg->kind != MCP_BACKEND_REQUEST
+                             && msg->kind != MCP_BACKEND_FAULT;
         return 0;
     }
 
@@ -824,7 +827,7 @@ mcp_upstream_session_end(mcp_request_t *req)
 
     if (over && session->len && req->breq.aborted
         && mcp_upstream_session_is_call(req)
-        && !session->continues && !mcp_upstream_resume_is_done(req))
+        && !session->continues && !req->has_response)
     {
         session->after = MCP_UPSTREAM_STEP_CANCEL;
 

@@ -181,6 +181,35 @@ TEST(pause_before_GET_counts_for_mcp_call_timeout__call_times_out_during_GET)
 }
 
 
+TEST(call_times_out_when_GET_is_due__the_server_gets_a_cancellation)
+{
+    d.endpoint.call_timeout = 20000;
+    interrupted("id: e1\nretry: 20000\n\n");
+    driver_wait(&d, 20000);
+    has(a.text, "timed out");
+    sends("notifications/cancelled");
+    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
+    assert_int_equal(d.n_breqs, 0);
+    client_close(&d, &a);
+    quiet();
+}
+
+
+TEST(stream_stays_open_after_the_response__it_is_aborted_without_cancellation)
+{
+    call_tool(&a);
+    open_session();
+    begin_stream(response_event(sends("tools/call")));
+    has(a.text, RESULT);
+    client_close(&d, &a);
+    assert_int_equal(d.n_breqs, 1);
+    driver_wait(&d, MCP_CALL_GRACE);
+    assert_int_equal(d.aborts, 1);
+    assert_int_equal(d.n_breqs, 0);
+    quiet();
+}
+
+
 TEST(server_rejects_GET__the_client_gets_the_fault_of_the_interrupted_stream)
 {
     mcp_backend_request_t  *breq;
