@@ -154,12 +154,13 @@ void mcp_upstream_listen_leave(mcp_upstream_session_t *session);
  * when the request is over, see mcp_upstream_listen_leave(). */
 void mcp_upstream_listen_ends(mcp_request_t *req);
 
-/* Returns the latest deadline of the open questions on the stream that a
- * request uses, ms; 0: there is none. */
+/* Returns the latest deadline of the open questions from GET streams of the
+ * session that a request uses, ms; 0: there is none. A question remains open
+ * when its GET stream has failed. */
 uint64_t mcp_upstream_listen_questions_until(const mcp_request_t *req);
 
-/* Called when the last open question on the stream that a request uses was
- * answered or has ended otherwise. mcp_call_timeout begins again for requests
+/* Called when the last one of these questions was answered or has ended
+ * otherwise. mcp_call_timeout begins again for requests
  * whose timeout was postponed because of the question. */
 void mcp_upstream_listen_answered(mcp_request_t *req);
 

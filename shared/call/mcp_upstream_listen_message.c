@@ -96,6 +96,10 @@ mcp_upstream_listen_refuse_all(const mcp_backend_request_t *of,
         mcp_upstream_question_refuse(of, question->id);
         mcp_upstream_question_free(of->call->worker, question);
     }
+
+    if (req && mcp_upstream_listen_questions_until(req) == 0) {
+        mcp_upstream_listen_answered(req);
+    }
 }
 
 
@@ -113,10 +117,6 @@ mcp_upstream_listen_refuse_questions(mcp_upstream_listen_t *listen,
 
     listen->questions = NULL;
     mcp_upstream_listen_refuse_all(&listen->breq, req, questions);
-
-    if (req && mcp_upstream_listen_questions_until(req) == 0) {
-        mcp_upstream_listen_answered(req);
-    }
 }
 
 
@@ -254,6 +254,30 @@ mcp_upstream_listen_question_again(mcp_upstream_listen_t *listen)
 }
 
 
+/* Does the same as mcp_upstream_listen_user(), for the GET streams of a session
+ * that may have none any more. */
+static mcp_request_t *
+mcp_upstream_listen_mate(const mcp_upstream_session_t *session,
+    const mcp_upstream_session_t *after)
+{
+    mcp_upstream_session_t  *other;
+
+    other = after ? after->listener : session->req->call->worker->listeners;
+
+    for ( ; other; other = other->listener) {
+        if (memcmp(other->key, session->key, MCP_DIGEST_LEN) == 0
+            && other->req->target == session->req->target
+            && other->len == session->len
+            && memcmp(other->id, session->id, session->len) == 0)
+        {
+            return other->req;
+        }
+    }
+
+    return NULL;
+}
+
+
 uint64_t
 mcp_upstream_listen_questions_until(const mcp_request_t *req)
 {
@@ -263,19 +287,21 @@ mcp_upstream_listen_questions_until(const mcp_request_t *req)
     const mcp_upstream_question_t  *question;
 
     until = 0;
-    listen = req->session && req->session->listened
-             ? mcp_upstream_listen_find(req->session) : NULL;
 
-    if (listen == NULL) {
+    if (req->session == NULL || !req->session->listened) {
         return 0;
     }
 
-    for (question = listen->questions; question; question = question->next) {
+    listen = mcp_upstream_listen_find(req->session);
+
+    for (question = listen ? listen->questions : NULL; question;
+         question = question->next)
+    {
         until = question->deadline > until ? question->deadline : until;
     }
 
-    for (other = mcp_upstream_listen_user(listen, NULL); other;
-         other = mcp_upstream_listen_user(listen, other->session))
+    for (other = mcp_upstream_listen_mate(req->session, NULL); other;
+         other = mcp_upstream_listen_mate(req->session, other->session))
     {
         for (question = other->server_questions; question;
              question = question->next)
@@ -293,17 +319,10 @@ mcp_upstream_listen_questions_until(const mcp_request_t *req)
 void
 mcp_upstream_listen_answered(mcp_request_t *req)
 {
-    mcp_request_t                *other;
-    const mcp_upstream_listen_t  *listen;
+    mcp_request_t  *other;
 
-    listen = req->session ? mcp_upstream_listen_find(req->session) : NULL;
-
-    if (listen == NULL) {
-        return;
-    }
-
-    for (other = mcp_upstream_listen_user(listen, NULL); other;
-         other = mcp_upstream_listen_user(listen, other->session))
+    for (other = mcp_upstream_listen_mate(req->session, NULL); other;
+         other = mcp_upstream_listen_mate(req->session, other->session))
     {
         if (other->session->postponed) {
             other->session->postponed = 0;

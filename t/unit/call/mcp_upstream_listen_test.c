@@ -658,14 +658,23 @@ TEST(process_ends_with_an_open_question__server_gets_an_error)
 }
 
 
-TEST(question_of_the_server_is_open__no_request_of_the_session_times_out)
+/* Two calls of a session wait for the answer to a question. After "fails", ms,
+ * the GET stream fails; 0: it does not fail. */
+static void
+times_out_after_the_question(uint64_t fails)
 {
     mcp_backend_request_t  *two;
 
     d.endpoint.input_timeout = 4 * d.endpoint.call_timeout;
     two_calls(&two);
-    driver_wait(&d, 4 * d.endpoint.call_timeout - 1);
-    assert_int_equal(d.n_breqs, 3);
+
+    if (fails) {
+        driver_wait(&d, fails);
+        backend_send(&d, get(), EVENT("{"));
+    }
+
+    driver_wait(&d, 4 * d.endpoint.call_timeout - 1 - fails);
+    assert_int_equal(d.n_breqs, fails ? 2 : 3);
 
     /* the question times out, and later both requests */
 
@@ -677,6 +686,46 @@ TEST(question_of_the_server_is_open__no_request_of_the_session_times_out)
     driver_wait(&d, 1 + MCP_CALL_GRACE);
     has(a.text, "error");
     has(b.text, "error");
+
+    client_close(&d, &a);
+    client_close(&d, &b);
+    end();
+    quiet();
+}
+
+
+TEST(question_of_the_server_is_open__no_request_of_the_session_times_out)
+{
+    times_out_after_the_question(0);
+}
+
+
+TEST(GET_stream_fails_with_an_open_question__no_request_times_out_before_it)
+{
+    times_out_after_the_question(1);
+}
+
+
+TEST(GET_stream_fails_after_mcp_call_timeout__it_begins_again_after_the_question)
+{
+    times_out_after_the_question(d.endpoint.call_timeout + 1);
+}
+
+
+TEST(GET_stream_fails_and_its_question_is_refused__the_other_request_times_out)
+{
+    mcp_backend_request_t  *two;
+
+    d.endpoint.input_timeout = 4 * d.endpoint.call_timeout;
+    two_calls(&two);
+    driver_wait(&d, d.endpoint.call_timeout);
+    backend_send(&d, get(), EVENT("{"));
+    responds(two);
+    refuses();
+    driver_wait(&d, d.endpoint.call_timeout - 1);
+    has_not(a.text, "error");
+    driver_wait(&d, 1 + MCP_CALL_GRACE);
+    has(a.text, "error");
 
     client_close(&d, &a);
     client_close(&d, &b);
