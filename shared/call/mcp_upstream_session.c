@@ -271,15 +271,24 @@ mcp_upstream_session_written(mcp_request_t *req, mcp_buf_t *out,
 static int
 mcp_upstream_session_initialize(mcp_request_t *req)
 {
+    mcp_str_t  capabilities;
     mcp_buf_t  out;
 
     mcp_buf_init(&out, &req->call->worker->env->mem, SIZE_MAX / 2);
 
     if (req->session->declares) {
+        capabilities = req->call->variables.value[
+                           MCP_VARIABLE_CLIENT_CAPABILITIES];
+
         mcp_buf_lit(&out, MCP_UPSTREAM_INITIALIZE);
-        mcp_buf_str(&out, req->call->variables.value[
-                              MCP_VARIABLE_CLIENT_CAPABILITIES]);
+        mcp_buf_str(&out, capabilities);
         mcp_buf_lit(&out, MCP_UPSTREAM_INITIALIZE_END);
+
+        /* they are empty only if there was no memory for them */
+
+        if (capabilities.len == 0) {
+            out.failed = MCP_ERR_MEMORY;
+        }
 
     } else {
         mcp_buf_str(&out, mcp_upstream_initialize);

@@ -460,4 +460,40 @@ TEST(mcp_upstream_auto__server_is_overloaded_at_initialize__the_form_is_kept)
 }
 
 
+/* The capabilities of the client may be missing, because there was no memory
+ * for their text. */
+TEST(memory_runs_out_before_initialize__it_has_capabilities_or_the_call_fails)
+{
+    unsigned long  k;
+
+    for (k = 1, d.te.tm.failed = 1; d.te.tm.failed; k++) {
+        assert_in_range(k, 1, 500);
+        client_open(&d, session, NEW, ALL);
+
+        d.te.tm.failed = 0;
+        d.te.tm.fail_at = k;
+        call_tool(&a);
+        d.te.tm.fail_at = 0;
+
+        if (d.n_breqs) {
+            sends("\"initialize\"");
+            has(d.last_body, "\"capabilities\":{");
+            backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
+        }
+
+        /* 0: no memory for the client's request, to which the glue responds */
+
+        if (a.status) {
+            has(a.text, "-32603");
+        }
+
+        client_close(&d, &a);
+        driver_wait(&d, 100000);
+        quiet();
+    }
+
+    assert_in_range(k, 5, 500);
+}
+
+
 RUN_TESTS(setup_upstream, teardown)
