@@ -87,6 +87,15 @@ ngx_http_mcp_leave(ngx_http_request_t *r)
         return;
     }
 
+    /* if the last stream ends before TLS has written all its data, do not
+     * close: ngx_http_v2_finalize_connection() would drop the rest.  The next
+     * request of the connection gets GOAWAY. */
+
+    if (h2c->processing == 1 && c->buffered) {
+        c->close = 0;
+        return;
+    }
+
     /* post the read event instead of calling its handler, because frames of
      * this request may be pending.  Set "ready", because
      * ngx_http_v2_handle_connection_handler(), which nginx sets after the last
