@@ -527,7 +527,7 @@ mcp_backend_request_retry(mcp_request_t *req)
 
     req->held = 0;
 
-    if (mcp_backend_request_message(req, &req->msg) == MCP_AGAIN) {
+    if (mcp_backend_request_message_held(req, &req->msg) == MCP_AGAIN) {
         mcp_backend_request_mark_logged(&req->msg);
         req->held = 1;
         return MCP_AGAIN;

@@ -722,14 +722,9 @@ mcp_backend_request_take(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
 
 int
-mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
+mcp_backend_request_message(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
-    mcp_call_t         *call;
-    mcp_backend_msg_t   changed;
-
-    call = req->call;
-
-    if (call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER) {
+    if (req->call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER) {
         return MCP_OK;
     }
 
@@ -738,16 +733,23 @@ mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
     }
 
-    if (mcp_endpoint_upstream(call->endpoint, req->target)
-        != MCP_UPSTREAM_OFF)
+    if (mcp_endpoint_upstream(req->call->endpoint, req->target)
+        != MCP_UPSTREAM_OFF
+        && mcp_backend_request_of_server(req, msg))
     {
-        changed = *msg;
+        return MCP_OK;
+    }
 
-        if (mcp_backend_request_of_server(req, &changed)) {
-            return MCP_OK;
-        }
+    return mcp_backend_request_message_held(req, msg);
+}
 
-        msg = &changed;
+
+int
+mcp_backend_request_message_held(mcp_request_t *req,
+    const mcp_backend_msg_t *msg)
+{
+    if (req->call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER) {
+        return MCP_OK;
     }
 
     if (msg->kind != MCP_BACKEND_NOTIFICATION) {
@@ -758,7 +760,7 @@ mcp_backend_request_message(mcp_request_t *req, const mcp_backend_msg_t *msg)
         req->reason = MCP_REASON_STATUS;
     }
 
-    if (call->bare) {
+    if (req->call->bare) {
         return mcp_backend_request_describe(req, msg);
     }
 

@@ -321,10 +321,14 @@ void mcp_backend_request_meta(mcp_request_t *req, mcp_upstream_meta_t *meta);
 /*
  * Processes one message from the backend or the publish endpoint. Returns
  * MCP_OK, or MCP_AGAIN: the caller has to hold the message, because the stream
- * has no room or the result of a cluster operation is pending. May end the
- * call.
+ * has no room or the result of a cluster operation is pending. May change the
+ * message, and may end the call.
  */
-int  mcp_backend_request_message(mcp_request_t *req,
+int  mcp_backend_request_message(mcp_request_t *req, mcp_backend_msg_t *msg);
+
+/* Does the same for a held message, which has updated the data about its MCP
+ * server already. */
+int  mcp_backend_request_message_held(mcp_request_t *req,
     const mcp_backend_msg_t *msg);
 
 /* Sets the response of a request whose backend has timed out. Returns the

@@ -118,32 +118,22 @@ mcp_upstream_resume_schedule(mcp_request_t *req, mcp_upstream_resume_t *resume)
 /* Called if the stream cannot be resumed: sets msg to the fault of the call.
  * Returns 0. */
 static int
-mcp_upstream_resume_fail(mcp_request_t *req, mcp_upstream_resume_t *resume,
-    mcp_backend_msg_t *msg)
+mcp_upstream_resume_fail(mcp_request_t *req,
+    const mcp_upstream_resume_t *resume, mcp_backend_msg_t *msg)
 {
-    char         why[64];
-    const char  *detail;
+    char  why[64];
 
-    detail = NULL;
-
-    /* logs only once, although a held message is processed again */
-
-    if (!resume->failed) {
-        resume->failed = 1;
-        detail = "the stream ended without a response, and the MCP server "
-                 "did not resume it";
-
-        snprintf(why, sizeof(why), "the server responded to GET with HTTP %d",
-                 msg->status);
-        mcp_call_log(req->call, MCP_LOG_WARN,
-                     "could not resume the stream from the MCP server",
-                     msg->status ? why : msg->detail);
-    }
+    snprintf(why, sizeof(why), "the server responded to GET with HTTP %d",
+             msg->status);
+    mcp_call_log(req->call, MCP_LOG_WARN,
+                 "could not resume the stream from the MCP server",
+                 msg->status ? why : msg->detail);
 
     mcp_zero(msg, sizeof(mcp_backend_msg_t));
     msg->kind = MCP_BACKEND_FAULT;
     msg->fault = resume->fault;
-    msg->detail = detail;
+    msg->detail = "the stream ended without a response, and the MCP server "
+                  "did not resume it";
 
     return 0;
 }
@@ -176,8 +166,7 @@ mcp_upstream_resume_broken(mcp_request_t *req, mcp_backend_msg_t *msg)
         mcp_upstream_resume_take(req, resume);
     }
 
-    if (resume->failed || req->call->worker->ending
-        || resume->tries == MCP_UPSTREAM_RESUME_TRIES
+    if (req->call->worker->ending || resume->tries == MCP_UPSTREAM_RESUME_TRIES
         || !mcp_upstream_resume_may_repeat(msg))
     {
         return mcp_upstream_resume_fail(req, resume, msg);
@@ -218,10 +207,9 @@ mcp_upstream_resume(mcp_request_t *req, mcp_backend_msg_t *msg)
     }
 
     /* an error with an HTTP status is not the response of the call: the server
-     * has refused the GET request. In a held message status is 0 (see
-     * mcp_backend_request_hold()), so "failed" has to be checked, too. */
+     * has refused the GET request */
 
-    if (msg->status || resume->failed) {
+    if (msg->status) {
         return mcp_upstream_resume_broken(req, msg);
     }
 

@@ -52,7 +52,6 @@ struct mcp_upstream_resume_s {
                                   0: none */
     size_t        len;         /* length of id */
     char          id[MCP_SSE_ID];     /* id of the last event */
-    unsigned      failed:1;    /* 1: the stream cannot be resumed */
 };
 
 

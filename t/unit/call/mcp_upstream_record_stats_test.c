@@ -235,6 +235,40 @@ TEST(initialize_times_out__the_failure_is_counted_and_the_server_is_down)
 }
 
 
+/* The zone has no room for the error of a call whose initialize has failed. */
+TEST(error_about_initialize_waits_for_room__one_failed_initialize_is_counted)
+{
+    size_t            i;
+    uint64_t          at;
+    mcp_stream_ref_t  ref;
+
+    static const char *const  responses[] = {
+        "no json",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
+        "{\"code\":-32603,\"message\":\"no\"}}"
+    };
+
+    for (i = 0; i < sizeof(responses) / sizeof(responses[0]); i++) {
+        call_tool(&a);
+        sends("\"initialize\"");
+        driver_wait(&d, 1500);
+
+        hog(&ref);
+        backend_reply(&d, d.breqs[0], responses[i]);
+        at = row()->failed_at;
+        driver_wait(&d, 5 * MCP_CALL_RETRY);
+        assert_int_equal(row()->refused, i + 1);
+        assert_int_equal(row()->failed_at, at);
+
+        has_not(a.text, "error");
+        mcp_store_free(&d.process[1].store, &ref);
+        driver_wait(&d, MCP_CALL_RETRY);
+        has(a.text, "error");
+        client_close(&d, &a);
+    }
+}
+
+
 TEST(call_fails__the_status_of_the_server_is_down_until_its_next_response)
 {
     open_first();
