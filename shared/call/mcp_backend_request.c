@@ -856,6 +856,10 @@ mcp_backend_request_refuse(mcp_backend_request_t *breq, const char *detail)
     mcp_store_count(call->worker->store, MCP_COUNT_REJECTED_LIMIT, 1);
     mcp_call_abandon(call, MCP_FAULT_TOO_MANY_STREAMS);
 
+    /* an initialize request that is not sent has no response to count */
+
+    breq->aborted = 1;
+
     mcp_backend_request_end_with(breq, MCP_FAULT_BACKEND_FAILED, detail);
 }
 

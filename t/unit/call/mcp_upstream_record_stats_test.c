@@ -235,6 +235,25 @@ TEST(initialize_times_out__the_failure_is_counted_and_the_server_is_down)
 }
 
 
+TEST(glue_refuses_initialize__it_is_not_counted_and_the_next_call_sends_it)
+{
+    call_tool(&a);
+    call_tool(&b);
+    mcp_backend_request_refuse(sends("\"initialize\""), "test");
+    d.n_breqs--;                                  /* the backend request has
+                                                    ended */
+    driver_pump(&d);
+    assert_int_equal(a.status, 429);
+    assert_int_equal(row()->refused, 0);
+    assert_int_equal(row()->up, MCP_UPSTREAM_UNKNOWN);
+
+    open_session();
+    answer(RESULT);
+    assert_string_equal(b.text, ANSWER);
+    assert_int_equal(row()->opened, 1);
+}
+
+
 /* The zone has no room for the error of a call whose initialize has failed. */
 TEST(error_about_initialize_waits_for_room__one_failed_initialize_is_counted)
 {
