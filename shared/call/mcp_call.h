@@ -200,9 +200,9 @@ struct mcp_request_s {
                                                   response to the client's
                                                   request; only if "session" is
                                                   set */
-    uint64_t               lists_changed;      /* value of
-                                                  worker->lists_changed when the
-                                                  cache of lists was searched */
+    uint64_t               list_changed;       /* number of changes of the list
+                                                  when the cache of lists was
+                                                  searched */
     uint32_t               upstream;    /* row of the target in the statistics
                                            of MCP servers, or
                                            MCP_STORE_UPSTREAM_NONE: an MCP

@@ -172,7 +172,7 @@ mcp_upstream_list_begin(mcp_request_t *req)
         return 0;
     }
 
-    req->lists_changed = req->call->worker->lists_changed;
+    req->list_changed = mcp_upstream_lists_changed(req->call->worker, &key);
 
     now = mcp_call_now(req->call);
     page = mcp_upstream_lists_find(req->call->worker, &key);
@@ -245,10 +245,10 @@ mcp_upstream_list_result(mcp_request_t *req, const mcp_backend_msg_t *msg)
 
     worker = req->call->worker;
 
-    /* a list has changed since the request was made: the result may be out of
+    /* the list has changed since the request was made: the result may be out of
      * date */
 
-    if (req->lists_changed != worker->lists_changed) {
+    if (req->list_changed != mcp_upstream_lists_changed(worker, &key)) {
         return;
     }
 

@@ -66,6 +66,9 @@ typedef struct {
 /* Number of lists in mcp_worker_t.uses. */
 #define MCP_WORKER_USES   64
 
+/* Number of counters in mcp_worker_t.lists_changed. */
+#define MCP_WORKER_LISTS  64
+
 
 struct mcp_worker_s {
     const mcp_env_t                   *env;
@@ -102,9 +105,10 @@ struct mcp_worker_s {
     unsigned                           n_pages;
     size_t                             pages_size;     /* bytes of the texts of
                                                           all cached pages */
-    uint64_t                           lists_changed;  /* number of times that
-                                                          a list was removed
-                                                          from the cache */
+    uint64_t                           lists_changed[MCP_WORKER_LISTS]; /* how
+                                          often a list was removed from the
+                                          cache; different lists may share a
+                                          counter */
     struct mcp_upstream_session_s     *openings;   /* sessions at MCP servers
                                                       that are being opened */
     mcp_upstream_waiters_t             released;   /* requests that have waited

@@ -237,13 +237,34 @@ mcp_upstream_lists_write(const mcp_upstream_page_t *page, uint64_t now,
 }
 
 
+static uint64_t *
+mcp_upstream_lists_counter(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
+    unsigned target, mcp_list_e kind)
+{
+    uintptr_t  hash;
+
+    hash = (uintptr_t) endpoint / 64 + target * MCP_LIST_COUNT + kind;
+
+    return &worker->lists_changed[hash % MCP_WORKER_LISTS];
+}
+
+
+uint64_t
+mcp_upstream_lists_changed(mcp_worker_t *worker,
+    const mcp_upstream_page_key_t *key)
+{
+    return *mcp_upstream_lists_counter(worker, key->endpoint, key->target,
+                                       key->kind);
+}
+
+
 void
 mcp_upstream_lists_drop(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     unsigned target, mcp_list_e kind)
 {
     mcp_upstream_page_t  **link;
 
-    worker->lists_changed++;
+    (*mcp_upstream_lists_counter(worker, endpoint, target, kind))++;
     link = &worker->pages;
 
     while (*link) {

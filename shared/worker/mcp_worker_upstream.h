@@ -81,8 +81,12 @@ void mcp_upstream_lists_put(mcp_worker_t *worker,
 void mcp_upstream_lists_write(const mcp_upstream_page_t *page, uint64_t now,
     mcp_buf_t *out);
 
-/* Removes all pages of a list, and increments worker->lists_changed. A request
- * that began before compares this counter and does not store its response. */
+/* Returns a counter of the changes of a list. A request for the list stores its
+ * response only if the counter has not changed since the request began. */
+uint64_t mcp_upstream_lists_changed(mcp_worker_t *worker,
+    const mcp_upstream_page_key_t *key);
+
+/* Removes all pages of a list, and increments its counter of changes. */
 void mcp_upstream_lists_drop(mcp_worker_t *worker,
     const mcp_endpoint_t *endpoint, unsigned target, mcp_list_e kind);
 

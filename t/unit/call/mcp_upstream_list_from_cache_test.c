@@ -197,6 +197,23 @@ TEST(list_changes_during_a_list_request__the_response_is_not_cached)
 }
 
 
+TEST(another_list_changes_while_a_list_is_renewed__clients_get_the_renewed_one)
+{
+    fill_cache();
+    driver_wait(&d, 60000);
+    list(&a);
+    sends("tools/list");
+    mcp_upstream_lists_drop(d.process[0].worker, &d.endpoint, 0,
+                            MCP_LIST_PROMPTS);
+    mcp_upstream_lists_drop(d.process[0].worker, &d.endpoint, 1,
+                            MCP_LIST_TOOLS);
+    answer(PAGE("two"));
+    has(a.text, "\"two\"");
+    client_close(&d, &a);
+    cached("\"two\"");
+}
+
+
 TEST(mcp_server_sends_an_invalid_list__the_list_is_not_cached)
 {
     list(&a);
