@@ -9,6 +9,7 @@
 #include "call/mcp_call.h"
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_response.h"
+#include "call/mcp_upstream_detect.h"
 #include "call/mcp_upstream_list_from_cache.h"
 #include "call/mcp_upstream_listen.h"
 #include "call/mcp_upstream_param_header.h"

@@ -8,7 +8,6 @@
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_detect.h"
 #include "call/mcp_upstream_param_header.h"
-#include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_session.h"
 #include "http/mcp_mirrored_header.h"
 #include "rpc/mcp_revision.h"

@@ -7,10 +7,10 @@
 
 #include "call/mcp_call_internal.h"
 #include "call/mcp_call_response.h"
+#include "call/mcp_upstream_detect.h"
 #include "call/mcp_upstream_list_from_cache.h"
 #include "call/mcp_upstream_param_header.h"
 #include "call/mcp_upstream_question.h"
-#include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_session.h"
 #include "rpc/mcp_request_id.h"

@@ -24,23 +24,23 @@
  *                                             the request for an MCP server
  *   mcp_backend_response_message.c            messages from a backend
  *   mcp_cluster_broadcast_receive.c           messages from other nodes
- *   mcp_upstream_detect.c                     the form and properties of an MCP
- *                                             server
+ *   mcp_upstream_detect.c                     the form, other properties and
+ *                                             statistics of an MCP server
  *   mcp_upstream_list_from_cache.c            cached lists of an MCP server
  *   mcp_upstream_param_header.c               headers from the arguments of a
  *                                             tool
  *   mcp_upstream_session.c                    the session at an MCP server
  *   mcp_upstream_session_shared.c             its sessions in the zone and in
  *                                             Redis
- *   mcp_upstream_wait.c                       requests that wait for a session
+ *   mcp_upstream_wait.c                       requests that wait for a session;
+ *                                             initialize of a request that is
+ *                                             over
  *   mcp_upstream_listen.c                     the GET stream of a session
  *   mcp_upstream_listen_message.c             the messages on the GET stream
  *   mcp_upstream_question.c                   questions of an MCP server
  *   mcp_upstream_question_stateless_client.c  these questions for clients of
  *                                             2026-07-28
- *   mcp_upstream_respond.c                    responses to these questions;
- *                                             initialize of a request that is
- *                                             over; statistics of MCP servers
+ *   mcp_upstream_respond.c                    responses to these questions
  *   mcp_upstream_resume.c                     resuming a stream of an MCP
  *                                             server
  */
@@ -280,7 +280,7 @@ void mcp_backend_request_taken(mcp_queued_action_t *queued,
 
 /* Stop the backend request of one request, or of all requests of a call, and
  * drop held messages. A backend request that opens a session at an MCP server
- * continues, see mcp_upstream_respond.h. */
+ * continues, see mcp_upstream_wait.h. */
 void mcp_backend_request_stop(mcp_request_t *req);
 void mcp_backend_request_stop_all(mcp_call_t *call);
 

@@ -10,7 +10,6 @@
 #include "call/mcp_call_response.h"
 #include "call/mcp_upstream_listen.h"
 #include "call/mcp_upstream_question.h"
-#include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_wait.h"
 #include "rpc/mcp_fault.h"

@@ -5,7 +5,6 @@
 #include "call/mcp_call_internal.h"
 #include "call/mcp_upstream_detect.h"
 #include "call/mcp_upstream_listen.h"
-#include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_resume.h"
 #include "call/mcp_upstream_wait.h"
 #include "rpc/mcp_upstream_body.h"

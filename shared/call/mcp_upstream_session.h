@@ -23,7 +23,7 @@
  * while another one of this process opens its session, see mcp_upstream_wait.h.
  * CLOSE follows only if no other request can use the session, CANCEL only if
  * the call was cancelled. If the request is over while OPEN runs, OPEN
- * continues, see mcp_upstream_respond.h.
+ * continues, see mcp_upstream_wait.h.
  *
  * With mcp_upstream_listen, a GET stream of the session is opened before CALL,
  * see mcp_upstream_listen.h.
@@ -178,7 +178,7 @@ struct mcp_upstream_session_s {
                                           session, or tried to */
     unsigned             late:1;       /* 1: the request is over, but its
                                           initialize request continues, see
-                                          mcp_upstream_respond.h */
+                                          mcp_upstream_wait.h */
     unsigned             lost:1;       /* 1: the server has lost a session of
                                           this request */
     unsigned             renewed:1;    /* 1: the client's request was sent

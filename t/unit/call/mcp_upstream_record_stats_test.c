@@ -5,8 +5,8 @@
 
 #include "upstream_cases.h"
 
-#include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_session.h"
+#include "call/mcp_upstream_wait.h"
 #include "rpc/mcp_fault.h"
 #include "store/mcp_store_upstream.h"
 

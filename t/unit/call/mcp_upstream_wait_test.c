@@ -6,7 +6,6 @@
 
 #include "upstream_cases.h"
 
-#include "call/mcp_upstream_respond.h"
 #include "call/mcp_upstream_wait.h"
 
 
