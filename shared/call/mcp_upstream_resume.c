@@ -299,7 +299,7 @@ mcp_upstream_resume_leave(mcp_request_t *req)
 
     resume = mcp_upstream_resume_of(req);
 
-    if (resume == NULL
+    if (resume == NULL || req->has_response
         || (resume->at == 0
             && (req->active || req->breq.started
                 || req->session->step != MCP_UPSTREAM_STEP_RESUME)))
