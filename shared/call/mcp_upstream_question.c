@@ -357,23 +357,34 @@ mcp_upstream_question_receive(mcp_request_t *req, const mcp_backend_msg_t *msg,
 static void
 mcp_upstream_task_next(mcp_request_t *req)
 {
+    int                       rc;
     mcp_upstream_question_t  *question;
 
-    question = req->server_questions;
+    do {
+        question = req->server_questions;
 
-    if (!req->call->task || question == NULL) {
-        return;
-    }
+        if (!req->call->task || question == NULL) {
+            return;
+        }
 
-    while (question->next) {
-        question = question->next;
-    }
+        while (question->next) {
+            question = question->next;
+        }
 
-    if (question->question.number) {
-        return;
-    }
+        if (question->question.number) {
+            return;
+        }
 
-    if (mcp_upstream_task_append(req, question) == MCP_OK) {
+        rc = mcp_upstream_task_append(req, question);
+
+        if (rc == MCP_ERR_LARGE) {
+            (void) mcp_upstream_question_large(req, question->id);
+            mcp_upstream_question_remove(req, question, 0);
+        }
+
+    } while (rc == MCP_ERR_LARGE);
+
+    if (rc == MCP_OK) {
         mcp_upstream_question_set_deadline(req);
 
         /* the append has not notified the listeners of the task, because the

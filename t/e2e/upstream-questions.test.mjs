@@ -919,6 +919,30 @@ describe('questions of a task', () => {
                          [1, 2, 3]);
     });
 
+    test('second question exceeds mcp_quota_bytes: the MCP server gets an error when the first one is answered',
+         async () => {
+        const own = await Fixture.use({
+            without: ['mcp_catalog', 'mcp_route', 'mcp_server'],
+            location: { mcp_stream_after: '0', mcp_backend: 'sessions',
+                        mcp_quota_bytes: '16k' },
+            backends: { sessions: { http: upstream.port, upstream: 'session' } },
+        });
+        const client = new Tasks(own, { capabilities: ALL });
+        const taskId = await begin(client, (call) => Promise.all([
+            asked(call, 'elicitation/create', FORM, 1),
+            asked(call, 'elicitation/create',
+                  { ...FORM, message: 'x'.repeat(32768) }, 2)]));
+        const { key } = await shown(client, taskId);
+
+        await client.update(taskId, { [key]: { action: 'decline' } });
+
+        const { result } = await client.settled(taskId);
+        const [first, second] = JSON.parse(textOf(result));
+
+        assert.deepEqual(first.result, { action: 'decline' });
+        assert.equal(second.error.code, -32000);
+    });
+
     test('two questions at the same time: a listener of the task gets both questions',
          async () => {
         const client = tasks();
