@@ -68,10 +68,10 @@ ngx_http_mcp_publish_handler(ngx_http_request_t *r)
  * resume its stream at the process that is shutting down, and this process
  * would end the stream at once.  So this function is called twice for each
  * request: when the request begins, so that the client gets GOAWAY before the
- * response, and when the request ends.
+ * response, and when the request ends (ends: 1).
  */
 static void
-ngx_http_mcp_leave(ngx_http_request_t *r)
+ngx_http_mcp_leave(ngx_http_request_t *r, ngx_uint_t ends)
 {
     ngx_connection_t          *c;
     ngx_http_v2_connection_t  *h2c;
@@ -91,7 +91,7 @@ ngx_http_mcp_leave(ngx_http_request_t *r)
      * close: ngx_http_v2_finalize_connection() would drop the rest.  The next
      * request of the connection gets GOAWAY. */
 
-    if (h2c->processing == 1 && c->buffered) {
+    if (ends && h2c->processing == 1 && c->buffered) {
         c->close = 0;
         return;
     }
@@ -129,7 +129,7 @@ ngx_http_mcp_cleanup(void *data)
     ngx_http_mcp_ctx_t  *ctx = data;
 
 #if (NGX_HTTP_V2)
-    ngx_http_mcp_leave(ctx->request);
+    ngx_http_mcp_leave(ctx->request, 1);
 #endif
 
     if (ctx->exchange) {
@@ -267,7 +267,7 @@ ngx_http_mcp_create_ctx(ngx_http_request_t *r, ngx_http_mcp_zone_t *zone,
     ctx->zone = zone;
 
 #if (NGX_HTTP_V2)
-    ngx_http_mcp_leave(r);
+    ngx_http_mcp_leave(r, 0);
 #endif
 
     ctx->exchange = ngx_http_mcp_create_exchange(ctx, publish);
