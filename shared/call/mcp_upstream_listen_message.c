@@ -86,6 +86,10 @@ mcp_upstream_listen_refuse_all(const mcp_backend_request_t *of,
 {
     mcp_upstream_question_t  *question;
 
+    if (questions == NULL) {
+        return;
+    }
+
     while ((question = questions) != NULL) {
         questions = question->next;
 
@@ -110,11 +114,6 @@ mcp_upstream_listen_refuse_questions(mcp_upstream_listen_t *listen,
     mcp_upstream_question_t  *questions;
 
     questions = listen->questions;
-
-    if (questions == NULL) {
-        return;
-    }
-
     listen->questions = NULL;
     mcp_upstream_listen_refuse_all(&listen->breq, req, questions);
 }
