@@ -224,6 +224,15 @@ async function call() {
             count('late');
         }
 
+        // without faults of nodes, no call ends with an error
+
+        if (!done.may) {
+            assert.fail(`${response.error.message}: call of ${home}, of ${
+                when(began)}, ${when()}, SEED=${seed}: ${
+                done.faults.slice(-20).join('; ')}\n${
+                lastId && await known(lastId)}`);
+        }
+
         return 'failed';
     }
 
