@@ -857,7 +857,8 @@ mcp_backend_request_refuse(mcp_backend_request_t *breq, const char *detail)
     mcp_store_count(call->worker->store, MCP_COUNT_REJECTED_LIMIT, 1);
     mcp_call_abandon(call, MCP_FAULT_TOO_MANY_STREAMS);
 
-    /* an initialize request that is not sent has no response to count */
+    /* the request was not sent: do not count an initialize request as failed,
+     * see mcp_upstream_open_end() */
 
     breq->aborted = 1;
 

@@ -155,13 +155,12 @@ void mcp_upstream_listen_leave(mcp_upstream_session_t *session);
 void mcp_upstream_listen_ends(mcp_request_t *req);
 
 /* Returns the latest deadline of the open questions from GET streams of the
- * session that a request uses, ms; 0: there is none. A question remains open
- * when its GET stream has failed. */
+ * session that a request uses, ms; 0: no question is open. A question remains
+ * open when its GET stream has failed. */
 uint64_t mcp_upstream_listen_questions_until(const mcp_request_t *req);
 
-/* Called when the last one of these questions was answered or has ended
- * otherwise. mcp_call_timeout begins again for requests
- * whose timeout was postponed because of the question. */
+/* Called when the session has no open question from a GET stream any more.
+ * Starts mcp_call_timeout again for requests whose timeout was postponed. */
 void mcp_upstream_listen_answered(mcp_request_t *req);
 
 /* Does the same as mcp_backend_request_head(), mcp_backend_request_data() and

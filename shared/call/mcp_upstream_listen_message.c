@@ -253,8 +253,9 @@ mcp_upstream_listen_question_again(mcp_upstream_listen_t *listen)
 }
 
 
-/* Does the same as mcp_upstream_listen_user(), for the GET streams of a session
- * that may have none any more. */
+/* Returns the next request after "after" that takes questions from the GET
+ * streams of a session, or NULL. Unlike mcp_upstream_listen_user(), this works
+ * when no GET stream is left. */
 static mcp_request_t *
 mcp_upstream_listen_mate(const mcp_upstream_session_t *session,
     const mcp_upstream_session_t *after)

@@ -188,17 +188,15 @@ mcp_upstream_question_sent(mcp_request_t *req,
 }
 
 
-/* Called if a question can never fit into the zone or the quota of the caller:
- * the server gets an error. Returns MCP_OK. */
-static int
+/* Responds with an error to a question that can never fit into the zone or the
+ * quota of the caller, and logs the reason. */
+static void
 mcp_upstream_question_large(const mcp_request_t *req, mcp_str_t id)
 {
     mcp_call_log(req->call, MCP_LOG_WARN,
                  "did not forward a question of its MCP server",
                  mcp_call_append_reason(MCP_ERR_LARGE));
     mcp_upstream_question_refuse(&req->breq, id);
-
-    return MCP_OK;
 }
 
 
@@ -235,7 +233,8 @@ mcp_upstream_question_send(mcp_request_t *req, const mcp_backend_msg_t *msg,
     }
 
     if (rc == MCP_ERR_LARGE) {
-        return mcp_upstream_question_large(req, msg->id.raw);
+        mcp_upstream_question_large(req, msg->id.raw);
+        return MCP_OK;
     }
 
     if (rc == MCP_ERR_LIMIT || rc == MCP_ERR_FULL) {
@@ -378,7 +377,7 @@ mcp_upstream_task_next(mcp_request_t *req)
         rc = mcp_upstream_task_append(req, question);
 
         if (rc == MCP_ERR_LARGE) {
-            (void) mcp_upstream_question_large(req, question->id);
+            mcp_upstream_question_large(req, question->id);
             mcp_upstream_question_remove(req, question, 0);
         }
 
