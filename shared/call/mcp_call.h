@@ -311,13 +311,16 @@ struct mcp_call_s {
                                                the call continues without a
                                                consumer while no question of its
                                                MCP server is open, ms */
+    uint64_t                    read_after; /* event after which the last
+                                               consumer began to read */
     uint64_t                    answered;   /* when a question of the MCP server
                                                was last answered, withdrawn or
                                                timed out, ms; 0: never */
+    uint64_t                    answered_question; /* number of this question */
     uint64_t                    answered_until;    /* until when the call
                                                       continues if no consumer
-                                                      has attached since the
-                                                      time in "answered", ms */
+                                                      has attached that had this
+                                                      question, ms */
     uint64_t                    retried;    /* number of the event after which a
                                                request of the client reads that
                                                may lack answers, and that may

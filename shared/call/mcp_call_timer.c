@@ -42,8 +42,18 @@ mcp_call_unattended_until(const mcp_call_t *call)
         until = call->unattended + MCP_UPSTREAM_ROUND_WAIT;
     }
 
-    return call->unattended <= call->answered && until < call->answered_until
-               ? call->answered_until : until;
+    /* The last connection may be the one that sent the question to the client.
+     * It may end later than the answer arrives, which another connection
+     * sends. */
+
+    if ((call->unattended <= call->answered
+         || call->read_after < call->answered_question)
+        && until < call->answered_until)
+    {
+        until = call->answered_until;
+    }
+
+    return until;
 }
 
 

@@ -282,6 +282,7 @@ mcp_inbox_wake(void *data)
 
     call->unattended = (info.consumer_slot == MCP_STORE_NO_SLOT)
                        ? info.unattended : 0;
+    call->read_after = info.read_after;
 
     /* A client that has cancelled may have stopped reading, so the stream may
      * never have room: the cancellation does not wait until held messages are

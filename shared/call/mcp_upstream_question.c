@@ -86,7 +86,7 @@ mcp_upstream_question_set_deadline(mcp_request_t *req)
 
 /* Removes a question that was answered, was withdrawn by the server, or has
  * timed out. "until" becomes call->answered_until, ms: the call does not end
- * before this time, even if no consumer attaches from now on. */
+ * before this time, unless a consumer attaches that had the question. */
 static void
 mcp_upstream_question_remove(mcp_request_t *req,
     mcp_upstream_question_t *question, uint64_t until)
@@ -102,10 +102,11 @@ mcp_upstream_question_remove(mcp_request_t *req,
 
     *link = question->next;
     listened = question->listened;
-    mcp_upstream_question_free(req->call->worker, question);
 
     req->call->answered = mcp_call_now(req->call);
+    req->call->answered_question = question->question.number;
     req->call->answered_until = until;
+    mcp_upstream_question_free(req->call->worker, question);
     mcp_call_set_stream_state(req->call, mcp_call_state(req->call));
     mcp_upstream_question_set_deadline(req);
 

@@ -235,6 +235,8 @@ typedef struct {
                                           "sync", and Redis has not acknowledged
                                           it yet, so no client may get its id;
                                           1: otherwise */
+    uint64_t            read_after;    /* event after which the last consumer
+                                          began to read */
     uint64_t            sent_seq;      /* last event written to a consumer's
                                           socket */
     uint64_t            confirmed_seq; /* last event confirmed by

@@ -103,6 +103,7 @@ mcp_store_consumer_take(mcp_store_op_t *op, mcp_store_stream_t *st,
      * them again: they have not arrived, although they may have been written to
      * a socket */
 
+    st->read_after = after;
     st->sent_seq = after;
     st->sent_bytes = mcp_store_log_bytes(op->head, &st->events,
                                          st->events.first, after);

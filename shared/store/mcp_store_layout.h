@@ -397,6 +397,8 @@ typedef struct {
 
     uint64_t           confirmed_seq;  /* last event that a client has
                                           confirmed */
+    uint64_t           read_after;     /* event after which the last consumer
+                                          began to read */
     uint64_t           sent_seq;
     uint64_t           sent_bytes;     /* bytes of the kept events up to
                                           sent_seq. A repair sets it again */

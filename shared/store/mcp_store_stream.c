@@ -190,6 +190,7 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
         mcp_store_replication_info(op->head, st, info);
     }
 
+    info->read_after = st->read_after;
     info->sent_seq = st->sent_seq;
     info->confirmed_seq = st->confirmed_seq;
     info->answered = checkpoint.answered;

@@ -255,6 +255,44 @@ TEST(request_ends_after_questions_were_asked_again__call_continues_for_30_s)
 }
 
 
+/* The answer arrives by another node before the connection has ended that sent
+ * the question to the client. */
+TEST(connection_with_the_question_ends_after_the_answer__the_call_continues)
+{
+    char              id[MCP_EVENT_ID_MAX], answer[256];
+    mcp_str_t         text;
+    mcp_stream_ref_t  ref;
+
+    d.endpoint.call_timeout = 600000;
+    d.endpoint.state_lifetime = 600000;
+
+    modern_call(0, &a, "");
+    open_session();
+    sends("tools/call");
+    mcp_backend_request_head(d.breqs[0], 200, mcp_str("text/event-stream"));
+    server_asks("one");
+    state_of(&a, first, sizeof(first));
+
+    ref = d.breqs[0]->call->ref;
+    *mcp_event_id_print(id, ref.id, 1) = '\0';
+    snprintf(answer, sizeof(answer), "[{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
+                                     "\"result\":{}}]", id);
+    text = (mcp_str_t) { answer, strlen(answer) };
+    assert_int_equal(mcp_store_inbox_put(&d.process[1].store, &ref,
+                                         MCP_INBOX_INPUT, 0, text), MCP_OK);
+    driver_wait(&d, 1);
+    posted("one");
+    client_close(&d, &a);
+    driver_wait(&d, 1);
+    assert_int_equal(d.aborts, 0);
+
+    again(1, &a, first, ANSWERS("\"q1\":{}"));
+    server_responds();
+    has(a.text, "\"text\":\"hi\"");
+    client_close(&d, &a);
+}
+
+
 /* A slow client reads the question only when the call would become a task. */
 TEST(question_is_read_when_mcp_task_after_has_passed__the_client_gets_no_task)
 {
