@@ -24,11 +24,13 @@ const CLIENTS = Number(process.env.CLUSTER_CLIENTS ?? 24);
 
 const ENDURES = SECONDS >= 600;
 
-// Times in ms: the node timeout; how long a stream is kept; after which silence
-// a client leaves (while no fault kills anything, only with an event id to
-// resume from); the limit for a call.
+// Times in ms: the node timeout, and the one while only connections are cut, so
+// long that a busy machine does not make a node look dead; how long a stream is
+// kept; after which silence a client leaves (while no fault kills anything,
+// only with an event id to resume from); the limit for a call.
 
 const DEAD_AFTER = ENDURES ? 4000 : 8000;
+const DEAD_NEVER = 240000;
 const KEPT = 60000;
 const SILENT = 3000;
 const END = 240000;
@@ -50,11 +52,13 @@ after(() => Promise.all(cuts.map((cut) => cut.stop())));
 const DISTURBED = { kills: true,
     allow: /was lost, because its server process ended|ended without cleaning up|fastcgi\.sock/ };
 const kinds = [SERVER, OTHER, SERVER];
-const start = (i, port) => node(`redis://127.0.0.1:${cuts[i].port}`, {
-    kind: kinds[i], port,
-    http: { mcp_cluster_node_timeout: `${DEAD_AFTER}ms` },
-    location: { mcp_linger: `${KEPT}ms`, mcp_max_wait: `${KEPT}ms` } });
-const nodes = await together([0, 1, 2].map((i) => start(i)));
+const start = (i, port, dead = DEAD_AFTER) => node(
+    `redis://127.0.0.1:${cuts[i].port}`, {
+        kind: kinds[i], port,
+        http: { mcp_cluster_node_timeout: `${dead}ms` },
+        location: { mcp_linger: `${KEPT}ms`, mcp_max_wait: `${KEPT}ms` } });
+const nodes = await together([0, 1, 2].map((i) =>
+    start(i, undefined, DEAD_NEVER)));
 
 after(() => Promise.all(nodes.map((fixture) => fixture.stop(DISTURBED))));
 
@@ -217,7 +221,7 @@ async function call() {
     assert.equal(response.id, id);
 
     if (response.error) {
-        assert.equal(response.error.code, -32603);
+        assert.equal(response.error.code, -32603, response.error.message);
         assertCounted(numbers, numbers.length, `of call ${id}, SEED=${seed}`);
 
         if (performance.now() - Math.max(began, done.at) > DEAD_AFTER + 2000) {
@@ -338,7 +342,8 @@ async function known(lastId) {
 
 async function run(t, seconds, of, may) {
     const end = performance.now() + seconds * 1000;
-    const goesOn = () => performance.now() < end;
+    let failed = false;
+    const goesOn = () => !failed && performance.now() < end;
 
     const client = async () => {
         while (goesOn()) {
@@ -374,10 +379,16 @@ async function run(t, seconds, of, may) {
     Object.keys(counts).forEach((what) => delete counts[what]);
     done.may = may;
 
-    await Promise.all([
+    const parts = [
         disturb(links, 2000), look(),
         ...(may ? [disturb(of, 3000)] : []),
-        ...Array.from({ length: CLIENTS }, client)]);
+        ...Array.from({ length: CLIENTS }, client)];
+
+    // a failure ends all parts, so that none disturbs the next test
+
+    await Promise.all(parts).catch(() => { failed = true; });
+    await Promise.allSettled(parts);
+    await Promise.all(parts);
     t.diagnostic(JSON.stringify(counts));
     assert.ok(counts.resumed > 0);
 }
@@ -394,6 +405,11 @@ test('connections to Redis are cut at random: each event arrives once',
 
 test('processes, nodes, Redis die at random: each event arrives once',
      async (t) => {
+    await Promise.all(nodes.map((fixture) => fixture.stop()));
+    await redis.command('FLUSHALL');
+    nodes.splice(0, 3, ...await together(nodes.map(({ port }, i) =>
+        start(i, port))));
+
     await run(t, SECONDS * 3 / 4, faults, true);
 });
 
