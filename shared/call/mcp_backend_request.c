@@ -854,7 +854,6 @@ mcp_backend_request_refuse(mcp_backend_request_t *breq, const char *detail)
     mcp_call_t  *call = breq->call;
 
     mcp_call_log(call, MCP_LOG_WARN, "refused", detail);
-    mcp_store_count(call->worker->store, MCP_COUNT_REJECTED_LIMIT, 1);
     mcp_call_abandon(call, MCP_FAULT_TOO_MANY_STREAMS);
 
     /* the request was not sent: do not count an initialize request as failed,

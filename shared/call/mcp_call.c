@@ -640,6 +640,10 @@ mcp_call_abandon(mcp_call_t *call, mcp_fault_e fault)
         mcp_call_abandon_stream(call, fault);
     }
 
+    if (x == NULL || call->respond) {
+        mcp_respond_count_refused(call->worker->store, fault);
+    }
+
     if (x && call->respond) {
         call->respond(x);
 

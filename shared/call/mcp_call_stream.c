@@ -372,7 +372,6 @@ mcp_call_refuse(mcp_call_t *call, int rc)
                      "its session or its caller has too many streams, or the "
                      "streams are too large: raise mcp_max_session_streams, "
                      "mcp_quota_streams or mcp_quota_bytes");
-        mcp_store_count(call->worker->store, MCP_COUNT_REJECTED_LIMIT, 1);
         mcp_call_abandon(call, begun ? MCP_FAULT_CALL_LIMIT
                                      : MCP_FAULT_TOO_MANY_STREAMS);
         break;
@@ -380,7 +379,6 @@ mcp_call_refuse(mcp_call_t *call, int rc)
     case MCP_ERR_FULL:
         mcp_call_log(call, MCP_LOG_WARN, "gets no stream",
                      "the zone is full: enlarge the zone");
-        mcp_store_count(call->worker->store, MCP_COUNT_REFUSED_FULL, 1);
         mcp_call_abandon(call, begun ? MCP_FAULT_CALL_FULL
                                      : MCP_FAULT_STORE_FULL);
         break;

@@ -226,6 +226,28 @@ mcp_reject_log_full(mcp_worker_t *worker)
 }
 
 
+void
+mcp_respond_count_refused(mcp_store_t *store, mcp_fault_e fault)
+{
+    switch (fault) {
+
+    case MCP_FAULT_STORE_FULL:
+    case MCP_FAULT_CALL_FULL:
+        mcp_store_count(store, MCP_COUNT_REFUSED_FULL, 1);
+        break;
+
+    case MCP_FAULT_TOO_MANY_STREAMS:
+    case MCP_FAULT_TOO_MANY_VALUES:
+    case MCP_FAULT_CALL_LIMIT:
+        mcp_store_count(store, MCP_COUNT_REJECTED_LIMIT, 1);
+        break;
+
+    default:
+        break;
+    }
+}
+
+
 /* Increments the zone's counter for a fault, if the zone has a counter for this
  * fault. Adds a Retry-After header if the fault is temporary. */
 static void
@@ -235,10 +257,11 @@ mcp_respond_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
 
     store = x->worker->store;
 
+    mcp_respond_count_refused(store, fault);
+
     switch (fault) {
 
     case MCP_FAULT_STORE_FULL:
-        mcp_store_count(store, MCP_COUNT_REFUSED_FULL, 1);
         mcp_reject_log_full(x->worker);
         mcp_call_stats_refused(x, fault);
         mcp_respond_header(x, mcp_str("Retry-After"), mcp_str("5"));
@@ -259,10 +282,6 @@ mcp_respond_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
 
     case MCP_FAULT_TOO_MANY_STREAMS:
     case MCP_FAULT_TOO_MANY_VALUES:
-        mcp_store_count(store, MCP_COUNT_REJECTED_LIMIT, 1);
-        mcp_call_stats_refused(x, fault);
-        break;
-
     case MCP_FAULT_TOOL_UNKNOWN:
     case MCP_FAULT_PROMPT_UNKNOWN:
     case MCP_FAULT_RESOURCE_UNKNOWN:

@@ -23,6 +23,11 @@ mcp_next_e mcp_respond_status(mcp_exchange_t *x, int status);
  * MCP_NEXT_ERROR if the buffer has failed. */
 mcp_next_e mcp_respond_json(mcp_exchange_t *x);
 
+/* Counts a call in the statistics if the fault means that it was refused
+ * because of a limit or of a full zone. mcp_respond_fault() does this for each
+ * response. */
+void mcp_respond_count_refused(mcp_store_t *store, mcp_fault_e fault);
+
 /* Responds with a fault, which is counted and logged. id and detail may be
  * empty. Returns the values of mcp_respond_json(). */
 mcp_next_e mcp_respond_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,

@@ -369,6 +369,7 @@ TEST(glue_refuses_the_first_backend_request__the_client_gets_429)
                                                     ended */
     driver_pump(&d);
     assert_int_equal(a.status, 429);
+    assert_int_equal(stats().counter[MCP_COUNT_REJECTED_LIMIT], 1);
 }
 
 
