@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Sessions at MCP servers that several processes or nodes use: in the zone, and
- * in Redis. */
+/* Sessions at MCP servers that several processes or nodes use, in the zone and
+ * in Redis: which requests share a session, and how long it is kept. */
 
 
 #include "call/mcp_call_internal.h"
@@ -82,9 +82,6 @@ mcp_upstream_cluster_drop(mcp_worker_t *worker,
 
 
 /* --- sessions in the zone --- */
-
-/* Stores sessions at MCP servers in the zone: decides which requests share a
- * session, and how long the zone keeps it. */
 
 /* Returns which requests share the session that this request uses at the MCP
  * server: all requests of the client's session, of the principal, or of the

@@ -112,7 +112,7 @@ typedef enum {
     MCP_LINK_DOWN = 0,         /* closed until the timer expires */
     MCP_LINK_OPENING,          /* MCP_ACT_CONNECT is queued, or the glue is
                                   connecting */
-    MCP_LINK_LOGIN,         /* connected, the login has not ended */
+    MCP_LINK_LOGIN,            /* connected, the login has not ended */
     MCP_LINK_UP,
     MCP_LINK_CLOSING           /* MCP_ACT_DISCONNECT is queued */
 } mcp_link_state_e;
