@@ -428,12 +428,7 @@ ngx_http_mcp_call_end(void *data)
 
     mcp_backend_request_end(breq, req->failure, req->detail);
 
-    /* the core may have set a timer without queueing an action, after which the
-     * timer of the zone would be set */
-
-    if (!mlcf->zone->runs_queue) {
-        ngx_http_mcp_worker_arm(mlcf->zone);
-    }
+    ngx_http_mcp_worker_arm(mlcf->zone);
 
     ngx_http_mcp_call_log_line(req);
 }

@@ -478,9 +478,7 @@ ngx_http_mcp_stream_run(ngx_http_mcp_ctx_t *ctx)
              ? NGX_AGAIN : ngx_http_mcp_stream_step(r, ctx);
     } while (rc == NGX_OK && ++n < NGX_HTTP_MCP_STEPS);
 
-    if (!ctx->zone->runs_queue) {
-        ngx_http_mcp_worker_arm(ctx->zone);
-    }
+    ngx_http_mcp_worker_arm(ctx->zone);
 
     if (rc == NGX_DONE) {
         ngx_http_finalize_request(r, NGX_OK);

@@ -484,6 +484,13 @@ ngx_http_mcp_worker_arm(ngx_http_mcp_zone_t *zone)
     int       busy;
     uint64_t  when;
 
+    /* the timer is set after the actions in the queue; not so if the process
+     * shuts down, because it might exit before it carries them out */
+
+    if (zone->runs_queue || (zone->queue_event.posted && !ngx_exiting)) {
+        return;
+    }
+
     when = mcp_worker_deadline(zone->worker, &busy);
 
     /* the timer is not cancelable while calls run, so that the shutdown waits

@@ -22,8 +22,8 @@ ngx_int_t ngx_http_mcp_worker_init_process(ngx_cycle_t *cycle);
 void ngx_http_mcp_worker_exit_process(ngx_cycle_t *cycle);
 
 /*
- * Sets the timer of a zone to the core's next deadline.  Must be called after
- * each call into the core.
+ * Sets the timer of a zone to the core's next deadline, or leaves this to the
+ * next run of the queue.  Must be called after each call into the core.
  */
 void ngx_http_mcp_worker_arm(ngx_http_mcp_zone_t *zone);
 
