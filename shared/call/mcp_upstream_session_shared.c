@@ -492,6 +492,7 @@ mcp_upstream_session_forget(mcp_request_t *req)
 
     mcp_upstream_listen_leave(session);
     session->listened = 0;
+    session->postponed = 0;
 
     if (session->shared) {
         text = mcp_upstream_session_text(session, buf);

@@ -734,6 +734,58 @@ TEST(GET_stream_fails_and_its_question_is_refused__the_other_request_times_out)
 }
 
 
+/* The timeout of the first call is postponed in the session that is lost, but
+ * not in the next session. */
+TEST(session_is_lost_after_a_postponed_timeout__the_next_one_is_not_postponed)
+{
+    client_t                c;
+    uint64_t                wait;
+    mcp_backend_request_t  *one, *two;
+
+    wait = d.endpoint.call_timeout;
+    d.endpoint.input_timeout = 4 * wait;
+    one = two_calls(&two);
+    driver_wait(&d, wait);
+
+    /* the server has lost the session, and the second call ends */
+
+    mcp_backend_request_head(one, 404, mcp_null_str);
+    backend_end(&d, one, MCP_FAILURE_NONE);
+    responds(two);
+    refuses();
+    client_close(&d, &b);
+
+    mcp_backend_request_session(sent(), mcp_str("s2"));
+    answer(VERSION);
+    mcp_backend_request_head(sends("notifications/initialized"), 202,
+                             mcp_null_str);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
+    opened(get());
+    driver_wait(&d, MCP_UPSTREAM_ALONE_TIME);
+
+    /* another call has a question for half of the timeout */
+
+    d.endpoint.input_timeout = wait / 2;
+    client_post(&d, 0, &c, session, REQUEST("9", "tools/call",
+                                            "{\"name\":\"other\"}"));
+    backend_send(&d, get(), ROOTS);
+    has(c.text, "roots/list");
+    driver_wait(&d, wait / 2);
+    assert_non_null(first(MCP_BACKEND_REQUEST_RESPONSE));
+    backend_end(&d, first(MCP_BACKEND_REQUEST_RESPONSE), MCP_FAILURE_NONE);
+    has_not(a.text, "error");
+    driver_wait(&d, wait / 2);
+    has(a.text, "error");
+    has_not(c.text, "error");
+
+    client_close(&d, &a);
+    client_close(&d, &c);
+    driver_wait(&d, 2 * wait);
+    end();
+    quiet();
+}
+
+
 TEST(chosen_request_gets_no_stream__another_request_gets_the_question)
 {
     mcp_backend_request_t  *listen, *breq;
