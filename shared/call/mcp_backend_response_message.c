@@ -674,13 +674,26 @@ mcp_backend_request_of_server(mcp_request_t *req, mcp_backend_msg_t *msg)
 }
 
 
+/* Replaces a failure of the MCP server by the expired list from the cache, if
+ * the client may get this list. If the stream has no room, the list is held
+ * instead of the failure, whose HTTP status would be lost. */
+static void
+mcp_backend_request_replace(mcp_request_t *req, mcp_backend_msg_t *msg)
+{
+    if (mcp_upstream_list_is_busy(msg)) {
+        (void) mcp_upstream_list_stale(req, MCP_FAULT_UPSTREAM_STATUS, msg);
+
+    } else if (msg->kind == MCP_BACKEND_FAULT) {
+        (void) mcp_upstream_list_stale(req, msg->fault, msg);
+    }
+}
+
+
 /* Processes a message for the client. Returns the values of
  * mcp_backend_request_message(). */
 static int
 mcp_backend_request_take(mcp_request_t *req, const mcp_backend_msg_t *msg)
 {
-    mcp_backend_msg_t  stale;
-
     switch (msg->kind) {
 
     case MCP_BACKEND_NOTIFICATION:
@@ -693,12 +706,6 @@ mcp_backend_request_take(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return mcp_backend_request_result(req, msg);
 
     case MCP_BACKEND_ERROR:
-        if (mcp_upstream_list_is_busy(msg)
-            && mcp_upstream_list_stale(req, MCP_FAULT_UPSTREAM_STATUS, &stale))
-        {
-            return mcp_backend_request_result(req, &stale);
-        }
-
         return msg->capability
                ? mcp_backend_request_capability(req, msg)
                : mcp_call_finish(req, msg->body, MCP_OUTCOME_RPC_ERROR);
@@ -712,10 +719,6 @@ mcp_backend_request_take(mcp_request_t *req, const mcp_backend_msg_t *msg)
         return MCP_OK;
 
     default:
-        if (mcp_upstream_list_stale(req, msg->fault, &stale)) {
-            return mcp_backend_request_result(req, &stale);
-        }
-
         return mcp_backend_request_fault(req, msg);
     }
 }
@@ -745,8 +748,7 @@ mcp_backend_request_message(mcp_request_t *req, mcp_backend_msg_t *msg)
 
 
 int
-mcp_backend_request_message_held(mcp_request_t *req,
-    const mcp_backend_msg_t *msg)
+mcp_backend_request_message_held(mcp_request_t *req, mcp_backend_msg_t *msg)
 {
     if (req->call->phase == MCP_CALL_OVER || req->state == MCP_REQUEST_OVER) {
         return MCP_OK;
@@ -763,6 +765,8 @@ mcp_backend_request_message_held(mcp_request_t *req,
     if (req->call->bare) {
         return mcp_backend_request_describe(req, msg);
     }
+
+    mcp_backend_request_replace(req, msg);
 
     return mcp_backend_request_take(req, msg);
 }

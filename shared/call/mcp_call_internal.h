@@ -329,7 +329,7 @@ int  mcp_backend_request_message(mcp_request_t *req, mcp_backend_msg_t *msg);
 /* Does the same for a held message, which has updated the data about its MCP
  * server already. */
 int  mcp_backend_request_message_held(mcp_request_t *req,
-    const mcp_backend_msg_t *msg);
+    mcp_backend_msg_t *msg);
 
 /* Sets the response of a request whose backend has timed out. Returns the
  * values of mcp_call_finish(). */

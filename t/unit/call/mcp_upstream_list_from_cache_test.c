@@ -125,6 +125,42 @@ TEST(mcp_server_sends_no_list_for_10_s__the_client_gets_the_cached_list)
 }
 
 
+/* The zone has no room for the cached list when the server responds. */
+TEST(mcp_server_is_overloaded__the_client_gets_the_cached_list_despite_a_delay)
+{
+    size_t            i;
+    mcp_stream_ref_t  ref;
+
+    static const int  statuses[] = { 429, 503 };
+
+    for (i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+        fill_cache();
+        driver_wait(&d, 60000);
+        list(&a);
+        sends("tools/list");
+        driver_wait(&d, 1500);
+
+        hog(&ref);
+        mcp_backend_request_head(d.breqs[0], statuses[i],
+                                 mcp_str("application/json"));
+        backend_send(&d, d.breqs[0],
+                     "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":"
+                     "{\"code\":-32000,\"message\":\"busy\"}}");
+        backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
+        driver_wait(&d, 3 * MCP_CALL_RETRY);
+        has_not(a.text, "\"one\"");
+        has_not(a.text, "busy");
+
+        mcp_store_free(&d.process[1].store, &ref);
+        driver_wait(&d, MCP_CALL_RETRY);
+        has(a.text, "\"one\"");
+        client_close(&d, &a);
+        mcp_upstream_lists_drop(d.process[0].worker, &d.endpoint, 0,
+                                MCP_LIST_TOOLS);
+    }
+}
+
+
 TEST(client_leaves_while_a_list_is_renewed__the_next_renewal_begins_11_s_later)
 {
     fill_cache();
