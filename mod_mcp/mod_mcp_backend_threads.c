@@ -504,7 +504,7 @@ static void refuse_queued(void)
 
     while ((req = next_request()) != NULL) {
         dequeue(req);
-        request_end(req, MCP_FAILURE_REPLY,
+        request_end(req, MCP_FAILURE_LOCAL,
                     "cannot start a thread for the backend call: raise the "
                     "system's limit on threads");
         request_free(req);
@@ -662,7 +662,7 @@ static mod_mcp_backend_request_t *prepare_request(mcp_backend_request_t *breq,
     mod_mcp_backend_request_t *req;
 
     if (snapshot == NULL && client == NULL) {
-        mcp_backend_request_end(breq, MCP_FAILURE_REPLY,
+        mcp_backend_request_end(breq, MCP_FAILURE_LOCAL,
                                 "the client disconnected before the backend "
                                 "call could start");
         return NULL;
@@ -678,7 +678,7 @@ static mod_mcp_backend_request_t *prepare_request(mcp_backend_request_t *breq,
     req = snapshot ? request_create(breq, snapshot) : NULL;
 
     if (req == NULL) {
-        mcp_backend_request_end(breq, MCP_FAILURE_REPLY,
+        mcp_backend_request_end(breq, MCP_FAILURE_LOCAL,
                                 "no memory to start the backend call");
     }
 
@@ -816,7 +816,7 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
     breq->glue = NULL;
 
     if (mod_mcp_child.end == MOD_MCP_ENDING) {
-        mcp_backend_request_end(breq, MCP_FAILURE_REPLY,
+        mcp_backend_request_end(breq, MCP_FAILURE_LOCAL,
                                 "the server is stopping");
         return;
     }
@@ -833,7 +833,7 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
     detail = exceeds_streams(breq);
 
     if (detail) {
-        mcp_backend_request_end(breq, MCP_FAILURE_REPLY, detail);
+        mcp_backend_request_end(breq, MCP_FAILURE_LOCAL, detail);
         return;
     }
 
@@ -858,7 +858,7 @@ void mod_mcp_backend_threads_invoke(mcp_backend_request_t *breq,
 
 static void cut(mod_mcp_backend_request_t *req, const char *detail)
 {
-    request_end(req, MCP_FAILURE_REPLY, detail);
+    request_end(req, MCP_FAILURE_LOCAL, detail);
 
     if (req->queued) {
         dequeue(req);

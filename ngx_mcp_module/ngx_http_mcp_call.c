@@ -81,7 +81,7 @@ ngx_http_mcp_call_invoke(mcp_backend_request_t *breq, ngx_http_request_t *r)
     snapshot = ngx_http_mcp_call_snapshot(breq->call, r);
 
     if (snapshot == NULL) {
-        mcp_backend_request_end(breq, MCP_FAILURE_REPLY,
+        mcp_backend_request_end(breq, MCP_FAILURE_LOCAL,
                                 r ? "no memory to start the backend call"
                       : "the client disconnected before the backend call could "
                                 "start");
@@ -101,7 +101,7 @@ ngx_http_mcp_call_invoke(mcp_backend_request_t *breq, ngx_http_request_t *r)
 
     c = ngx_http_mcp_call_connect(snapshot, breq);
     if (c == NULL) {
-        mcp_backend_request_end(breq, MCP_FAILURE_REPLY,
+        mcp_backend_request_end(breq, MCP_FAILURE_LOCAL,
                                 "no free connection (raise "
                                 "worker_connections) or no memory to start "
                                 "the backend call");
@@ -240,7 +240,7 @@ ngx_http_mcp_call_start(mcp_backend_request_t *breq, ngx_connection_t *c,
 
         if (!c->destroyed) {
             ngx_http_close_connection(c);
-            mcp_backend_request_end(breq, MCP_FAILURE_REPLY,
+            mcp_backend_request_end(breq, MCP_FAILURE_LOCAL,
                                     "no memory to start the backend call");
         }
 
@@ -488,6 +488,7 @@ ngx_http_mcp_call_judge(ngx_http_mcp_backend_request_t *req)
         req->detail = "the backend timed out in the middle of its response";
 
     } else if (r->connection->close) {
+        req->failure = MCP_FAILURE_LOCAL;
         req->detail = "the worker process is shutting down";
 
     } else {

@@ -195,6 +195,7 @@ ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
         break;
 
     default:
+        req->failure = MCP_FAILURE_LOCAL;
         req->detail = "the server itself answered with an error in the "
                       "location of the backend";
         break;

@@ -226,6 +226,7 @@ mcp_backend_request_prepare(mcp_request_t *req)
     req->starved = 0;
     req->late = 0;
     req->responds = 0;
+    req->failed_here = 0;
     req->has_response = 0;
 
     return MCP_OK;
@@ -813,8 +814,14 @@ mcp_backend_request_end(mcp_backend_request_t *breq, mcp_failure_e failure,
         [MCP_FAILURE_NONE] = MCP_FAULT_NONE,
         [MCP_FAILURE_REPLY] = MCP_FAULT_BACKEND_FAILED,
         [MCP_FAILURE_TIMEOUT] = MCP_FAULT_BACKEND_TIMEOUT,
-        [MCP_FAILURE_TARGET] = MCP_FAULT_NO_BACKEND
+        [MCP_FAILURE_TARGET] = MCP_FAULT_NO_BACKEND,
+        [MCP_FAILURE_LOCAL] = MCP_FAULT_BACKEND_FAILED
     };
+
+    if (breq->kind == MCP_BACKEND_REQUEST_CALL) {
+        mcp_backend_request_request(breq)->failed_here =
+            failure == MCP_FAILURE_LOCAL || failure == MCP_FAILURE_TARGET;
+    }
 
     mcp_backend_request_end_with(breq, faults[failure], detail);
 }

@@ -195,6 +195,9 @@ struct mcp_request_s {
                                                   list from the cache */
     unsigned               responds:1;  /* 1: the running backend request got a
                                            response head with status 2xx */
+    unsigned               failed_here:1;      /* 1: the backend request has
+                                                  failed at this server, and not
+                                                  at the backend */
     unsigned               has_response:1;     /* 1: the backend request has
                                                   brought the MCP server's
                                                   response to the client's

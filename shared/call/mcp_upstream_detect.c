@@ -241,7 +241,8 @@ mcp_upstream_status_begin(mcp_request_t *req)
  * Stores a fault as the server's last error, and whether the server is up. A
  * server that has refused a request is up, because it has responded. So is a
  * server that has begun to respond and then timed out: one of its tools may be
- * slow.
+ * slow. Stores nothing if the fault is an error of this server and not of the
+ * MCP server.
  */
 static void
 mcp_upstream_status_failed(mcp_request_t *req, mcp_fault_e fault,
@@ -249,6 +250,10 @@ mcp_upstream_status_failed(mcp_request_t *req, mcp_fault_e fault,
 {
     mcp_store_t        *store;
     mcp_upstream_up_e   up;
+
+    if (req->failed_here) {
+        return;
+    }
 
     up = MCP_UPSTREAM_UP;
 
@@ -272,10 +277,6 @@ mcp_upstream_status_failed(mcp_request_t *req, mcp_fault_e fault,
         break;
 
     default:
-
-        /* stores nothing, because the fault is an error of this server and not
-         * of the MCP server */
-
         return;
     }
 
@@ -377,5 +378,8 @@ mcp_upstream_status_form(mcp_request_t *req, mcp_upstream_e form,
 void
 mcp_upstream_status_initialized(mcp_request_t *req, int ok)
 {
-    mcp_store_upstream_initialized(req->call->worker->store, req->upstream, ok);
+    if (ok || !req->failed_here) {
+        mcp_store_upstream_initialized(req->call->worker->store, req->upstream,
+                                       ok);
+    }
 }

@@ -52,7 +52,7 @@ void mcp_upstream_listen_remember(const mcp_request_t *req);
  * Records the state of MCP servers in their statistics, which are in the zone:
  * whether a server responds, its last error, its revision and name, and its
  * sessions. If the statistics have no row for the server, the functions have no
- * effect.
+ * effect. A failure of this server (req->failed_here) is not recorded.
  */
 
 

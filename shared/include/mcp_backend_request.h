@@ -54,8 +54,10 @@ typedef enum {
     MCP_FAILURE_NONE = 0,              /* the reply is complete */
     MCP_FAILURE_REPLY,                 /* the reply is missing or incomplete */
     MCP_FAILURE_TIMEOUT,
-    MCP_FAILURE_TARGET                 /* there is no backend with the index
+    MCP_FAILURE_TARGET,                /* there is no backend with the index
                                           "target" */
+    MCP_FAILURE_LOCAL                  /* this server has failed, and not the
+                                          backend: no memory, for example */
 } mcp_failure_e;
 
 

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs/promises';
+import net from 'node:net';
 import { describe, test } from 'node:test';
 import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
 import { MODERN } from './lib/modern.mjs';
@@ -60,7 +61,7 @@ const sections = Object.entries(ports).map(([name, [port, form]]) => ({
         </Location>`,
 }));
 
-const server = await Fixture.use({
+const options = {
     workers: 1,
     http: {
         nginx: `log_format states '$mcp_method $mcp_upstream_state.';`,
@@ -73,7 +74,8 @@ const server = await Fixture.use({
         nginx: sections.map((s) => s.nginx).join(''),
         apache: sections.map((s) => s.apache).join(''),
     },
-});
+};
+const server = await Fixture.use(options);
 
 const get = (format) => request(server.port, { method: 'GET',
     path: `/status?format=${format}` });
@@ -353,6 +355,72 @@ describe('server that refuses connections', () => {
         assert.equal(await metric('initializations_total', 'dead',
                                   'result="failed"'), 1);
     });
+});
+
+
+test('nginx has no free connection for a call: the status still shows the MCP server as up',
+     async (t) => {
+    if (SERVER !== 'nginx') {
+        t.skip('nginx only');
+        return;
+    }
+
+    const small = await Fixture.use({ ...options,
+        env: { FIXTURE_CONNECTIONS: '128' },
+        allow: /worker_connections are not enough/ });
+    const send = (more) => request(small.port, { path: '/sessions', ...more });
+    const it = await small.session({ send });
+
+    await it.tool('add');
+
+    // The head of the call is sent first, and then as many incomplete requests
+    // as nginx has connections.
+
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 'last',
+                                  method: 'tools/call',
+                                  params: { name: 'add', arguments: {} } });
+    const headers = { Host: 'localhost', Connection: 'close',
+                      'Content-Type': 'application/json',
+                      'Content-Length': body.length, ...it.headers() };
+    const connect = async (text) => {
+        const socket = net.connect(small.port, '127.0.0.1');
+
+        socket.on('error', () => {});
+        socket.setEncoding('utf8');
+        socket.write(text);
+        await pause(5);
+
+        return socket;
+    };
+    const head = Object.entries(headers)
+        .map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    const call = await connect(`POST /sessions HTTP/1.1\r\n${head}\r\n`);
+    const others = [];
+
+    for (let n = 0; n < 160; n++) {
+        others.push(await connect('GET / HTTP/1.1\r\nHost: '));
+    }
+
+    await until(() => others.filter((socket) => socket.closed).length,
+                (n) => n > 0);
+    call.write(body);
+
+    let answer = '';
+
+    for await (const text of call) {
+        answer += text;
+    }
+
+    others.forEach((socket) => { socket.destroy(); });
+    assert.match(answer, /"code":-32603/);
+    assert.match(await small.log(), /no free connection/);
+
+    const { upstreams } = JSON.parse(await (await request(small.port, {
+        method: 'GET', path: '/status?format=json' })).text());
+    const { up, last_error: error } = upstreams
+        .find(({ endpoint }) => endpoint.endsWith('/sessions'));
+
+    assert.deepEqual([up, error], [true, null]);
 });
 
 

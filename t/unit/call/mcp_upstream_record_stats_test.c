@@ -254,6 +254,44 @@ TEST(glue_refuses_initialize__it_is_not_counted_and_the_next_call_sends_it)
 }
 
 
+TEST(initialize_fails_at_this_server__the_statistics_of_the_mcp_server_stay)
+{
+    size_t  i;
+
+    static const mcp_failure_e  failures[] = { MCP_FAILURE_LOCAL,
+                                               MCP_FAILURE_TARGET };
+
+    for (i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+        call_tool(&a);
+        backend_end(&d, sends("\"initialize\""), failures[i]);
+        has(a.text, "-32603");
+        assert_int_equal(row()->refused, 0);
+        assert_int_equal(row()->up, MCP_UPSTREAM_UNKNOWN);
+        assert_int_equal(row()->failed_at, 0);
+        client_close(&d, &a);
+    }
+
+    /* a later failure of the MCP server is counted */
+
+    call_tool(&a);
+    backend_end(&d, sends("\"initialize\""), MCP_FAILURE_REPLY);
+    assert_int_equal(row()->refused, 1);
+    assert_int_equal(row()->up, MCP_UPSTREAM_DOWN);
+}
+
+
+TEST(client_leaves_and_initialize_fails_at_this_server__it_is_not_counted)
+{
+    call_tool(&a);
+    sends("\"initialize\"");
+    client_close(&d, &a);
+    driver_pump(&d);
+    backend_end(&d, sends("\"initialize\""), MCP_FAILURE_LOCAL);
+    assert_int_equal(row()->refused, 0);
+    assert_int_equal(row()->up, MCP_UPSTREAM_UNKNOWN);
+}
+
+
 /* The zone has no room for the error of a call whose initialize has failed. */
 TEST(error_about_initialize_waits_for_room__one_failed_initialize_is_counted)
 {
@@ -301,6 +339,23 @@ TEST(call_fails__the_status_of_the_server_is_down_until_its_next_response)
     call_ok();
     assert_int_equal(row()->up, MCP_UPSTREAM_UP);
     assert_int_equal(row()->reason, MCP_REASON_BACKEND_FAILED);
+}
+
+
+TEST(call_fails_at_this_server__the_status_of_the_mcp_server_stays_up)
+{
+    open_first();
+
+    call_tool(&a);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_LOCAL);
+    has(a.text, "-32603");
+    assert_int_equal(row()->up, MCP_UPSTREAM_UP);
+    assert_int_equal(row()->failed_at, 0);
+    client_close(&d, &a);
+
+    call_tool(&a);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
+    assert_int_equal(row()->up, MCP_UPSTREAM_DOWN);
 }
 
 
