@@ -195,7 +195,16 @@ ngx_http_mcp_capture_own_page(ngx_http_request_t *r,
         break;
 
     default:
-        req->failure = MCP_FAILURE_LOCAL;
+
+        /* "proxy_intercept_errors" replaces the backend's own error page, too:
+         * then the failure is one of the backend */
+
+        if (r->upstream == NULL
+            || r->upstream->headers_in.status_n != r->err_status)
+        {
+            req->failure = MCP_FAILURE_LOCAL;
+        }
+
         req->detail = "the server itself answered with an error in the "
                       "location of the backend";
         break;

@@ -53,6 +53,7 @@ static void ngx_http_mcp_worker_ready(void *ctx);
 static void ngx_http_mcp_worker_wakeup_handler(ngx_event_t *ev);
 static void ngx_http_mcp_worker_stop(ngx_cycle_t *cycle);
 static ngx_uint_t ngx_http_mcp_worker_is_cut(void);
+static void ngx_http_mcp_worker_arm_now(ngx_http_mcp_zone_t *zone);
 static void ngx_http_mcp_worker_set_timer(ngx_http_mcp_zone_t *zone,
     uint64_t when);
 static void ngx_http_mcp_worker_timer_handler(ngx_event_t *ev);
@@ -314,7 +315,7 @@ ngx_http_mcp_worker_start(ngx_http_mcp_zone_t *zone,
 #endif
 
     ngx_http_mcp_worker_patrol_handler(&zone->patrol);
-    ngx_http_mcp_worker_arm(zone);
+    ngx_http_mcp_worker_arm_now(zone);
 
     return NGX_OK;
 }
@@ -481,15 +482,20 @@ ngx_http_mcp_worker_stop(ngx_cycle_t *cycle)
 void
 ngx_http_mcp_worker_arm(ngx_http_mcp_zone_t *zone)
 {
-    int       busy;
-    uint64_t  when;
-
     /* the timer is set after the actions in the queue; not so if the process
      * shuts down, because it might exit before it carries them out */
 
-    if (zone->runs_queue || (zone->queue_event.posted && !ngx_exiting)) {
-        return;
+    if (!zone->runs_queue && (!zone->queue_event.posted || ngx_exiting)) {
+        ngx_http_mcp_worker_arm_now(zone);
     }
+}
+
+
+static void
+ngx_http_mcp_worker_arm_now(ngx_http_mcp_zone_t *zone)
+{
+    int       busy;
+    uint64_t  when;
 
     when = mcp_worker_deadline(zone->worker, &busy);
 
@@ -731,7 +737,7 @@ done:
 
     zone->runs_queue = 0;
 
-    ngx_http_mcp_worker_arm(zone);
+    ngx_http_mcp_worker_arm_now(zone);
 }
 
 
