@@ -51,7 +51,8 @@ __DATA__
 
 === TEST 1: mirror in a backend's location: the answer is not delayed, the mirror gets the whole body
 --- config eval
-MCP::own('mcp_max_message 8m;', 'mirror /mirror; client_body_buffer_size 8m;')
+MCP::own('mcp_max_message 8m; mcp_stream_after 60s;',
+         'mirror /mirror; client_body_buffer_size 8m;')
 . <<'END'
 location = /mirror {
     internal;
