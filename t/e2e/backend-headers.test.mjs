@@ -77,6 +77,7 @@ const { port } = backend.address();
 const server = await Fixture.use({
     workers: 1,
     location: {
+        mcp_stream_after: '60s',
         mcp_backend: 'raw',
         mcp_route: [],
         nginx: `mcp_route echo @tools;

@@ -279,10 +279,7 @@ describe('a call, faults of Redis', { concurrency: true }, () => {
         const { cut, fixture } = await cuttable(t, {
             http: { mcp_cluster_timeout: '60s' } });
         const session = await fixture.session();
-
-        cut.hold();
-
-        const counting = await Counting.start(session, 6);
+        const counting = await Counting.start(session, 6, 6, () => cut.hold());
 
         await until(() => counting.answer.status === 200);
         assert.equal(counting.answer.lastId, undefined);

@@ -29,6 +29,7 @@ const second = await freePort();
 
 const server = await Fixture.use({
     location: {
+        mcp_stream_after: '60s',
         nginx: `add_header X-Sent
                     $mcp_header_method|$mcp_header_name|$mcp_param_region always;
                 if ($mcp_param_region = blocked) { return 403; }`,

@@ -10,7 +10,9 @@ let gates = 0;
 // that may read the stream at any node.
 
 export class Counting {
-    static async start(session, n, limit = n) {
+    // before: called before the call, after the call that opens its gate
+
+    static async start(session, n, limit = n, before = () => {}) {
         const counting = new Counting();
 
         counting.session = session;
@@ -18,6 +20,7 @@ export class Counting {
         counting.n = n;
         counting.messages = [];
         await counting.open(limit);
+        before();
         counting.answer = await session.call('count', { n,
                                                         gate: counting.gate });
         counting.id = counting.answer.id;
