@@ -422,8 +422,8 @@ mcp_cluster_registered(void *data, const mcp_reply_t *reply)
 
 /* Returns 1 if this process must not be the first one that registers at an
  * empty Redis, because its node was rejected and has never joined. If Redis was
- * emptied, the former members have two node timeouts to register before this
- * process does. */
+ * emptied, the former members can register first: this process waits for two
+ * node timeouts. */
 static int
 mcp_cluster_waits(const mcp_cluster_t *cluster)
 {
