@@ -499,7 +499,7 @@ end(int i)
 }
 
 
-static char  said[1024];
+static char  said[8192];                       /* INFO is the longest reply */
 
 
 static inline void
