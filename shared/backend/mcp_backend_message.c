@@ -489,8 +489,8 @@ mcp_backend_has_word(mcp_str_t text, mcp_str_t end)
  * know the session of the request. The status of this error should be 404
  * (2025-11-25, basic/transports, "Session Management"). TypeScript SDK 1.x
  * responds with 400 and the codes -32000 or -32001, PHP's SDK with -32600,
- * WordPress with -32005. mcp_backend_server_error() handles a 404 without a
- * JSON-RPC error.
+ * WordPress with -32005. The same codes count with 401.
+ * mcp_backend_server_error() handles a 404 without a JSON-RPC error.
  */
 
 static int

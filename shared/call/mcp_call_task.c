@@ -2,8 +2,8 @@
 
 /*
  * Calls that are tasks. No client reads the stream of a task; clients poll the
- * task. Until the task ends, a progress notification of the backend becomes the
- * task's status message, and any other notification is ignored.
+ * task. Until the task ends, a progress notification of the backend with the
+ * request's progress token becomes the task's status message.
  * mcp_resume_as_task.c decides how long a call runs before it becomes a task.
  * mcp_call_detached() decides whether a call becomes a task because its backend
  * responds with HTTP 202.

@@ -267,8 +267,9 @@ mcp_call_detached(mcp_call_t *call)
 }
 
 
-/* Called when the time of call->stream_at has passed without a response: the
- * client gets an interim response if one is due, otherwise an event stream. */
+/* Called when call->stream_at or call->interim_at has passed without a
+ * response: the client gets an interim response if one is due, otherwise an
+ * event stream. Waits until the backend requests of the call have started. */
 static void
 mcp_call_due(mcp_call_t *call, uint64_t now)
 {

@@ -119,8 +119,9 @@ int mcp_consumer_may_be_closed(const mcp_exchange_t *x);
  */
 int mcp_consumer_comes_back(const mcp_exchange_t *x);
 
-/* Returns 1 if the client's revision has priming events: a stream begins with
- * an empty event that has an id. */
+/* Returns 1 if a stream of this client begins with an empty event that has an
+ * id: if its revision has such priming events, or if it gets event ids without
+ * a session. */
 int mcp_consumer_is_primed(const mcp_exchange_t *x);
 
 /* Schedules the end of the connection of a consumer that has resumed: after

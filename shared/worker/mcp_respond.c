@@ -249,7 +249,7 @@ mcp_respond_count_refused(mcp_store_t *store, mcp_fault_e fault)
 
 
 /* Increments the zone's counter for a fault, if the zone has a counter for this
- * fault. Adds a Retry-After header if the fault is temporary. */
+ * fault. Adds a Retry-After header if the status of the fault is 503. */
 static void
 mcp_respond_fault_note(mcp_exchange_t *x, mcp_fault_e fault)
 {

@@ -11,8 +11,7 @@
 -- KEYS[9] PREFIX:1:n:NODE of the dead node
 -- KEYS[10] PREFIX:1:m:NODE of the dead node
 -- KEYS[11] PREFIX:1:g:NODE of the dead node
--- PREFIX:1:h:S, PREFIX:1:e:S and PREFIX:1:c:S of the streams in KEYS[6] or
--- KEYS[8]
+-- the keys PREFIX:1:*:S of the streams in KEYS[6] or KEYS[8]
 --
 -- ARGV[1] node
 -- ARGV[2] node timeout, ms
