@@ -30,42 +30,22 @@ ngx_http_mcp_config_create_main(ngx_conf_t *cf)
         return NULL;
     }
 
-    if (ngx_array_init(&mmcf->zones, cf->pool, 2,
-                       sizeof(ngx_http_mcp_zone_t *))
-        != NGX_OK)
+    if (ngx_array_init(&mmcf->zones, cf->pool, 2, sizeof(ngx_http_mcp_zone_t *))
+        != NGX_OK
+        || ngx_array_init(&mmcf->endpoints, cf->pool, 4,
+                          sizeof(ngx_http_mcp_loc_conf_t *))
+           != NGX_OK
+        || ngx_array_init(&mmcf->others, cf->pool, 4,
+                          sizeof(ngx_http_mcp_loc_conf_t *))
+           != NGX_OK
+        || ngx_array_init(&mmcf->variables, cf->pool, MCP_VARIABLE_COUNT,
+                          sizeof(ngx_http_mcp_used_t))
+           != NGX_OK
+        || ngx_array_init(&mmcf->exported, cf->pool, MCP_VARIABLE_COUNT,
+                          sizeof(ngx_http_mcp_used_t))
+           != NGX_OK
+        || mcp_random(&mmcf->number, sizeof(mmcf->number)) != MCP_OK)
     {
-        return NULL;
-    }
-
-    if (ngx_array_init(&mmcf->endpoints, cf->pool, 4,
-                       sizeof(ngx_http_mcp_loc_conf_t *))
-        != NGX_OK)
-    {
-        return NULL;
-    }
-
-    if (ngx_array_init(&mmcf->others, cf->pool, 4,
-                       sizeof(ngx_http_mcp_loc_conf_t *))
-        != NGX_OK)
-    {
-        return NULL;
-    }
-
-    if (ngx_array_init(&mmcf->variables, cf->pool, MCP_VARIABLE_COUNT,
-                       sizeof(ngx_http_mcp_used_t))
-        != NGX_OK)
-    {
-        return NULL;
-    }
-
-    if (ngx_array_init(&mmcf->exported, cf->pool, MCP_VARIABLE_COUNT,
-                       sizeof(ngx_http_mcp_used_t))
-        != NGX_OK)
-    {
-        return NULL;
-    }
-
-    if (mcp_random(&mmcf->number, sizeof(mmcf->number)) != MCP_OK) {
         return NULL;
     }
 
