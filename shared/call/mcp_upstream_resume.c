@@ -108,6 +108,11 @@ mcp_upstream_resume_schedule(mcp_request_t *req, mcp_upstream_resume_t *resume)
                                                     : MCP_UPSTREAM_RESUME_LONG);
     resume->tries++;
 
+    /* a GET request that has failed at this server must not hide a timeout of
+     * the MCP server that passes before the next GET request */
+
+    req->failed_here = 0;
+
     mcp_call_trace(req->call,
                    "request %u: the stream from the MCP server ended before "
                    "the response, and will be resumed", req->breq.request);

@@ -359,6 +359,29 @@ TEST(call_fails_at_this_server__the_status_of_the_mcp_server_stays_up)
 }
 
 
+/* The stream of a call has ended, and the GET request that resumes it fails at
+ * this server. The call times out before the next GET request. */
+TEST(resume_fails_at_this_server__a_later_timeout_of_the_call_is_recorded)
+{
+    d.endpoint.call_timeout = 10000;
+    open_first();
+
+    call_tool(&a);
+    mcp_backend_request_head(d.breqs[0], 200, mcp_str("text/event-stream"));
+    backend_send(&d, d.breqs[0], "id: e1\nretry: 4000\ndata:\n\n");
+    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
+    driver_wait(&d, 4000);
+    assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_GET);
+    backend_end(&d, d.breqs[0], MCP_FAILURE_LOCAL);
+    assert_int_equal(row()->failed_at, 0);
+
+    driver_wait(&d, 6001);
+    failed(MCP_UPSTREAM_DOWN, MCP_REASON_BACKEND_TIMEOUT,
+           "the MCP server sent no response in time");
+    end();
+}
+
+
 TEST(call_gets_an_invalid_response__the_status_of_the_server_is_down)
 {
     open_first();
