@@ -409,6 +409,13 @@ mcp_call_stats_refused(mcp_exchange_t *x, mcp_fault_e fault)
 {
     mcp_call_stats_failure_t  failure;
 
+    /* the request began a call, which has stored the failure with its id, see
+     * mcp_request_ends() */
+
+    if (x->counted) {
+        return;
+    }
+
     memset(&failure, 0, sizeof(mcp_call_stats_failure_t));
 
     failure.at = mcp_worker_now(x->worker);

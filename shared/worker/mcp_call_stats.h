@@ -41,7 +41,8 @@ uint32_t mcp_call_stats_other(mcp_worker_t *worker,
 void mcp_call_stats_list(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     mcp_str_t result);
 
-/* Counts a request that was rejected before a backend got it. */
+/* Stores a rejected request as a recent failure. Does nothing if the request
+ * began a call, because the call stores its own failure. */
 void mcp_call_stats_refused(mcp_exchange_t *x, mcp_fault_e fault);
 
 

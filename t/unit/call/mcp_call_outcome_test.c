@@ -5,6 +5,9 @@
 
 #include "core_cases.h"
 
+#include "rpc/mcp_fault.h"
+#include "store/mcp_store_call_stats.h"
+
 
 #define TOOL_ERROR  "{\"content\":[],\"isError\":true}"
 #define RPC_ERROR   "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":1,"    \
@@ -276,6 +279,29 @@ TEST(backend_response_is_an_error_or_not_as_expected__log_has_tool_and_reason)
     end_with(d.breqs[0], TOOL_ERROR);
     client_close(&d, &a);
     assert_string_equal(d.te.last, "");
+}
+
+
+TEST(glue_refuses_a_call__the_recent_failures_have_one_entry_with_its_id)
+{
+    unsigned char              id[MCP_STREAM_ID_LEN];
+    mcp_backend_request_t     *breq;
+    mcp_call_stats_failure_t   failures[3];
+
+    breq = call(0);
+    memcpy(id, breq->call->id, MCP_STREAM_ID_LEN);
+    mcp_backend_request_refuse(breq, "test");
+    d.n_breqs--;                                  /* the backend request has
+                                                    ended */
+    driver_pump(&d);
+    assert_int_equal(a.status, 429);
+    assert_int_equal(counted(MCP_COUNT_REJECTED_LIMIT), 1);
+
+    assert_int_equal(mcp_store_call_stats_recent(&d.process[0].store, failures,
+                                                 ITEMS(failures)), 1);
+    assert_int_equal(failures[0].result, MCP_OUTCOME_FAULT);
+    assert_int_equal(failures[0].reason, MCP_REASON_QUOTA);
+    assert_memory_equal(failures[0].id, id, MCP_STREAM_ID_LEN);
 }
 
 

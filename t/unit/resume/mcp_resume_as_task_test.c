@@ -5,6 +5,9 @@
 
 #include "task_cases.h"
 
+#include "rpc/mcp_fault.h"
+#include "store/mcp_store_call_stats.h"
+
 
 /* A call has no response after mcp_task_after: its client gets a task as the
  * response. */
@@ -172,11 +175,15 @@ TEST(client_disconnects_before_it_has_the_task_id__the_call_is_cancelled)
 /* The zone has no room for a task: 503, and no backend is invoked. */
 TEST(zone_has_no_room_for_a_task__the_client_gets_503_and_no_backend_is_called)
 {
-    mcp_stream_ref_t  ref;
+    mcp_stream_ref_t          ref;
+    mcp_call_stats_failure_t  failures[2];
 
     hog(&ref);
     assert_null(task_call(0, "always"));
     answered(&a, 503, NULL);
+    assert_int_equal(mcp_store_call_stats_recent(&d.process[0].store, failures,
+                                                 ITEMS(failures)), 1);
+    assert_int_equal(failures[0].reason, MCP_REASON_ZONE_FULL);
     mcp_store_free(&d.process[1].store, &ref);
     driver_pump(&d);
 }
