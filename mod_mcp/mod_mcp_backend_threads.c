@@ -229,6 +229,15 @@ static void request_end(mod_mcp_backend_request_t *req, mcp_failure_e failure,
     }
 }
 
+/* Reports to the core whether a backend request waits here, so that the backend
+ * has received nothing.  Called under mod_mcp_lock(). */
+static void set_unsent(mod_mcp_backend_request_t *req, int unsent)
+{
+    if (req->breq) {
+        req->breq->unsent = unsent;
+    }
+}
+
 static void request_begin(mod_mcp_backend_request_t *req)
 {
     req->next = running;
@@ -252,6 +261,24 @@ static void request_leave(mod_mcp_backend_request_t *req)
     asking -= req->asks;
 }
 
+/* Locks "single".  If another backend request runs, waits for its end. */
+static void single_lock(mod_mcp_backend_request_t *req)
+{
+    if (apr_thread_mutex_trylock(single) == APR_SUCCESS) {
+        return;
+    }
+
+    mod_mcp_lock();
+    set_unsent(req, 1);
+    mod_mcp_unlock();
+
+    apr_thread_mutex_lock(single);
+
+    mod_mcp_lock();
+    set_unsent(req, 0);
+    mod_mcp_unlock();
+}
+
 static void thread_start(void);
 
 void mod_mcp_backend_threads_run(mod_mcp_backend_request_t *req)
@@ -261,7 +288,7 @@ void mod_mcp_backend_threads_run(mod_mcp_backend_request_t *req)
     mcp_failure_e failure;
 
     if (single) {
-        apr_thread_mutex_lock(single);
+        single_lock(req);
     }
 
     failure = mod_mcp_fetch(req, &detail);
@@ -407,6 +434,7 @@ static void enqueue(mod_mcp_backend_request_t *req)
 
     req->next = *link;
     req->queued = 1;
+    set_unsent(req, 1);
     *link = req;
 
     if (req->next == NULL) {
@@ -429,6 +457,7 @@ static void dequeue(mod_mcp_backend_request_t *req)
     }
 
     req->queued = 0;
+    set_unsent(req, 0);
 }
 
 /* Returns the first queued backend request that may start now, or NULL. */

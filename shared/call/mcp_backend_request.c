@@ -212,6 +212,7 @@ mcp_backend_request_prepare(mcp_request_t *req)
     breq->aborted = 0;
     breq->bare = call->bare;
     breq->urgent = 0;
+    breq->unsent = 0;
     breq->asks = 0;
     breq->http_method = MCP_BACKEND_REQUEST_POST;
     breq->glue = NULL;
@@ -817,6 +818,8 @@ mcp_backend_request_end(mcp_backend_request_t *breq, mcp_failure_e failure,
         [MCP_FAILURE_TARGET] = MCP_FAULT_NO_BACKEND,
         [MCP_FAILURE_LOCAL] = MCP_FAULT_BACKEND_FAILED
     };
+
+    breq->unsent = 0;
 
     if (breq->kind == MCP_BACKEND_REQUEST_CALL) {
         mcp_backend_request_request(breq)->failed_here =

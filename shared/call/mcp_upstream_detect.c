@@ -313,6 +313,10 @@ mcp_upstream_status_initializes(const mcp_request_t *req)
 void
 mcp_upstream_status_timeout(mcp_request_t *req)
 {
+    if (req->breq.unsent) {
+        return;
+    }
+
     if (mcp_upstream_status_initializes(req)) {
         mcp_upstream_status_initialized(req, 0);
     }

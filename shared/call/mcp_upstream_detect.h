@@ -66,7 +66,8 @@ void mcp_upstream_status_message(mcp_request_t *req,
     const mcp_backend_msg_t *msg);
 
 /* Called when a backend request has timed out. Stores this as the server's last
- * error. */
+ * error. Does nothing if the request has waited in the glue until now
+ * (req->breq.unsent), because then the server has received nothing. */
 void mcp_upstream_status_timeout(mcp_request_t *req);
 
 /* Stores the name and the version of the server, which "result" contains: the

@@ -95,6 +95,9 @@ struct mcp_backend_request_s {
                                           before other backend requests, and
                                           keeps a thread and a connection to the
                                           backend free for it. */
+    unsigned             unsent:1;     /* set by the glue: 1 while the backend
+                                          request waits in the glue, so that the
+                                          backend has received nothing */
     unsigned             asks:1;       /* 1: may end only after an urgent
                                           backend request to the same MCP
                                           server, because the server may ask,

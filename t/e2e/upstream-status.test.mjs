@@ -8,6 +8,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs/promises';
 import net from 'node:net';
 import { describe, test } from 'node:test';
+import { MPM } from './lib/apache.mjs';
 import { Fixture, SERVER, freePort, root } from './lib/fixture.mjs';
 import { MODERN } from './lib/modern.mjs';
 import { textOf } from './lib/session.mjs';
@@ -29,7 +30,8 @@ modern.describe = () => ({ capabilities: { tools: {} }, ttlMs: 0,
 const ports = { sessions: [sessions.port, 'session'],
                 modern: [modern.port, 'modern'],
                 found: [modern.port, 'auto'],
-                dead: [dead, 'stateless'] };
+                dead: [dead, 'stateless'],
+                queued: [modern.port, 'modern'] };
 const sections = Object.entries(ports).map(([name, [port, form]]) => ({
     nginx: `
         location = /${name} {
@@ -421,6 +423,65 @@ test('nginx has no free connection for a call: the status still shows the MCP se
         .find(({ endpoint }) => endpoint.endsWith('/sessions'));
 
     assert.deepEqual([up, error], [true, null]);
+});
+
+
+// Apache runs seven calls at once: six on threads of clients' requests, and one
+// on its own thread.
+
+test('Apache, a call times out while it waits for a thread: the status still shows the MCP server as up', {
+    skip: (SERVER !== 'apache' && 'Apache only')
+          || (MPM === 'prefork' && 'a process has one thread'),
+}, async () => {
+    const small = await Fixture.use({ ...options, threads: 8,
+        http: { apache: `${options.http.apache}
+                         MCPThreads 1
+                         MCPQuotaStreams off` },
+        server: { apache: `${options.server.apache}
+                           <Location "/queued">
+                               MCPCallTimeout 1s
+                           </Location>` } });
+    const [it, slow] = await Promise.all(['queued', 'modern'].map((name) =>
+        small.session({ send: (more) => request(small.port,
+            { path: `/${name}`, ...more }) })));
+    const gate = Promise.withResolvers();
+    const result = { content: [], resultType: 'complete' };
+    const { reply } = modern;
+    let held = 0;
+
+    modern.reply = ({ body: { params } }) => {
+        if (params.name !== 'slow') {
+            return result;
+        }
+
+        held++;
+
+        return gate.promise;
+    };
+
+    try {
+        await it.tool('add');
+
+        const calls = Array.from({ length: 7 }, () => slow.tool('slow'));
+
+        await until(() => held, (n) => n === 7);
+
+        const { response } = await it.follow(await it.call('add'));
+
+        assert.match(response.error.message, /timed out|in time|within/);
+
+        const { upstreams } = JSON.parse(await (await request(small.port, {
+            method: 'GET', path: '/status?format=json' })).text());
+        const { up, last_error: error } = upstreams
+            .find(({ endpoint }) => endpoint.endsWith('/queued'));
+
+        assert.deepEqual([up, error], [true, null]);
+        gate.resolve(result);
+        await Promise.all(calls);
+    } finally {
+        gate.resolve(result);
+        modern.reply = reply;
+    }
 });
 
 

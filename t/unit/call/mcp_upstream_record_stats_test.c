@@ -235,6 +235,46 @@ TEST(initialize_times_out__the_failure_is_counted_and_the_server_is_down)
 }
 
 
+/* The backend request waits in the glue, for a thread for example. */
+TEST(initialize_times_out_before_it_was_sent__the_statistics_stay)
+{
+    call_tool(&a);
+    sends("\"initialize\"")->unsent = 1;
+    driver_wait(&d, 10001);
+    has(a.text, "-32603");
+    assert_int_equal(row()->refused, 0);
+    assert_int_equal(row()->up, MCP_UPSTREAM_UNKNOWN);
+    assert_int_equal(row()->failed_at, 0);
+    client_close(&d, &a);
+
+    driver_wait(&d, MCP_UPSTREAM_OPEN_GRACE);
+    assert_int_equal(d.n_breqs, 0);
+    assert_int_equal(row()->refused, 0);
+}
+
+
+TEST(call_times_out_before_it_was_sent__only_the_timeout_of_a_later_call_counts)
+{
+    open_first();
+
+    call_tool(&a);
+    sends("tools/call")->unsent = 1;
+    driver_wait(&d, 30001);
+    has(a.text, "-32603");
+    assert_int_equal(row()->up, MCP_UPSTREAM_UP);
+    assert_int_equal(row()->failed_at, 0);
+    client_close(&d, &a);
+    end();
+
+    call_tool(&a);
+    driver_wait(&d, 30001);
+    failed(MCP_UPSTREAM_DOWN, MCP_REASON_BACKEND_TIMEOUT,
+           "the MCP server sent no response in time");
+    client_close(&d, &a);
+    end();
+}
+
+
 TEST(glue_refuses_initialize__it_is_not_counted_and_the_next_call_sends_it)
 {
     call_tool(&a);
