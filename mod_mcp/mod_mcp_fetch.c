@@ -659,8 +659,9 @@ static mcp_failure_e feed_own(mod_mcp_backend_request_t *req, int rc)
 /*
  * Handles an error with which httpd itself, not the backend, has answered.  If
  * the status is 4xx, passes it to the core as the response of the call and
- * returns MCP_FAILURE_NONE.  Otherwise sets *detail and returns
- * MCP_FAILURE_REPLY.
+ * returns MCP_FAILURE_NONE.  Otherwise sets *detail, and returns
+ *   MCP_FAILURE_LOCAL  no handler was called: the backend has received nothing
+ *   MCP_FAILURE_REPLY  a handler has failed, which may have called the backend
  */
 static mcp_failure_e server_error(mod_mcp_backend_request_t *req, int rc,
     const char **detail)
@@ -668,7 +669,7 @@ static mcp_failure_e server_error(mod_mcp_backend_request_t *req, int rc,
     if (rc < HTTP_BAD_REQUEST || rc >= HTTP_INTERNAL_SERVER_ERROR) {
         *detail = "the server itself answered with an error at the path of "
                   "the backend";
-        return MCP_FAILURE_REPLY;
+        return req->handled ? MCP_FAILURE_REPLY : MCP_FAILURE_LOCAL;
     }
 
     if (rc != HTTP_TOO_MANY_REQUESTS) {
@@ -702,9 +703,21 @@ static int is_timeout(const mod_mcp_backend_request_t *req, int rc)
     }
 }
 
+/* Returns 1 if the status "rc" means that the client may repeat the call after
+ * some time. */
+static int is_temporary(const mod_mcp_backend_request_t *req, int rc)
+{
+    return rc == HTTP_SERVICE_UNAVAILABLE
+           && apr_table_get(req->r->err_headers_out, "Retry-After");
+}
+
 static mcp_failure_e refused(mod_mcp_backend_request_t *req, int rc,
     const char **detail)
 {
+    if (!req->handled && !is_temporary(req, rc)) {
+        return server_error(req, rc, detail);
+    }
+
     if (is_timeout(req, rc)) {
         *detail = "the backend timed out before its response";
         return MCP_FAILURE_TIMEOUT;
@@ -717,7 +730,7 @@ static mcp_failure_e refused(mod_mcp_backend_request_t *req, int rc,
         return MCP_FAILURE_REPLY;
 
     case HTTP_SERVICE_UNAVAILABLE:
-        if (apr_table_get(req->r->err_headers_out, "Retry-After")) {
+        if (is_temporary(req, rc)) {
             return feed_own(req, rc);
         }
 
@@ -806,6 +819,7 @@ mcp_failure_e mod_mcp_fetch(mod_mcp_backend_request_t *req, const char **detail)
     }
 
     if (rc == OK) {
+        req->handled = 1;
         rc = ap_invoke_handler(r);
     }
 

@@ -84,6 +84,9 @@ struct mod_mcp_backend_request_t {
     unsigned timed_out:1;               /* 1 if a module has logged a timeout */
     unsigned named:1;                   /* 1 if a log line has named the
                                            call */
+    unsigned handled:1;                 /* 1 after httpd has called a handler.
+                                           Before that, no backend gets
+                                           anything */
     unsigned logs:1;                    /* 1 if the backend request gets an
                                            access log line when it ends */
 };
