@@ -242,21 +242,6 @@ mcp_backend_next_param(mcp_str_t *params, mcp_str_t *value)
 }
 
 
-int
-mcp_backend_has(mcp_str_t text, mcp_str_t word)
-{
-    size_t  i;
-
-    for (i = 0; i + word.len <= text.len; i++) {
-        if (memcmp(text.data + i, word.data, word.len) == 0) {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
-
 void
 mcp_backend_server_error(const mcp_backend_t *b, mcp_str_t text,
     mcp_backend_msg_t *msg)
@@ -264,8 +249,8 @@ mcp_backend_server_error(const mcp_backend_t *b, mcp_str_t text,
     /* SDKs respond in this way to a Host or Origin that their protection
      * against DNS rebinding does not allow */
 
-    if (b->status == 403 && (mcp_backend_has(text, mcp_str("Host"))
-                             || mcp_backend_has(text, mcp_str("Origin"))))
+    if (b->status == 403 && (mcp_str_find(text, mcp_str("Host"))
+                             || mcp_str_find(text, mcp_str("Origin"))))
     {
         mcp_backend_fault(msg, MCP_FAULT_UPSTREAM_HOST,
                           "the MCP server refused the header Host or Origin");

@@ -216,9 +216,6 @@ void mcp_backend_media_type(mcp_backend_t *b, mcp_str_t content_type);
 int  mcp_backend_http_error(mcp_backend_t *b, mcp_str_t text,
     mcp_backend_msg_t *msg);
 
-/* Returns 1 if text contains word. */
-int mcp_backend_has(mcp_str_t text, mcp_str_t word);
-
 /*
  * Sets msg to the fault for an HTTP error of an MCP server. text is the
  * response body.

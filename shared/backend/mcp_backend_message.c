@@ -515,7 +515,7 @@ mcp_backend_lacks_session(const mcp_backend_t *b, const mcp_json_value_t *v)
         if (mcp_str_eq(code, codes[i])) {
             return b->status == 404
                    || mcp_backend_has_word(text, mcp_str("ession"))
-                   || mcp_backend_has(text, mcp_str("not initialized"));
+                   || mcp_str_find(text, mcp_str("not initialized"));
         }
     }
 
@@ -550,7 +550,7 @@ mcp_backend_server_refuses(const mcp_backend_t *b, mcp_json_value_t root,
 
     if (mcp_str_eq(code, mcp_str("-32022"))
         || (b->status == 400 && mcp_str_eq(code, mcp_str("-32000"))
-            && mcp_backend_has(message, mcp_str("protocol version"))))
+            && mcp_str_find(message, mcp_str("protocol version"))))
     {
         mcp_backend_fault(msg, MCP_FAULT_UPSTREAM_VERSION,
                           "the MCP server does not support the protocol "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Text: bytes and integers (functions of mcp.h), UTF-8, and times. */
+/* Text: bytes and integers (functions of mcp.h), search, UTF-8, and times. */
 
 
 #include "base/mcp_str.h"
@@ -162,6 +162,32 @@ mcp_be_get(const unsigned char *p, size_t bytes)
     }
 
     return n;
+}
+
+
+/* --- search --- */
+
+const char *
+mcp_str_find(mcp_str_t text, mcp_str_t part)
+{
+    size_t       left;
+    const char  *p;
+
+    p = text.data;
+    left = text.len;
+
+    while (left >= part.len && (p = memchr(p, part.data[0], left)) != NULL) {
+        left = text.len - (size_t) (p - text.data);
+
+        if (left >= part.len && memcmp(p, part.data, part.len) == 0) {
+            return p;
+        }
+
+        p++;
+        left--;
+    }
+
+    return NULL;
 }
 
 

@@ -11,6 +11,13 @@
 #include "mcp_buf.h"
 
 
+/* --- search --- */
+
+/* Returns the first occurrence of "part", which is not empty, in "text"; NULL
+ * if there is none. */
+const char *mcp_str_find(mcp_str_t text, mcp_str_t part);
+
+
 /* --- UTF-8 --- */
 
 /* Returns 1 if s is well-formed: no surrogates, no overlong forms, nothing

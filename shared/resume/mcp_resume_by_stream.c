@@ -11,6 +11,7 @@
  */
 
 
+#include "base/mcp_str.h"
 #include "resume/mcp_resume_common.h"
 
 
@@ -251,18 +252,17 @@ static int
 mcp_resume_stream_is_listed(const mcp_stream_info_t *info, size_t start,
     const mcp_buf_t *out)
 {
-    char    text[MCP_STREAM_TEXT_LEN];
-    size_t  i;
+    char       text[MCP_STREAM_TEXT_LEN];
+    mcp_str_t  list, id;
 
     mcp_stream_id_print(text, info->ref.id);
 
-    for (i = start; i + sizeof(text) <= out->len; i++) {
-        if (memcmp(out->data + i, text, sizeof(text)) == 0) {
-            return 1;
-        }
-    }
+    list.data = out->data + start;
+    list.len = out->len - start;
+    id.data = text;
+    id.len = sizeof(text);
 
-    return 0;
+    return mcp_str_find(list, id) != NULL;
 }
 
 

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "base/mcp_str.h"
 #include "config/mcp_endpoint_internal.h"
 #include "rpc/mcp_subscription.h"
 #include "store/mcp_status_internal.h"
@@ -497,30 +498,15 @@ mcp_status_render(mcp_store_t *store, const mcp_status_query_t *query,
 }
 
 
-static int
-mcp_status_has(mcp_str_t s, mcp_str_t part)
-{
-    size_t  i;
-
-    for (i = 0; i + part.len <= s.len; i++) {
-        if (memcmp(s.data + i, part.data, part.len) == 0) {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
-
 mcp_str_t
 mcp_status_format(mcp_str_t accept)
 {
-    if (mcp_status_has(accept, mcp_str("text/html"))) {
+    if (mcp_str_find(accept, mcp_str("text/html"))) {
         return mcp_str("html");
     }
 
-    if (mcp_status_has(accept, mcp_str("openmetrics"))
-        || mcp_status_has(accept, mcp_str("text/plain")))
+    if (mcp_str_find(accept, mcp_str("openmetrics"))
+        || mcp_str_find(accept, mcp_str("text/plain")))
     {
         return mcp_str("prometheus");
     }

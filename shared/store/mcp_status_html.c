@@ -11,6 +11,7 @@
 #include "mcp_version.h"
 #include "base/mcp_base64.h"
 #include "base/mcp_crypto.h"
+#include "base/mcp_str.h"
 #include "rpc/mcp_fault.h"
 #include "store/mcp_status_internal.h"
 
@@ -30,22 +31,21 @@
 static mcp_str_t
 mcp_status_cut(mcp_str_t *text, mcp_str_t mark)
 {
-    size_t     i;
-    mcp_str_t  before;
+    size_t       cut;
+    mcp_str_t    before;
+    const char  *found;
 
     before = *text;
+    cut = text->len;
+    found = mcp_str_find(*text, mark);
 
-    for (i = 0; i + mark.len <= text->len; i++) {
-        if (memcmp(text->data + i, mark.data, mark.len) == 0) {
-            before.len = i;
-            text->data += i + mark.len;
-            text->len -= i + mark.len;
-            return before;
-        }
+    if (found) {
+        before.len = (size_t) (found - text->data);
+        cut = before.len + mark.len;
     }
 
-    text->data += text->len;
-    text->len = 0;
+    text->data += cut;
+    text->len -= cut;
 
     return before;
 }

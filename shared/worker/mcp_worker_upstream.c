@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 
+#include "base/mcp_str.h"
 #include "rpc/mcp_upstream_body.h"
 #include "store/mcp_store_upstream.h"
 #include "worker/mcp_worker_upstream.h"
@@ -410,30 +411,6 @@ mcp_upstream_tools_add(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
 }
 
 
-static int
-mcp_upstream_tools_has(mcp_str_t text, mcp_str_t part)
-{
-    size_t       left;
-    const char  *p;
-
-    p = text.data;
-    left = text.len;
-
-    while (left >= part.len && (p = memchr(p, part.data[0], left)) != NULL) {
-        left = text.len - (size_t) (p - text.data);
-
-        if (left >= part.len && memcmp(p, part.data, part.len) == 0) {
-            return 1;
-        }
-
-        p++;
-        left--;
-    }
-
-    return 0;
-}
-
-
 /* Reads one item of a tools/list result: removes the tool from the worker's
  * list, and adds it again if its schema declares headers. */
 static void
@@ -460,7 +437,7 @@ mcp_upstream_tools_read_one(mcp_worker_t *worker,
 
         if (schema.type == MCP_JSON_OBJECT
             && schema.raw.len <= MCP_UPSTREAM_TOOLS_SCHEMA
-            && mcp_upstream_tools_has(schema.raw, mcp_upstream_tools_mark))
+            && mcp_str_find(schema.raw, mcp_upstream_tools_mark))
         {
             mcp_upstream_tools_add(worker, endpoint, target, name, &schema);
         }
@@ -480,7 +457,7 @@ mcp_upstream_tools_read(mcp_worker_t *worker, const mcp_endpoint_t *endpoint,
     /* a shortcut, because most servers have no tools with "x-mcp-header" */
 
     if (worker->tools == NULL
-        && !mcp_upstream_tools_has(result, mcp_upstream_tools_mark))
+        && !mcp_str_find(result, mcp_upstream_tools_mark))
     {
         return;
     }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Comparisons, decimals and big endian. */
+/* Comparisons, search, decimals and big endian. */
 
 
 #include "test_env.h"
+
+#include "base/mcp_str.h"
 
 
 static const struct {
@@ -97,6 +99,26 @@ TEST(comparison_without_case_folds_ascii_letters_only)
             }
         }
     }
+}
+
+
+TEST(first_occurrence_of_a_part_is_found)
+{
+    mcp_str_t  text;
+
+    text = mcp_str("aababbab");
+
+    assert_ptr_equal(mcp_str_find(text, mcp_str("a")), text.data);
+    assert_ptr_equal(mcp_str_find(text, mcp_str("ab")), text.data + 1);
+    assert_ptr_equal(mcp_str_find(text, mcp_str("abb")), text.data + 3);
+    assert_ptr_equal(mcp_str_find(text, mcp_str("bbab")), text.data + 4);
+    assert_ptr_equal(mcp_str_find(text, text), text.data);
+
+    assert_null(mcp_str_find(text, mcp_str("c")));
+    assert_null(mcp_str_find(text, mcp_str("bb ")));
+    assert_null(mcp_str_find(text, mcp_str("abc")));
+    assert_null(mcp_str_find(text, mcp_str("aababbabb")));
+    assert_null(mcp_str_find(mcp_null_str, mcp_str("a")));
 }
 
 
