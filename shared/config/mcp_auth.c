@@ -483,7 +483,6 @@ mcp_setup_make_auth(mcp_setup_t *setup, mcp_auth_t *auth)
     size_t     origin;
     mcp_buf_t  buf;
 
-    auth->resource = setup->auth_resource;
     origin = 0;
 
     mcp_buf_init(&buf, setup->mem, SIZE_MAX / 2);

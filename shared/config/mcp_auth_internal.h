@@ -12,7 +12,6 @@
 
 
 struct mcp_auth_s {
-    mcp_str_t  resource;       /* canonical URI of the resource */
     mcp_str_t  path;           /* URL path of the metadata document */
     mcp_str_t  url;            /* URL of the metadata document */
     mcp_str_t  scope;          /* scopes, separated by spaces; empty: unknown */

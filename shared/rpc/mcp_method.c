@@ -31,7 +31,7 @@
                    __VA_ARGS__)
 
 #define mcp_method_notification(number, text)                                 \
-    mcp_method_plain(number, text, .notification = 1)
+    mcp_method_plain(number, text, .capability = 0)
 
 #define MCP_METHOD_BOTH  .session = 1, .stateless = 1
 

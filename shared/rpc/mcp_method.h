@@ -86,7 +86,6 @@ typedef struct {
     mcp_str_t           name;          /* name of the method; empty for
                                           MCP_METHOD_UNKNOWN */
     mcp_method_e        id;
-    unsigned            notification:1;
     int                 list_kind;     /* kind of items that the method lists,
                                           mcp_list_e; or MCP_METHOD_NO_LIST */
     mcp_want_e          want;

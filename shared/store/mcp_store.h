@@ -199,7 +199,6 @@ typedef struct {
     unsigned char       principal[MCP_DIGEST_LEN];
     unsigned            revision;
     unsigned            promised;      /* MCP_PROMISE_... */
-    uint64_t            created;
     uint64_t            max_wait;
     uint64_t            expires;       /* when the task expires; 0: the stream
                                           is not a task */
@@ -250,7 +249,6 @@ typedef struct {
     uint64_t            unattended;    /* time since which the stream has had no
                                           reader; 0: it has a reader, or the
                                           time is unknown */
-    uint64_t            bytes;         /* bytes of the stored events */
     uint32_t            alias;         /* second name of the stream, see
                                           mcp_store_set_alias() */
     uint32_t            generation;    /* a number, 0 at first, see
@@ -292,7 +290,6 @@ typedef struct {
     uint64_t  skipped;         /* number of the first event that was skipped
                                   because of "only"; 0: none */
     uint64_t  total;           /* bytes of all events up to seq; 0: unknown */
-    unsigned  resumed:1;       /* 1: the client has resumed the stream */
     unsigned  plain:1;         /* set by the reader; 1: events are written
                                   without ids */
     unsigned  all:1;           /* set by mcp_store_read(); 1: the reader may

@@ -143,7 +143,6 @@ mcp_store_watch(mcp_store_t *store, const mcp_stream_ref_t *ref,
         mcp_store_consumer_take(&op, st, store->slot, handle, after, taken);
         memset(cursor, 0, sizeof(mcp_cursor_t));
         cursor->seq = after;
-        cursor->resumed = after > 0;
     }
 
     mcp_store_leave(&op);

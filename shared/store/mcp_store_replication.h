@@ -67,7 +67,6 @@ typedef struct {
     uint64_t                reader;         /* number of the latest consumer at
                                                any node; for a mirror: number
                                                of the mirror's reader */
-    uint32_t                alias;
     uint32_t                generation;
     uint64_t                expires;        /* when the task expires; 0: the
                                                stream is not a task */
@@ -82,7 +81,6 @@ typedef struct {
     unsigned                consumer_slot;  /* slot of the consumer,
                                                MCP_STORE_REMOTE_CONSUMER, or
                                                MCP_STORE_NO_SLOT */
-    unsigned                sync;
     unsigned                created;        /* 1: Redis has acknowledged the
                                                stream at least once */
     unsigned                mirror;

@@ -144,7 +144,6 @@ mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     repl_state->first_seq = st->events.first;
     repl_state->sent_seq = st->sent_seq;
     repl_state->confirmed_seq = st->confirmed_seq;
-    repl_state->alias = st->alias;
     repl_state->generation = st->generation;
     repl_state->expires = mcp_store_is_task(st) ? st->expires : 0;
     repl_state->kept = st->created + st->kept_after;
@@ -153,7 +152,6 @@ mcp_store_replication_state(mcp_store_t *store, const mcp_stream_ref_t *ref,
     repl_state->end = mcp_store_final(st) ? mcp_store_stream_end(st) : 0;
     repl_state->reader = repl->reader;
     repl_state->consumer_slot = st->consumer_slot;
-    repl_state->sync = repl->sync;
     repl_state->created = repl->created;
     repl_state->mirror = repl->mirror;
     repl_state->listener = st->kind == MCP_STREAM_LISTEN;

@@ -171,7 +171,6 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->kind = (mcp_stream_kind_e) st->kind;
     info->state = checkpoint.state;
     info->revision = st->revision;
-    info->created = st->created;
     info->max_wait = st->max_wait;
     info->expires = mcp_store_is_task(st) ? st->expires : 0;
     info->kept = st->created + st->kept_after;
@@ -197,7 +196,6 @@ mcp_store_stream_info(mcp_store_op_t *op, mcp_store_stream_t *st,
     info->failed = checkpoint.failed;
     info->failed_seq = checkpoint.failed_seq;
     info->unattended = st->unattended;
-    info->bytes = st->events.bytes;
     info->alias = st->alias;
     info->generation = st->generation;
     info->result = st->result;

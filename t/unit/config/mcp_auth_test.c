@@ -9,8 +9,7 @@
 
 
 #define AUTH(at)                                                              \
-    { .resource = mcp_str("https://a" at),                                    \
-      .path = mcp_str(MCP_AUTH_WELL_KNOWN at),                                \
+    { .path = mcp_str(MCP_AUTH_WELL_KNOWN at),                                \
       .url = mcp_str("https://a" MCP_AUTH_WELL_KNOWN at),                     \
       .scope = mcp_str("x y"),                                                \
       .document = mcp_str("{" at "}") }
@@ -315,7 +314,6 @@ TEST(metadata_document_has_the_resource_and_its_issuers_and_scopes)
 
     s = resource("https://a.example:8443/x/mcp", "files:read");
 
-    assert_str_is(e.auth->resource, "https://a.example:8443/x/mcp");
     assert_str_is(e.auth->path, MCP_AUTH_WELL_KNOWN "/x/mcp");
     assert_str_is(e.auth->url, "https://a.example:8443" MCP_AUTH_WELL_KNOWN
                   "/x/mcp");
@@ -389,14 +387,14 @@ TEST(section_inherits_the_resource_and_issuers_and_scopes_that_it_does_not_set)
     mcp_setup_merge(s, outer);
     taken(mcp_setup_auth_resource(outer, mcp_str("http://z"), error));
     taken(mcp_setup_auth(s, &auth, error));
-    assert_str_is(auth->resource, "http://a/b");
+    assert_str_is(auth->url, "http://a" MCP_AUTH_WELL_KNOWN "/b");
     assert_str_is(auth->scope, "x");
 
     s = setup_new();
     taken(mcp_setup_auth_scope(s, mcp_str("y"), error));
     mcp_setup_merge(s, outer);
     taken(mcp_setup_auth(s, &auth, error));
-    assert_str_is(auth->resource, "http://z");
+    assert_str_is(auth->url, "http://z" MCP_AUTH_WELL_KNOWN);
     assert_str_is(auth->scope, "y");
 
     s = setup_new();

@@ -14,65 +14,64 @@ TEST(each_method_is_found_by_its_name)
     static const struct {
         const char    *name;
         mcp_method_e   id;
-        int            notification;
         int            list_kind;
         int            want;
     } cases[] = {
         { "initialize", MCP_METHOD_INITIALIZE,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "ping", MCP_METHOD_PING,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "tools/list", MCP_METHOD_TOOLS_LIST,
-          0, MCP_LIST_TOOLS, MCP_WANT_PLAIN },
+          MCP_LIST_TOOLS, MCP_WANT_PLAIN },
         { "tools/call", MCP_METHOD_TOOLS_CALL,
-          0, -1, MCP_WANT_TOOL },
+          -1, MCP_WANT_TOOL },
         { "prompts/list", MCP_METHOD_PROMPTS_LIST,
-          0, MCP_LIST_PROMPTS, MCP_WANT_PLAIN },
+          MCP_LIST_PROMPTS, MCP_WANT_PLAIN },
         { "prompts/get", MCP_METHOD_PROMPTS_GET,
-          0, -1, MCP_WANT_PROMPT },
+          -1, MCP_WANT_PROMPT },
         { "resources/list", MCP_METHOD_RESOURCES_LIST,
-          0, MCP_LIST_RESOURCES, MCP_WANT_PLAIN },
+          MCP_LIST_RESOURCES, MCP_WANT_PLAIN },
         { "resources/templates/list", MCP_METHOD_RESOURCES_TEMPLATES_LIST,
-          0, MCP_LIST_TEMPLATES, MCP_WANT_PLAIN },
+          MCP_LIST_TEMPLATES, MCP_WANT_PLAIN },
         { "resources/read", MCP_METHOD_RESOURCES_READ,
-          0, -1, MCP_WANT_RESOURCE },
+          -1, MCP_WANT_RESOURCE },
         { "resources/subscribe", MCP_METHOD_RESOURCES_SUBSCRIBE,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "resources/unsubscribe", MCP_METHOD_RESOURCES_UNSUBSCRIBE,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "completion/complete", MCP_METHOD_COMPLETION_COMPLETE,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "logging/setLevel", MCP_METHOD_LOGGING_SET_LEVEL,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "requests/getStatus", MCP_METHOD_REQUESTS_GET_STATUS,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "requests/resume", MCP_METHOD_REQUESTS_RESUME,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "stream/poll", MCP_METHOD_STREAM_POLL,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "stream/poll/all", MCP_METHOD_STREAM_POLL_ALL,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "stream/resume", MCP_METHOD_STREAM_RESUME,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "server/discover", MCP_METHOD_SERVER_DISCOVER,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "subscriptions/listen", MCP_METHOD_SUBSCRIPTIONS_LISTEN,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "tasks/get", MCP_METHOD_TASKS_GET,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "tasks/update", MCP_METHOD_TASKS_UPDATE,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "tasks/cancel", MCP_METHOD_TASKS_CANCEL,
-          0, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "notifications/initialized", MCP_METHOD_NOTIFICATION_INITIALIZED,
-          1, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "notifications/cancelled", MCP_METHOD_NOTIFICATION_CANCELLED,
-          1, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "notifications/progress", MCP_METHOD_NOTIFICATION_PROGRESS,
-          1, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
         { "notifications/roots/list_changed",
           MCP_METHOD_NOTIFICATION_ROOTS_LIST_CHANGED,
-          1, -1, MCP_WANT_PLAIN },
+          -1, MCP_WANT_PLAIN },
     };
 
     size_t               i;
@@ -85,7 +84,6 @@ TEST(each_method_is_found_by_its_name)
 
         assert_int_equal(m->id, cases[i].id);
         assert_str_is(m->name, cases[i].name);
-        assert_int_equal(m->notification, cases[i].notification);
         assert_int_equal(m->list_kind, cases[i].list_kind);
         assert_int_equal(m->want, cases[i].want);
         assert_ptr_equal(m, mcp_method(cases[i].id));
@@ -158,7 +156,6 @@ TEST(text_that_is_not_a_method_of_clients_is_not_found)
 
     assert_int_equal(unknown->id, MCP_METHOD_UNKNOWN);
     assert_int_equal(unknown->name.len, 0);
-    assert_int_equal(unknown->notification, 0);
     assert_int_equal(unknown->list_kind, MCP_METHOD_NO_LIST);
     assert_int_equal(unknown->want, MCP_WANT_PLAIN);
 

@@ -482,7 +482,6 @@ TEST(stream_is_found_by_its_id_and_adopted_with_its_whole_request)
     assert_int_equal(info.kind, MCP_STREAM_CALL);
     assert_int_equal(info.state, MCP_STATE_PROCESSING);
     assert_int_equal(info.revision, 3);
-    assert_int_equal(info.created, 77);
     assert_int_equal(info.unattended, 77);
     assert_int_equal(info.first_seq, 1);
     assert_int_equal(info.last_seq, 0);
