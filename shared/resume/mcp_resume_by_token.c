@@ -538,58 +538,27 @@ mcp_resume_token_next(const mcp_json_value_t *result,
 }
 
 
-static void
-mcp_resume_token_comma(mcp_buf_t *out, int *first)
+static int
+mcp_resume_token_not_meta(mcp_buf_t *out, mcp_str_t key)
 {
-    if (!*first) {
-        mcp_buf_lit(out, ",");
-    }
+    (void) out;
 
-    *first = 0;
-}
-
-
-/* Appends the members of an object except nextResumeToken. If is_meta is 0,
- * because the object is the result itself, also omits _meta. *first is 1 until
- * a member was appended. */
-static void
-mcp_resume_token_members(mcp_buf_t *out, mcp_str_t object, int is_meta,
-    int *first)
-{
-    mcp_str_t         key;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
-
-    mcp_json_iter_init(&iter, object);
-
-    while (mcp_json_iter_next(&iter, &key, &value)) {
-        if (mcp_json_str_eq(key, MCP_RESUME_TOKEN_NEXT)
-            || (!is_meta && mcp_json_str_eq(key, mcp_str("_meta"))))
-        {
-            continue;
-        }
-
-        mcp_resume_token_comma(out, first);
-        mcp_buf_str(out, key);
-        mcp_buf_lit(out, ":");
-        mcp_buf_str(out, value.raw);
-    }
+    return !mcp_json_str_eq(key, mcp_str("_meta"));
 }
 
 
 /* Appends the members of an object, with nextResumeToken replaced by "token"
- * (raw JSON), or removed if "token" is empty. */
+ * (raw JSON), or removed if "token" is empty. If is_meta is 0, because the
+ * object is the result itself, also omits _meta. */
 static void
 mcp_resume_token_object(mcp_buf_t *out, const mcp_json_value_t *object,
-    int is_meta, mcp_str_t token, int *first)
+    int is_meta, mcp_str_t token)
 {
-    if (object->type == MCP_JSON_OBJECT) {
-        mcp_resume_token_members(out, object->raw, is_meta, first);
-    }
+    mcp_json_add_members(out, object, MCP_RESUME_TOKEN_NEXT,
+                         is_meta ? NULL : mcp_resume_token_not_meta);
 
     if (token.len) {
-        mcp_resume_token_comma(out, first);
-        mcp_buf_lit(out, "\"nextResumeToken\":");
+        mcp_json_add_key(out, mcp_str("\"nextResumeToken\""));
         mcp_buf_str(out, token);
     }
 }
@@ -599,7 +568,6 @@ void
 mcp_resume_token_write(mcp_buf_t *out, const mcp_json_value_t *result,
     const mcp_json_value_t *meta, mcp_str_t token, int wanted)
 {
-    int        first;
     mcp_str_t  top, low;
 
     top = token;
@@ -615,15 +583,13 @@ mcp_resume_token_write(mcp_buf_t *out, const mcp_json_value_t *result,
         }
     }
 
-    first = 1;
     mcp_buf_lit(out, "{");
-    mcp_resume_token_object(out, result, 0, top, &first);
+    mcp_resume_token_object(out, result, 0, top);
 
     if (meta->type == MCP_JSON_OBJECT || low.len) {
-        mcp_resume_token_comma(out, &first);
-        mcp_buf_lit(out, "\"_meta\":{");
-        first = 1;
-        mcp_resume_token_object(out, meta, 1, low, &first);
+        mcp_json_add_key(out, mcp_str("\"_meta\""));
+        mcp_buf_lit(out, "{");
+        mcp_resume_token_object(out, meta, 1, low);
         mcp_buf_lit(out, "}");
     }
 
