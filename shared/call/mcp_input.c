@@ -209,37 +209,15 @@ mcp_input_url_is_settled(const mcp_request_t *req,
 #define MCP_INPUT_PAUSE_MAX  5000
 
 
-static int
-mcp_input_has_members(mcp_str_t object)
-{
-    size_t  i;
-
-    for (i = 1; i + 1 < object.len; i++) {
-        if (object.data[i] != ' ' && object.data[i] != '\t'
-            && object.data[i] != '\r' && object.data[i] != '\n')
-        {
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
-
 static void
 mcp_input_add_responses(mcp_buf_t *body, const mcp_request_t *req)
 {
     size_t  i;
 
-    mcp_buf_lit(body, "\"inputResponses\":{");
+    mcp_buf_lit(body, "{");
 
     for (i = 0; i < req->n_questions; i++) {
-        if (i) {
-            mcp_buf_lit(body, ",");
-        }
-
-        mcp_buf_str(body, req->questions[i].key);
-        mcp_buf_lit(body, ":");
+        mcp_json_add_key(body, req->questions[i].key);
         mcp_buf_str(body, req->questions[i].answer);
     }
 
@@ -247,43 +225,16 @@ mcp_input_add_responses(mcp_buf_t *body, const mcp_request_t *req)
 }
 
 
-/* Appends the params of the client's request, without the closing brace. Leaves
- * out the answers and the request state in this request, because the backend
- * gets only the answers and the state of the last round. Returns 1 if the next
- * member needs a comma. */
+/* Returns 0 for the answers and the request state in the client's request. They
+ * are left out, because the backend gets only the answers and the state of the
+ * last round. */
 static int
-mcp_input_add_params(mcp_buf_t *body, const mcp_request_t *req)
+mcp_input_keeps(mcp_buf_t *body, mcp_str_t key)
 {
-    int               comma;
-    mcp_str_t         key;
-    mcp_json_iter_t   iter;
-    mcp_json_value_t  value;
+    (void) body;
 
-    if (!req->retry) {
-        mcp_buf_add(body, req->params.data, req->params.len - 1);
-        return mcp_input_has_members(req->params);
-    }
-
-    comma = 0;
-    mcp_buf_lit(body, "{");
-    mcp_json_iter_init(&iter, req->params);
-
-    while (mcp_json_iter_next(&iter, &key, &value)) {
-
-        if (mcp_json_str_eq(key, mcp_str("inputResponses"))
-            || mcp_json_str_eq(key, mcp_str("requestState")))
-        {
-            continue;
-        }
-
-        mcp_buf_add(body, ",", comma ? 1 : 0);
-        mcp_buf_str(body, key);
-        mcp_buf_lit(body, ":");
-        mcp_buf_str(body, value.raw);
-        comma = 1;
-    }
-
-    return comma;
+    return !mcp_json_str_eq(key, mcp_str("inputResponses"))
+           && !mcp_json_str_eq(key, mcp_str("requestState"));
 }
 
 
@@ -292,34 +243,34 @@ mcp_input_add_params(mcp_buf_t *body, const mcp_request_t *req)
 static int
 mcp_input_body(mcp_request_t *req)
 {
-    int          comma;
-    size_t       head, tail;
-    mcp_buf_t   *body;
+    size_t                  head, tail;
+    mcp_buf_t              *body;
+    const mcp_json_value_t  params = { MCP_JSON_OBJECT, req->params };
 
     body = &req->body;
 
     mcp_buf_free(body);
     mcp_buf_init(body, &req->call->worker->env->mem, SIZE_MAX / 2);
 
-    /* the new members are inserted before the closing brace of params, after a
-     * comma if params has members; head is the length of the text before
-     * params, and tail the offset of the closing brace */
+    /* the new members are inserted before the closing brace of params; head is
+     * the length of the text before params, and tail the offset of the closing
+     * brace */
 
     head = (size_t) (req->params.data - req->raw.data);
     tail = head + req->params.len - 1;
 
     mcp_buf_add(body, req->raw.data, head);
-    comma = mcp_input_add_params(body, req);
+    mcp_buf_lit(body, "{");
+    mcp_json_add_members(body, &params, mcp_null_str,
+                         req->retry ? mcp_input_keeps : NULL);
 
     if (req->n_questions) {
-        mcp_buf_add(body, ",", comma ? 1 : 0);
+        mcp_json_add_key(body, mcp_str("\"inputResponses\""));
         mcp_input_add_responses(body, req);
-        comma = 1;
     }
 
     if (req->request_state.len) {
-        mcp_buf_add(body, ",", comma ? 1 : 0);
-        mcp_buf_lit(body, "\"requestState\":");
+        mcp_json_add_key(body, mcp_str("\"requestState\""));
         mcp_buf_str(body, req->request_state);
     }
 

@@ -125,7 +125,7 @@ TEST(answers_and_state_are_added_to_the_params_of_the_clients_request)
           "{\"name\":\"p\",\"inputResponses\":{\"k\":{}},"
           "\"requestState\":\"s\"}}" },
         { "{ \"name\" : \"p\" }",
-          "{ \"name\" : \"p\" ,\"inputResponses\":{\"k\":{}},"
+          "{\"name\":\"p\",\"inputResponses\":{\"k\":{}},"
           "\"requestState\":\"s\"}}" }
     };
 
@@ -150,7 +150,7 @@ TEST(answers_and_state_are_added_to_the_params_of_the_clients_request)
     backend_json(&d, ASK_ONE("k", "roots/list", "s"));
     question_id(a.text, "roots/list", id);
     reply(0, session, id, "\"result\":{}");
-    has(d.last_body, "{ \"inputResponses\":{\"k\":{}},\"requestState\":"
+    has(d.last_body, "{\"inputResponses\":{\"k\":{}},\"requestState\":"
                      "\"s\"}}");
     backend_json(&d, "{\"tools\":[]}");
     client_close(&d, &a);
