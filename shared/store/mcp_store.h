@@ -902,45 +902,6 @@ void mcp_store_value_delete(mcp_store_t *store, mcp_value_e purpose,
 #define MCP_STORE_TEXT_MAX   480       /* maximum length of a text, bytes */
 
 /*
- * Adds a text that expires at the time "expires" (ms; 0: never). If there is a
- * text with this purpose and key already, replaces it only if it has expired at
- * the time "now" (ms). This is atomic: if several processes add a text, that of
- * the first one stays.
- *
- * If this is a new value and there is no room, removes a value as
- * mcp_store_value_push() does: the tenant's text that was not used for the
- * longest time, or a text of a tenant that has many. A text that replaces an
- * expired one needs no room, and belongs to the tenant of the expired one. If
- * the process dies while it replaces a text, the value may be removed.
- *
- * Returns MCP_OK, or
- *   MCP_ERR_EXISTS  there is a text that has not expired; it is not changed,
- *                   and does not count as used
- *   MCP_ERR_LIMIT   the text is longer than MCP_STORE_TEXT_MAX; an older text
- *                   is kept
- *   MCP_ERR_FULL    there was no value, and the region has no room
- */
-int mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
-    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text, uint64_t now,
-    uint64_t expires, const mcp_tenant_t *tenant);
-
-/*
- * Copies the text of a value to "text", and sets *len to its length. Counts as
- * a use of the text. Takes no lock if the store has no value with this purpose.
- *
- * The text then expires at the time "expires" (ms), so that it is kept while it
- * is used. Its time of expiry does not change if it never expires, or if
- * "expires" is 0 or not later. *extended is set to 1 if this time has changed,
- * otherwise to 0; extended may be NULL.
- *
- * Returns MCP_OK, or
- *   MCP_ERR_NOT_FOUND  the value does not exist, or has expired
- */
-int mcp_store_text_get(mcp_store_t *store, mcp_value_e purpose,
-    const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint64_t expires,
-    char text[MCP_STORE_TEXT_MAX], size_t *len, int *extended);
-
-/*
  * Deletes a value if it has this text, so that a newer text of another process
  * stays.
  *

@@ -2031,9 +2031,39 @@ int mcp_store_value_enter(mcp_store_t *store, mcp_value_e purpose,
     const unsigned char key[MCP_DIGEST_LEN], mcp_store_op_t *op,
     mcp_store_entry_t **e);
 
-/* Do the same as mcp_store_text_add() and mcp_store_text_get(), with the lock.
- * op->now is the current time. */
+/*
+ * Adds a text that expires at the time v->expires (ms; 0: never). If there is a
+ * text with this purpose and key already, replaces it only if it has expired at
+ * the time op->now. This is atomic: if several processes add a text, that of
+ * the first one stays.
+ *
+ * If this is a new value and there is no room, removes a value as
+ * mcp_store_value_push() does: the tenant's text that was not used for the
+ * longest time, or a text of a tenant that has many. A text that replaces an
+ * expired one needs no room, and belongs to the tenant of the expired one. If
+ * the process dies while it replaces a text, the value may be removed.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_EXISTS  there is a text that has not expired; it is not changed,
+ *                   and does not count as used
+ *   MCP_ERR_LIMIT   the text is longer than MCP_STORE_TEXT_MAX; an older text
+ *                   is kept
+ *   MCP_ERR_FULL    there was no value, and the region has no room
+ */
 int mcp_store_text_put(mcp_store_op_t *op, const mcp_store_value_t *v);
+
+/*
+ * Copies the text of a value to "text", and sets *len to its length. Counts as
+ * a use of the text.
+ *
+ * The text then expires at the time "expires" (ms), so that it is kept while it
+ * is used. Its time of expiry does not change if it never expires, or if
+ * "expires" is 0 or not later. *extended is set to 1 if this time has changed,
+ * otherwise to 0; extended may be NULL.
+ *
+ * Returns MCP_OK, or
+ *   MCP_ERR_NOT_FOUND  the value has expired at the time op->now
+ */
 int mcp_store_text_read(mcp_store_op_t *op, mcp_store_entry_t *e,
     uint64_t expires, char text[MCP_STORE_TEXT_MAX], size_t *len,
     int *extended);

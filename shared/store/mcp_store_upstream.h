@@ -154,7 +154,7 @@ void mcp_store_upstream_failed(mcp_store_t *store,
     uint64_t now);
 
 /*
- * Adds a session, as mcp_store_text_add() does with the purpose
+ * Adds a session, as mcp_store_text_put() does with the purpose
  * MCP_VALUE_UPSTREAM_SESSION, and counts it in the server's row until it is
  * removed. If the server has the maximum number of sessions, first removes the
  * first session that this list finds:
@@ -164,7 +164,7 @@ void mcp_store_upstream_failed(mcp_store_t *store,
  *   3. and 4. the same, with sessions that are in use
  *
  * Sets *dropped to the first of the server's sessions that was removed; sets
- * dropped->len to 0 if none was. Returns the values of mcp_store_text_add(),
+ * dropped->len to 0 if none was. Returns the values of mcp_store_text_put(),
  * but MCP_OK if the zone has a session with this key and this text: in a
  * cluster, another process may have got the session from Redis and added it.
  * Returns MCP_ERR_LIMIT also if no session was found that may be removed, or
@@ -175,7 +175,7 @@ int mcp_store_upstream_session(mcp_store_t *store,
     mcp_store_dropped_t *dropped);
 
 /*
- * Reads a session, as mcp_store_text_get() does. From then on, the session is
+ * Reads a session, as mcp_store_text_read() does. From then on, the session is
  * in use by this process: until the process calls
  * mcp_store_upstream_session_leave(), but at most until the time "until" (ms),
  * because the process may be killed. mcp_store_upstream_session_renew() sets a

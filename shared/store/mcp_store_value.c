@@ -653,29 +653,6 @@ mcp_store_text_put(mcp_store_op_t *op, const mcp_store_value_t *v)
 
 
 int
-mcp_store_text_add(mcp_store_t *store, mcp_value_e purpose,
-    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text, uint64_t now,
-    uint64_t expires, const mcp_tenant_t *tenant)
-{
-    int                      rc;
-    mcp_store_op_t           op;
-    const mcp_store_value_t  v = {
-        purpose, key, 0, text, expires, tenant, 1
-    };
-
-    rc = mcp_store_enter(store, &op);
-
-    if (rc == MCP_OK) {
-        op.now = now;
-        rc = mcp_store_text_put(&op, &v);
-        mcp_store_leave(&op);
-    }
-
-    return rc;
-}
-
-
-int
 mcp_store_text_read(mcp_store_op_t *op, mcp_store_entry_t *e,
     uint64_t expires, char text[MCP_STORE_TEXT_MAX], size_t *len,
     int *extended)
@@ -697,28 +674,6 @@ mcp_store_text_read(mcp_store_op_t *op, mcp_store_entry_t *e,
     }
 
     return MCP_OK;
-}
-
-
-int
-mcp_store_text_get(mcp_store_t *store, mcp_value_e purpose,
-    const unsigned char key[MCP_DIGEST_LEN], uint64_t now, uint64_t expires,
-    char text[MCP_STORE_TEXT_MAX], size_t *len, int *extended)
-{
-    int                 rc;
-    mcp_store_op_t      op;
-    mcp_store_entry_t  *e;
-
-    rc = mcp_store_value_enter(store, purpose, key, &op, &e);
-    if (rc != MCP_OK) {
-        return rc;
-    }
-
-    op.now = now;
-    rc = mcp_store_text_read(&op, e, expires, text, len, extended);
-    mcp_store_leave(&op);
-
-    return rc;
 }
 
 

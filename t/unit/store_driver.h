@@ -17,6 +17,7 @@
 #include "test_env.h"
 
 #include "store/mcp_lock.h"
+#include "store_text.h"
 #include "store_verify.h"
 
 

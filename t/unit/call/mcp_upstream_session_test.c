@@ -3,6 +3,7 @@
 /* Which callers share a session at an MCP server, and when a session is in
  * use. */
 
+#include "store_text.h"
 #include "upstream_cases.h"
 
 #include "call/mcp_upstream_session.h"
@@ -78,9 +79,9 @@ TEST(upstream_session_in_the_zone_has_an_unknown_revision__it_is_replaced)
 
     mcp_store_value_delete(&d.process[1].store, MCP_VALUE_UPSTREAM_SESSION,
                            key);
-    assert_ok(mcp_store_text_add(&d.process[1].store,
-                                 MCP_VALUE_UPSTREAM_SESSION, key,
-                                 mcp_str("1999-01-01 s1"), 1, 0, NULL));
+    assert_ok(store_text_add(&d.process[1].store,
+                             MCP_VALUE_UPSTREAM_SESSION, key,
+                             mcp_str("1999-01-01 s1"), 1, 0, NULL));
 
     call_tool(&a);
     open_session();

@@ -530,9 +530,9 @@ worker_text(worker_t *w)
         /* half of the calls have a time at which all texts have expired: they
          * replace an existing text */
 
-        (void) mcp_store_text_add(&w->store, MCP_VALUE_UPSTREAM_SESSION, key,
-                                  run, draw(&w->seed) % 2 ? now : UINT64_MAX,
-                                  now + 1000, key[0] % 2 ? &tenant : NULL);
+        (void) store_text_add(&w->store, MCP_VALUE_UPSTREAM_SESSION, key,
+                              run, draw(&w->seed) % 2 ? now : UINT64_MAX,
+                              now + 1000, key[0] % 2 ? &tenant : NULL);
         break;
     case 2:
         mcp_store_value_delete(&w->store, MCP_VALUE_UPSTREAM_SESSION, key);
@@ -967,8 +967,8 @@ race_run(mcp_store_t *store, race_t *race, unsigned k)
 
     for (n = 0; n < RACE_KEYS; n++) {
         race_key(key, n);
-        rc = mcp_store_text_add(store, MCP_VALUE_UPSTREAM_SESSION, key,
-                                text_run(text, k), 1, 2, NULL);
+        rc = store_text_add(store, MCP_VALUE_UPSTREAM_SESSION, key,
+                            text_run(text, k), 1, 2, NULL);
 
         if (rc == MCP_OK) {
             atomic_fetch_or(&race->added[n], 1u << k);
@@ -1018,8 +1018,8 @@ TEST(two_processes_race_to_add_a_text_under_one_key__the_first_text_stays)
         assert_true(added == 1 || added == 2);
 
         race_key(key, n);
-        assert_ok(mcp_store_text_get(&store[0], MCP_VALUE_UPSTREAM_SESSION,
-                                     key, 1, 0, text, &len, NULL));
+        assert_ok(store_text_get(&store[0], MCP_VALUE_UPSTREAM_SESSION,
+                                 key, 1, 0, text, &len, NULL));
         assert_true(mcp_str_eq((mcp_str_t) { text, len },
                                text_run(want, added - 1)));
     }

@@ -1038,8 +1038,8 @@ do_text_add(unsigned k, const unsigned char *key, mcp_str_t text)
 
     expires = draw(3) ? now + draw(3000) : 0;
     tenant = shared ? &tenants[k % TENANTS] : &tenants[0];
-    rc = mcp_store_text_add(some_process(), MCP_VALUE_UPSTREAM_SESSION, key,
-                            text, now, expires, tenant);
+    rc = store_text_add(some_process(), MCP_VALUE_UPSTREAM_SESSION, key,
+                        text, now, expires, tenant);
 
     if (rc == MCP_ERR_EXISTS) {
         assert_true(may_have(k));

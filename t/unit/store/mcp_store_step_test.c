@@ -458,7 +458,7 @@ op_texts(mcp_store_t *a, scene_t *s)
     for (i = 16; i < 20; i++) {
         set_text(a, i, i, &tenant);
         memset(key, 18, sizeof(key));
-        (void) mcp_store_text_get(a, U, key, 1, 0, buf, &len, NULL);
+        (void) store_text_get(a, U, key, 1, 0, buf, &len, NULL);
     }
 
     set_text(a, 18, 40, &tenant);
@@ -486,8 +486,8 @@ op_text_use(mcp_store_t *a, scene_t *s)
 
     memset(key, 1, sizeof(key));
 
-    if (mcp_store_text_get(a, U, key, 1, EXTENDED, buf, &len, NULL) != MCP_OK
-        || mcp_store_text_add(a, U, key, text_run(buf, 8), 1, LATER, NULL)
+    if (store_text_get(a, U, key, 1, EXTENDED, buf, &len, NULL) != MCP_OK
+        || store_text_add(a, U, key, text_run(buf, 8), 1, LATER, NULL)
            != MCP_ERR_EXISTS)
     {
         abort();
@@ -887,7 +887,7 @@ scene_check_texts(const operation_t *op, mcp_store_t *store,
 
     for (i = 0; i < 20; i++) {
         memset(key, (int) i, sizeof(key));
-        rc = mcp_store_text_get(store, U, key, 1, 0, text, &len, NULL);
+        rc = store_text_get(store, U, key, 1, 0, text, &len, NULL);
         s = (mcp_str_t) { text, rc == MCP_OK ? len : 0 };
 
         if (rc == MCP_OK && !is_run(s)) {
@@ -902,12 +902,12 @@ scene_check_texts(const operation_t *op, mcp_store_t *store,
     }
 
     memset(key, 1, sizeof(key));
-    rc = mcp_store_text_get(store, U, key, EXPIRES - 1, 0, text, &len, NULL);
+    rc = store_text_get(store, U, key, EXPIRES - 1, 0, text, &len, NULL);
 
     if ((rc != MCP_OK && !(op->may_free & TEXT(1)))
-        || mcp_store_text_get(store, U, key, EXTENDED, 0, text, &len, NULL) == MCP_OK
+        || store_text_get(store, U, key, EXTENDED, 0, text, &len, NULL) == MCP_OK
         || (op->run != op_text_use
-            && mcp_store_text_get(store, U, key, EXPIRES, 0, text, &len, NULL)
+            && store_text_get(store, U, key, EXPIRES, 0, text, &len, NULL)
                == MCP_OK))
     {
         fail_msg("%s, step %lu: text 1 expires at another time", op->name,

@@ -41,9 +41,9 @@ add_at(unsigned id, unsigned n, uint64_t now)
 
     len = snprintf(text, sizeof(text), "session %u of %u", n, id);
 
-    return mcp_store_text_add(S0, U, digest(id, n).bytes,
-                              (mcp_str_t) { text, (size_t) len }, now, 100 + n,
-                              id ? &p : NULL);
+    return store_text_add(S0, U, digest(id, n).bytes,
+                          (mcp_str_t) { text, (size_t) len }, now, 100 + n,
+                          id ? &p : NULL);
 }
 
 
@@ -72,7 +72,7 @@ kept(unsigned id, unsigned n)
     char    text[MCP_STORE_TEXT_MAX], want[40];
     size_t  len;
 
-    rc = mcp_store_text_get(S1, U, digest(id, n).bytes, 0, 0, text, &len, NULL);
+    rc = store_text_get(S1, U, digest(id, n).bytes, 0, 0, text, &len, NULL);
 
     if (rc == MCP_ERR_NOT_FOUND) {
         return 0;
@@ -133,21 +133,21 @@ TEST(texts_of_all_lengths_up_to_the_maximum_are_stored_and_read)
     static const size_t  sizes[] = { 0, 1, 2, 39, MCP_STORE_TEXT_MAX - 1,
                                      MCP_STORE_TEXT_MAX, 0, 7 };
 
-    assert_int_equal(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len, NULL),
+    assert_int_equal(store_text_get(S1, U, key.bytes, 1, 0, text, &len, NULL),
                      MCP_ERR_NOT_FOUND);
 
     for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         mcp_str_t  s = store_message((unsigned) i, sizes[i]);
 
         for (k = 0; k < 2; k++) {
-            assert_ok(mcp_store_text_add(S0, U, key.bytes, s, 5, 5, NULL));
-            assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len, NULL));
+            assert_ok(store_text_add(S0, U, key.bytes, s, 5, 5, NULL));
+            assert_ok(store_text_get(S1, U, key.bytes, 1, 0, text, &len, NULL));
             assert_int_equal(len, s.len);
             assert_memory_equal(text, s.data, len);
         }
 
         store_repair(&d);
-        assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len, NULL));
+        assert_ok(store_text_get(S1, U, key.bytes, 1, 0, text, &len, NULL));
         assert_int_equal(len, s.len);
         assert_memory_equal(text, s.data, len);
 
@@ -157,11 +157,11 @@ TEST(texts_of_all_lengths_up_to_the_maximum_are_stored_and_read)
 
     /* a text that is too long is rejected, and the older one is kept */
 
-    assert_int_equal(mcp_store_text_add(S0, U, key.bytes,
-                                        store_message(9, MCP_STORE_TEXT_MAX
-                                                      + 1), 5, 9, NULL),
+    assert_int_equal(store_text_add(S0, U, key.bytes,
+                                    store_message(9, MCP_STORE_TEXT_MAX
+                                                  + 1), 5, 9, NULL),
                      MCP_ERR_LIMIT);
-    assert_ok(mcp_store_text_get(S1, U, key.bytes, 1, 0, text, &len, NULL));
+    assert_ok(store_text_get(S1, U, key.bytes, 1, 0, text, &len, NULL));
     assert_int_equal(len, 7);
 
     mcp_store_value_delete(S1, U, key.bytes);
@@ -178,10 +178,10 @@ TEST(text_is_deleted_only_if_it_equals_the_given_text)
 
     assert_int_equal(mcp_store_text_delete(S0, U, key.bytes, mcp_str("a")),
                      MCP_ERR_NOT_FOUND);
-    assert_ok(mcp_store_text_add(S0, U, key.bytes, mcp_str("older"), 1, 2,
-                                 NULL));
-    assert_ok(mcp_store_text_add(S1, U, key.bytes, mcp_str("newer"), 2, 0,
-                                 NULL));
+    assert_ok(store_text_add(S0, U, key.bytes, mcp_str("older"), 1, 2,
+                             NULL));
+    assert_ok(store_text_add(S1, U, key.bytes, mcp_str("newer"), 2, 0,
+                             NULL));
     assert_int_equal(mcp_store_text_delete(S0, U, key.bytes, mcp_str("older")),
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_text_delete(S0, U, key.bytes, mcp_str("newe")),
@@ -192,18 +192,18 @@ TEST(text_is_deleted_only_if_it_equals_the_given_text)
     assert_int_equal(mcp_store_text_delete(S0, U, other.bytes,
                                            mcp_str("newer")),
                      MCP_ERR_NOT_FOUND);
-    assert_ok(mcp_store_text_get(S0, U, key.bytes, 1, 0, text, &len, NULL));
+    assert_ok(store_text_get(S0, U, key.bytes, 1, 0, text, &len, NULL));
     assert_int_equal(len, 5);
 
     assert_ok(mcp_store_text_delete(S0, U, key.bytes, mcp_str("newer")));
-    assert_int_equal(mcp_store_text_get(S0, U, key.bytes, 1, 0, text, &len, NULL),
+    assert_int_equal(store_text_get(S0, U, key.bytes, 1, 0, text, &len, NULL),
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(store_used(&d), 0);
 
     /* an empty text */
 
-    assert_ok(mcp_store_text_add(S0, U, key.bytes, (mcp_str_t) { NULL, 0 }, 1,
-                                 0, NULL));
+    assert_ok(store_text_add(S0, U, key.bytes, (mcp_str_t) { NULL, 0 }, 1,
+                             0, NULL));
     assert_int_equal(mcp_store_text_delete(S0, U, key.bytes, mcp_str("a")),
                      MCP_ERR_NOT_FOUND);
     assert_ok(mcp_store_text_delete(S0, U, key.bytes, mcp_str("")));
@@ -224,8 +224,8 @@ TEST(expired_text_is_not_found_and_is_freed_by_a_sweep)
         assert_ok(add(1, n));
     }
 
-    assert_ok(mcp_store_text_get(S0, U, key.bytes, 106, 0, text, &len, NULL));
-    assert_int_equal(mcp_store_text_get(S0, U, key.bytes, 107, 0, text, &len, NULL),
+    assert_ok(store_text_get(S0, U, key.bytes, 106, 0, text, &len, NULL));
+    assert_int_equal(store_text_get(S0, U, key.bytes, 107, 0, text, &len, NULL),
                      MCP_ERR_NOT_FOUND);
     assert_int_equal(mcp_store_sweep(S0, 109, UINT32_MAX, NULL, NULL), 10);
     assert_int_equal(texts(), 10);
@@ -233,10 +233,10 @@ TEST(expired_text_is_not_found_and_is_freed_by_a_sweep)
     store_sound(&d);
 
     key = digest(1, 10);
-    assert_ok(mcp_store_text_add(S0, U, key.bytes, mcp_str("x"), 110, 500,
-                                 NULL));
+    assert_ok(store_text_add(S0, U, key.bytes, mcp_str("x"), 110, 500,
+                             NULL));
     assert_int_equal(mcp_store_sweep(S0, 119, UINT32_MAX, NULL, NULL), 9);
-    assert_ok(mcp_store_text_get(S0, U, key.bytes, 499, 0, text, &len, NULL));
+    assert_ok(store_text_get(S0, U, key.bytes, 499, 0, text, &len, NULL));
     assert_int_equal(mcp_store_sweep(S0, 500, UINT32_MAX, NULL, NULL), 1);
     assert_int_equal(store_used(&d), 0);
 }
@@ -252,8 +252,8 @@ has(mcp_store_t *store, unsigned n, mcp_str_t want, uint64_t now,
     char    text[MCP_STORE_TEXT_MAX];
     size_t  len;
 
-    rc = mcp_store_text_get(store, U, digest(1, n).bytes, now, expires, text,
-                            &len, NULL);
+    rc = store_text_get(store, U, digest(1, n).bytes, now, expires, text,
+                        &len, NULL);
 
     if (rc == MCP_ERR_NOT_FOUND) {
         return 0;
@@ -270,16 +270,16 @@ TEST(key_already_has_a_text__adding_another_is_rejected_and_changes_nothing)
     unsigned      n;
     mcp_tenant_t  p = tenant(2);
 
-    assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("first"),
-                                 10, 20, NULL));
-    assert_ok(mcp_store_text_add(S0, U, digest(1, 2).bytes, mcp_str("never"),
-                                 10, 0, NULL));
+    assert_ok(store_text_add(S0, U, digest(1, 1).bytes, mcp_str("first"),
+                             10, 20, NULL));
+    assert_ok(store_text_add(S0, U, digest(1, 2).bytes, mcp_str("never"),
+                             10, 0, NULL));
 
     /* a text with another length, time of expiry and tenant */
 
     for (n = 1; n <= 2; n++) {
-        assert_int_equal(mcp_store_text_add(S0, U, digest(1, n).bytes,
-                                            mcp_str("another"), 19, 90, &p),
+        assert_int_equal(store_text_add(S0, U, digest(1, n).bytes,
+                                        mcp_str("another"), 19, 90, &p),
                          MCP_ERR_EXISTS);
     }
 
@@ -296,10 +296,10 @@ TEST(key_already_has_a_text__adding_another_is_rejected_and_changes_nothing)
 
 TEST(text_has_expired__adding_a_text_under_its_key_replaces_it)
 {
-    assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("first"),
-                                 10, 20, NULL));
-    assert_ok(mcp_store_text_add(S1, U, digest(1, 1).bytes, mcp_str("second"),
-                                 20, 30, NULL));
+    assert_ok(store_text_add(S0, U, digest(1, 1).bytes, mcp_str("first"),
+                             10, 20, NULL));
+    assert_ok(store_text_add(S1, U, digest(1, 1).bytes, mcp_str("second"),
+                             20, 30, NULL));
     assert_true(has(S0, 1, mcp_str("second"), 29, 0));
     assert_false(has(S0, 1, mcp_str("second"), 30, 0));
     assert_int_equal(texts(), 1);
@@ -311,10 +311,10 @@ TEST(text_has_expired__adding_a_text_under_its_key_replaces_it)
 
 TEST(two_processes_add_a_text_under_one_key__the_first_text_stays)
 {
-    assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("first"),
-                                 10, 20, NULL));
-    assert_int_equal(mcp_store_text_add(S1, U, digest(1, 1).bytes,
-                                        mcp_str("second"), 10, 20, NULL),
+    assert_ok(store_text_add(S0, U, digest(1, 1).bytes, mcp_str("first"),
+                             10, 20, NULL));
+    assert_int_equal(store_text_add(S1, U, digest(1, 1).bytes,
+                                    mcp_str("second"), 10, 20, NULL),
                      MCP_ERR_EXISTS);
     assert_true(has(S0, 1, mcp_str("first"), 10, 0));
     assert_true(has(S1, 1, mcp_str("first"), 10, 0));
@@ -324,8 +324,8 @@ TEST(two_processes_add_a_text_under_one_key__the_first_text_stays)
 
 TEST(text_is_read_with_a_later_expiry__it_expires_at_the_later_time)
 {
-    assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("x"), 10,
-                                 20, NULL));
+    assert_ok(store_text_add(S0, U, digest(1, 1).bytes, mcp_str("x"), 10,
+                             20, NULL));
 
     /* a time that is 0 or not later changes nothing */
 
@@ -336,8 +336,8 @@ TEST(text_is_read_with_a_later_expiry__it_expires_at_the_later_time)
 
     assert_true(has(S1, 1, mcp_str("x"), 19, 40));
     assert_int_equal(mcp_store_sweep(S0, 39, UINT32_MAX, NULL, NULL), 0);
-    assert_int_equal(mcp_store_text_add(S0, U, digest(1, 1).bytes,
-                                        mcp_str("y"), 39, 90, NULL),
+    assert_int_equal(store_text_add(S0, U, digest(1, 1).bytes,
+                                    mcp_str("y"), 39, 90, NULL),
                      MCP_ERR_EXISTS);
     store_repair(&d);
     assert_true(has(S0, 1, mcp_str("x"), 39, 60));
@@ -349,8 +349,8 @@ TEST(text_is_read_with_a_later_expiry__it_expires_at_the_later_time)
 
 TEST(text_never_expires__reading_it_with_an_expiry_does_not_change_that)
 {
-    assert_ok(mcp_store_text_add(S0, U, digest(1, 1).bytes, mcp_str("x"), 10,
-                                 0, NULL));
+    assert_ok(store_text_add(S0, U, digest(1, 1).bytes, mcp_str("x"), 10,
+                             0, NULL));
     assert_true(has(S1, 1, mcp_str("x"), 10, 20));
     assert_int_equal(mcp_store_sweep(S0, UINT64_MAX, UINT32_MAX, NULL, NULL),
                      0);
@@ -519,8 +519,8 @@ TEST(ipv6_networks_with_equal_first_56_bits_share_a_quota_of_texts)
         p.id[7] = (unsigned char) i;
 
         for (n = 0; n < 3; n++) {
-            assert_ok(mcp_store_text_add(S0, U, digest(i, n).bytes,
-                                         mcp_str("x"), 0, 1, &p));
+            assert_ok(store_text_add(S0, U, digest(i, n).bytes,
+                                     mcp_str("x"), 0, 1, &p));
         }
 
         store_sound(&d);

@@ -376,7 +376,7 @@ TEST(session_limit_is_reached__the_oldest_session_of_a_caller_is_dropped)
 
     add_third(a, 1, &p, MCP_OK, 0);
     add_third(a, 2, &p, MCP_OK, 0);
-    assert_ok(mcp_store_text_get(S0, U, key_of(1), 0, 1000, text, &len, NULL));
+    assert_ok(store_text_get(S0, U, key_of(1), 0, 1000, text, &len, NULL));
     add_third(a, 3, &p, MCP_OK, 2);
     sessions(2, 1);
 
@@ -386,8 +386,8 @@ TEST(session_limit_is_reached__the_oldest_session_of_a_caller_is_dropped)
     add_third(a, 5, &q, MCP_OK, 4);
     add_third(a, 5, &q, MCP_OK, 0);
     sessions(2, 1);
-    assert_ok(mcp_store_text_get(S0, U, key_of(3), 0, 1000, text, &len, NULL));
-    assert_ok(mcp_store_text_get(S0, U, key_of(8), 0, 1000, text, &len, NULL));
+    assert_ok(store_text_get(S0, U, key_of(3), 0, 1000, text, &len, NULL));
+    assert_ok(store_text_get(S0, U, key_of(8), 0, 1000, text, &len, NULL));
 }
 
 

@@ -152,8 +152,8 @@ make(void)
                                   mcp_str("x")));
     assert_ok(mcp_store_subscribe(S0, &ref[3], key));
     assert_ok(mcp_store_value_set(S0, 'v', key, 1, 0, NULL));
-    assert_ok(mcp_store_text_add(S0, MCP_VALUE_UPSTREAM_SESSION, key,
-                                 mcp_str("text"), 1, 0, NULL));
+    assert_ok(store_text_add(S0, MCP_VALUE_UPSTREAM_SESSION, key,
+                             mcp_str("text"), 1, 0, NULL));
 }
 
 
