@@ -867,7 +867,6 @@ mcp_call_list_filter(mcp_request_t *req, mcp_str_t result, mcp_buf_t *out)
     mcp_str_t         key;
     mcp_call_t       *call;
     mcp_list_e        kind;
-    const char       *before;
     mcp_json_iter_t   iter;
     mcp_json_value_t  value;
 
@@ -880,15 +879,11 @@ mcp_call_list_filter(mcp_request_t *req, mcp_str_t result, mcp_buf_t *out)
     }
 
     kind = (mcp_list_e) req->method->list_kind;
-    before = "";
     mcp_buf_lit(out, "{");
     mcp_json_iter_init(&iter, result);
 
     while (mcp_json_iter_next(&iter, &key, &value)) {
-        mcp_buf_add(out, before, strlen(before));
-        mcp_buf_str(out, key);
-        mcp_buf_lit(out, ":");
-        before = ",";
+        mcp_json_add_key(out, key);
 
         if (!mcp_json_str_eq(key, mcp_call_list_members[kind].items)
             || value.type != MCP_JSON_ARRAY)

@@ -165,13 +165,12 @@ static int
 mcp_input_respond_copy(mcp_request_t *req, mcp_str_t object, int root,
     mcp_buf_t *out)
 {
-    int               rc, first;
+    int               rc;
     mcp_str_t         key;
     mcp_json_iter_t   iter;
     mcp_json_value_t  value;
 
     rc = MCP_OK;
-    first = 1;
     mcp_buf_lit(out, "{");
     mcp_json_iter_init(&iter, object);
 
@@ -181,10 +180,7 @@ mcp_input_respond_copy(mcp_request_t *req, mcp_str_t object, int root,
             continue;
         }
 
-        mcp_buf_add(out, ",", first ? 0 : 1);
-        mcp_buf_str(out, key);
-        mcp_buf_lit(out, ":");
-        first = 0;
+        mcp_json_add_key(out, key);
 
         if (root && mcp_json_str_eq(key, mcp_str("requestState"))) {
             rc = mcp_input_state_seal(req, value.raw, out);

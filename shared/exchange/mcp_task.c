@@ -62,11 +62,10 @@ mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out)
 {
     unsigned          k;
     mcp_str_t         key;
-    const char       *before;
     mcp_json_iter_t   iter;
     mcp_json_value_t  value;
 
-    before = "{";
+    mcp_buf_lit(out, "{");
     mcp_json_iter_init(&iter, questions);
 
     for (k = 0; mcp_task_next(&iter, k, &key, &value); k++) {
@@ -74,14 +73,10 @@ mcp_task_questions(mcp_str_t questions, uint32_t given, mcp_buf_t *out)
             continue;
         }
 
-        mcp_buf_add(out, before, 1);
-        mcp_buf_str(out, key);
-        mcp_buf_lit(out, ":");
+        mcp_json_add_key(out, key);
         mcp_buf_str(out, value.raw);
-        before = ",";
     }
 
-    mcp_buf_add(out, "{", before[0] == '{' ? 1 : 0);
     mcp_buf_lit(out, "}");
 }
 
