@@ -331,21 +331,6 @@ mcp_json_fail(mcp_json_scan_t *scan, size_t offset)
 }
 
 
-static size_t
-mcp_json_line(const char *text, size_t offset)
-{
-    size_t  i, line;
-
-    line = 1;
-
-    for (i = 0; i < offset; i++) {
-        line += text[i] == '\n';
-    }
-
-    return line;
-}
-
-
 /*
  * Sets *error to the scan's error, with an offset from the start of the whole
  * text, including the white space in front that the scan has skipped.
@@ -358,7 +343,6 @@ mcp_json_report(const mcp_json_scan_t *scan, int rc, mcp_str_t text,
 
     if (rc == MCP_ERR_SYNTAX) {
         error->offset += (size_t) (scan->text - text.data);
-        error->line = mcp_json_line(text.data, error->offset);
     }
 }
 

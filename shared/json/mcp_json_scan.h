@@ -68,7 +68,6 @@ typedef struct {
     size_t              offset;        /* offset of the first invalid byte, of
                                           the bracket that is nested too deep,
                                           or of the first duplicate key */
-    size_t              line;          /* line of "offset", from 1 */
     int                 field;         /* index of the first duplicate field */
     uint64_t            duplicates;    /* bit k: field k occurs twice */
     uint64_t            nulls;         /* bit k: the value of field k is null.
