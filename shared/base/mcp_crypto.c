@@ -132,6 +132,15 @@ mcp_digest(unsigned char out[MCP_DIGEST_LEN], const mcp_str_t *parts, size_t n)
 }
 
 
+int
+mcp_digest_is_nobody(const unsigned char id[MCP_DIGEST_LEN])
+{
+    static const unsigned char  nobody[MCP_DIGEST_LEN];
+
+    return memcmp(id, nobody, MCP_DIGEST_LEN) == 0;
+}
+
+
 /* Computes the first block of an HMAC's inner hash (the key XOR 0x36) and that
  * of its outer hash (the key XOR 0x5c), MCP_SHA256_BLOCK bytes each. */
 static void

@@ -51,6 +51,10 @@ int mcp_crypto_hash(unsigned char out[MCP_CRYPTO_HASH_LEN], const void *data,
 int mcp_digest(unsigned char out[MCP_DIGEST_LEN], const mcp_str_t *parts,
     size_t n);
 
+/* Returns 1 if the id of a principal, a tenant or a session is all zeros, so
+ * that there is no principal, tenant or session. */
+int mcp_digest_is_nobody(const unsigned char id[MCP_DIGEST_LEN]);
+
 /*
  * Computes the HMAC-SHA256 of the purpose followed by the data.
  *

@@ -835,12 +835,10 @@ mcp_backend_request_end(mcp_backend_request_t *breq, mcp_failure_e failure,
 const unsigned char *
 mcp_backend_request_tenant(const mcp_backend_request_t *breq)
 {
-    static const unsigned char  nobody[MCP_DIGEST_LEN];
-
     const mcp_call_t  *call = breq->call;
 
     if (call->endpoint->quota_streams != MCP_QUOTA_SHARE
-        || memcmp(call->tenant, nobody, MCP_DIGEST_LEN) == 0)
+        || mcp_digest_is_nobody(call->tenant))
     {
         return NULL;
     }

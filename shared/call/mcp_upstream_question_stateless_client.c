@@ -40,8 +40,6 @@ mcp_upstream_round_admit(const mcp_call_t *call)
     uint32_t           n, limit;
     const mcp_call_t  *other;
 
-    static const unsigned char  nobody[MCP_DIGEST_LEN];
-
     limit = call->endpoint->max_session_streams / MCP_UPSTREAM_ROUND_SHARE;
     n = 0;
 
@@ -51,7 +49,7 @@ mcp_upstream_round_admit(const mcp_call_t *call)
     }
 
     if (call->endpoint->max_session_streams && n >= (limit ? limit : 1)
-        && memcmp(call->tenant, nobody, MCP_DIGEST_LEN) != 0)
+        && !mcp_digest_is_nobody(call->tenant))
     {
         mcp_worker_log(call->worker, MCP_LOG_INFO,
                        "call %s: a request of the MCP server to the client "

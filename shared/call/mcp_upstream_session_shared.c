@@ -92,8 +92,6 @@ mcp_upstream_session_sharing(const mcp_request_t *req)
     mcp_call_t         *call;
     mcp_upstream_of_e   of;
 
-    static const unsigned char  nobody[MCP_DIGEST_LEN];
-
     call = req->call;
     of = (mcp_upstream_of_e) call->endpoint->targets[req->target].session;
 
@@ -103,7 +101,7 @@ mcp_upstream_session_sharing(const mcp_request_t *req)
 
     if (call->bare
         || (of == MCP_UPSTREAM_OF_PRINCIPAL
-            && memcmp(call->client.principal, nobody, MCP_DIGEST_LEN) == 0))
+            && mcp_digest_is_nobody(call->client.principal)))
     {
         of = MCP_UPSTREAM_OF_CALL;
     }

@@ -442,10 +442,8 @@ static mcp_str_t
 mcp_replicator_limit(mcp_replication_t *repl, mcp_replicator_t *a,
     const mcp_store_replication_state_t *repl_state)
 {
-    static const unsigned char  nobody[MCP_DIGEST_LEN];
-
     if (!repl->begin || repl_state->listener
-        || memcmp(a->about.session, nobody, MCP_DIGEST_LEN) == 0)
+        || mcp_digest_is_nobody(a->about.session))
     {
         return mcp_str("");
     }

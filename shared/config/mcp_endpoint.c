@@ -552,8 +552,6 @@ mcp_endpoint_result(const mcp_endpoint_t *endpoint,
     const mcp_policy_rule_t     *rule;
     const mcp_upstream_about_t  *about;
 
-    static const unsigned char  nobody[MCP_DIGEST_LEN];
-
     if (!mcp_client_is_stateless(client)) {
         return NULL;
     }
@@ -570,7 +568,7 @@ mcp_endpoint_result(const mcp_endpoint_t *endpoint,
     add->caches = method->caches;
     add->ttl = own ? endpoint->cache_ttl : 0;
     add->is_public = own && !endpoint->has_principal
-                     && memcmp(client->principal, nobody, MCP_DIGEST_LEN) == 0;
+                     && mcp_digest_is_nobody(client->principal);
 
     rule = method->id == MCP_METHOD_RESOURCES_READ && name.len
            && endpoint->catalog

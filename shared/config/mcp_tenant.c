@@ -65,8 +65,6 @@ mcp_tenant_id(const mcp_endpoint_t *endpoint,
     const unsigned char principal[MCP_DIGEST_LEN], mcp_str_t address,
     unsigned char id[MCP_DIGEST_LEN])
 {
-    static const unsigned char  nobody[MCP_DIGEST_LEN];
-
     switch (endpoint->quota_key) {
 
     case MCP_QUOTA_KEY_OFF:
@@ -74,7 +72,7 @@ mcp_tenant_id(const mcp_endpoint_t *endpoint,
         return;
 
     case MCP_QUOTA_KEY_PRINCIPAL:
-        if (memcmp(principal, nobody, MCP_DIGEST_LEN) != 0) {
+        if (!mcp_digest_is_nobody(principal)) {
             memcpy(id, principal, MCP_DIGEST_LEN);
             return;
         }

@@ -189,8 +189,6 @@ mcp_join_request(mcp_exchange_t *x, const mcp_routing_t *v, mcp_join_t *join)
     mcp_str_t   key;
     mcp_join_e  how;
 
-    static const unsigned char  nobody[MCP_DIGEST_LEN];
-
     how = mcp_join_how(x, v);
 
     if (how == MCP_JOIN_NOT) {
@@ -203,7 +201,7 @@ mcp_join_request(mcp_exchange_t *x, const mcp_routing_t *v, mcp_join_t *join)
 
     if (key.len == 0
         && (how != MCP_JOIN_ARGUMENTS
-            || memcmp(x->client.principal, nobody, MCP_DIGEST_LEN) == 0))
+            || mcp_digest_is_nobody(x->client.principal)))
     {
         return MCP_DONE;
     }

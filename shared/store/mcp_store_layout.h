@@ -1543,10 +1543,6 @@ mcp_store_in_ring(const mcp_store_stream_t *st, unsigned k)
     return st->evict == k + 1;
 }
 
-/* Returns 1 if the id of a tenant or a principal is all zeros, so that there is
- * no tenant or no principal. */
-int mcp_store_tenant_is_nobody(const unsigned char id[MCP_DIGEST_LEN]);
-
 /* Returns the group of the network that contains a tenant's address (see
  * mcp_tenant_parent()), or NULL. */
 mcp_store_entry_t *mcp_store_tenant_up(mcp_store_head_t *head,

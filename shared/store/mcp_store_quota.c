@@ -107,7 +107,7 @@ mcp_store_victim_unread(mcp_store_op_t *op)
     /* streams without a tenant are evicted for each other only if a new stream
      * needs the room */
 
-    if (own && op->creates && mcp_store_tenant_is_nobody(op->tenant)) {
+    if (own && op->creates && mcp_digest_is_nobody(op->tenant)) {
         rank = 0;
     }
 
@@ -262,7 +262,7 @@ mcp_store_tenant_quota(const mcp_tenant_t *tenant)
 
     chunks = mcp_store_quota_chunks(tenant->bytes);
 
-    return mcp_store_tenant_is_nobody(tenant->id)
+    return mcp_digest_is_nobody(tenant->id)
            || chunks >= MCP_STORE_NO_QUOTA ? MCP_STORE_NO_QUOTA
                                            : (uint32_t) chunks;
 }
@@ -450,7 +450,7 @@ mcp_store_tenant_may(mcp_store_op_t *op, const mcp_tenant_t *tenant,
     unsigned char       id[MCP_DIGEST_LEN];
     mcp_store_entry_t  *group;
 
-    if (mcp_store_tenant_is_nobody(tenant->id)) {
+    if (mcp_digest_is_nobody(tenant->id)) {
         return MCP_OK;
     }
 
@@ -534,7 +534,7 @@ mcp_store_admits_at_once(const mcp_store_head_t *head, uint32_t session_limit,
         return 0;
     }
 
-    if (mcp_store_tenant_is_nobody(tenant->id)) {
+    if (mcp_digest_is_nobody(tenant->id)) {
         return 1;
     }
 
@@ -578,7 +578,7 @@ mcp_store_admits(mcp_store_t *store,
 
     if (mcp_store_session_crowded(op.head, session, session_limit)) {
         rc = MCP_ERR_LIMIT;
-    } else if (!mcp_store_tenant_is_nobody(tenant->id)) {
+    } else if (!mcp_digest_is_nobody(tenant->id)) {
         group = mcp_store_entry_find(op.head, MCP_ENTRY_TENANT, 0, tenant->id,
                                      0);
         rc = mcp_store_tenant_takes(op.head, group, tenant, MCP_STREAM_CALL,

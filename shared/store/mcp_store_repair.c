@@ -514,7 +514,7 @@ mcp_store_repair_value(mcp_store_op_t *op, mcp_store_entry_t *e)
     e->u.value.group = 0;
     memset(&e->u.value.ring, 0, sizeof(mcp_store_link_t));
 
-    if (mcp_store_tenant_is_nobody(e->u.value.tenant)
+    if (mcp_digest_is_nobody(e->u.value.tenant)
         && !mcp_store_value_has_text(e->purpose))
     {
         return;

@@ -447,10 +447,9 @@ int
 mcp_store_session_crowded(mcp_store_head_t *head,
     const unsigned char session[MCP_DIGEST_LEN], uint32_t limit)
 {
-    mcp_store_entry_t           *group;
-    static const unsigned char   nobody[MCP_DIGEST_LEN];
+    mcp_store_entry_t  *group;
 
-    if (limit == 0 || memcmp(session, nobody, MCP_DIGEST_LEN) == 0) {
+    if (limit == 0 || mcp_digest_is_nobody(session)) {
         return 0;
     }
 

@@ -38,15 +38,6 @@ mcp_store_subs_chunks(uint32_t n)
 }
 
 
-int
-mcp_store_tenant_is_nobody(const unsigned char id[MCP_DIGEST_LEN])
-{
-    static const unsigned char  nobody[MCP_DIGEST_LEN];
-
-    return memcmp(id, nobody, MCP_DIGEST_LEN) == 0;
-}
-
-
 mcp_store_entry_t *
 mcp_store_tenant_up(mcp_store_head_t *head, const mcp_store_entry_t *tenant)
 {
@@ -333,7 +324,7 @@ mcp_store_stream_ring(mcp_store_head_t *head, const mcp_store_stream_t *st)
         return MCP_EVICT_MAX;
     }
 
-    anonymous = mcp_store_tenant_is_nobody(st->principal);
+    anonymous = mcp_digest_is_nobody(st->principal);
 
     if (anonymous && mcp_store_final(st)) {
         return MCP_EVICT_OVER;

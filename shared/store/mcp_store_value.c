@@ -267,7 +267,7 @@ mcp_store_value_room(mcp_store_op_t *op, const mcp_store_value_t *v,
 
     text = mcp_store_value_has_text(v->purpose);
 
-    if (tenant && !mcp_store_tenant_is_nobody(tenant->id)) {
+    if (tenant && !mcp_digest_is_nobody(tenant->id)) {
         op->tenant = tenant->id;
     }
 
@@ -312,7 +312,7 @@ mcp_store_value_new(mcp_store_op_t *op, const mcp_store_value_t *v)
     text = mcp_store_value_has_text(v->purpose);
     tenant = v->tenant;
 
-    if (tenant == NULL || mcp_store_tenant_is_nobody(tenant->id)) {
+    if (tenant == NULL || mcp_digest_is_nobody(tenant->id)) {
         tenant = text ? &mcp_store_value_nobody : NULL;
     }
 

@@ -519,7 +519,7 @@ store_verify_value(store_verify_t *v, const mcp_store_entry_t *e)
 
     store_expect(v, (e->u.value.group == 0)
                     == (!text
-                        && mcp_store_tenant_is_nobody(e->u.value.tenant)),
+                        && mcp_digest_is_nobody(e->u.value.tenant)),
                  "a value's party");
 
     if (e->u.value.group != 0) {

@@ -270,7 +270,7 @@ some_tenant(void)
 static int
 has_quotas(const mcp_tenant_t *tenant)
 {
-    return !mcp_store_tenant_is_nobody(tenant->id);
+    return !mcp_digest_is_nobody(tenant->id);
 }
 
 
