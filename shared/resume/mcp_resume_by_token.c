@@ -40,7 +40,7 @@ static mcp_next_e mcp_resume_token_brought(mcp_exchange_t *x,
     mcp_resume_token_t *state, const mcp_json_value_t *places, size_t n);
 static mcp_next_e mcp_resume_token_open(mcp_exchange_t *x,
     mcp_resume_token_t *state, const unsigned char bind[MCP_DIGEST_LEN]);
-static void mcp_resume_token_interim_write(mcp_exchange_t *x, mcp_str_t token);
+static void mcp_resume_token_interim_write(mcp_exchange_t *x, mcp_buf_t *token);
 static void mcp_resume_token_refuse(mcp_exchange_t *x);
 
 
@@ -276,22 +276,14 @@ mcp_resume_token_interim(mcp_exchange_t *x)
     mcp_resume_add_token(&token, x->endpoint->keys, MCP_TOKEN_RESUME,
                          data, sizeof(data));
 
-    if (token.failed) {
-        x->output.out.failed = token.failed;
-
-    } else {
-        mcp_resume_token_interim_write(x,
-                                       (mcp_str_t) { token.data, token.len });
-    }
-
-    mcp_buf_free(&token);
+    mcp_resume_token_interim_write(x, &token);
 }
 
 
 /* Writes an interim response, which is a tool result with nextResumeToken.
- * token is a JSON string. */
+ * Frees token, which contains a JSON string. */
 static void
-mcp_resume_token_interim_write(mcp_exchange_t *x, mcp_str_t token)
+mcp_resume_token_interim_write(mcp_exchange_t *x, mcp_buf_t *token)
 {
     mcp_buf_t            body;
     mcp_result_t         add;
@@ -303,13 +295,13 @@ mcp_resume_token_interim_write(mcp_exchange_t *x, mcp_str_t token)
     mcp_buf_lit(&body, "{\"content\":[{\"type\":\"text\","
                        "\"text\":\"" MCP_RESUME_TOKEN_TEXT "\"}],"
                        "\"nextResumeToken\":");
-    mcp_buf_str(&body, token);
+    mcp_buf_str(&body, mcp_buf_text(token));
     mcp_buf_lit(&body, ",\"_meta\":{\"nextResumeToken\":");
-    mcp_buf_str(&body, token);
+    mcp_buf_str(&body, mcp_buf_text(token));
     mcp_buf_lit(&body, "}}");
 
-    if (body.failed) {
-        x->output.out.failed = body.failed;
+    if (token->failed || body.failed) {
+        x->output.out.failed = token->failed ? token->failed : body.failed;
 
     } else {
         mcp_result_write(&x->output.out, x->msg->id,
@@ -319,6 +311,7 @@ mcp_resume_token_interim_write(mcp_exchange_t *x, mcp_str_t token)
     }
 
     mcp_buf_free(&body);
+    mcp_buf_free(token);
 }
 
 
@@ -331,15 +324,7 @@ mcp_resume_token_interim_again(mcp_exchange_t *x,
     mcp_buf_init(&token, &x->worker->env->mem, SIZE_MAX / 2);
     mcp_buf_json(&token, state->text);
 
-    if (token.failed) {
-        x->output.out.failed = token.failed;
-
-    } else {
-        mcp_resume_token_interim_write(x,
-                                       (mcp_str_t) { token.data, token.len });
-    }
-
-    mcp_buf_free(&token);
+    mcp_resume_token_interim_write(x, &token);
 }
 
 
