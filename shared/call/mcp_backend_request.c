@@ -757,7 +757,7 @@ mcp_backend_request_end_with(mcp_backend_request_t *breq, mcp_fault_e fault,
     }
 
     if (breq->kind == MCP_BACKEND_REQUEST_LISTEN) {
-        mcp_upstream_listen_end(breq, fault, detail);
+        mcp_upstream_listen_end(breq, detail);
         return;
     }
 

@@ -157,7 +157,9 @@ mcp_upstream_form_found(mcp_request_t *req, mcp_upstream_e form,
     revision = mcp_revision_find(version);
     value = mcp_upstream_form_value(form, revision);
     req->session->form = value;
-    mcp_upstream_status_form(req, form, revision);
+
+    mcp_store_upstream_form(call->worker->store, req->upstream, form);
+    mcp_store_upstream_revision(call->worker->store, req->upstream, revision);
 
     if (mcp_upstream_detect_key(req, mcp_upstream_form_name, key) != MCP_OK) {
         return;
@@ -366,16 +368,6 @@ mcp_upstream_status_describe(mcp_request_t *req, mcp_str_t result,
                                     mcp_upstream_status_text(req, &info,
                                                        mcp_str("version")));
     }
-}
-
-
-void
-mcp_upstream_status_form(mcp_request_t *req, mcp_upstream_e form,
-    mcp_revision_e revision)
-{
-    mcp_store_upstream_form(req->call->worker->store, req->upstream, form);
-    mcp_store_upstream_revision(req->call->worker->store, req->upstream,
-                                revision);
 }
 
 

@@ -77,11 +77,6 @@ void mcp_upstream_status_timeout(mcp_request_t *req);
 void mcp_upstream_status_describe(mcp_request_t *req, mcp_str_t result,
     mcp_str_t version);
 
-/* Stores, for the status page, the detected form of the MCP server that a
- * request uses, and the revision in which the server gets its requests. */
-void mcp_upstream_status_form(mcp_request_t *req, mcp_upstream_e form,
-    mcp_revision_e revision);
-
 /* Counts an initialize request that has ended; ok is 1 if the server responded
  * with a result. */
 void mcp_upstream_status_initialized(mcp_request_t *req, int ok);

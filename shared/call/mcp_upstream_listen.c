@@ -161,7 +161,7 @@ mcp_upstream_listen_taken(mcp_queued_action_t *queued, mcp_action_t *action)
 
     if (breq->aborted) {
         action->type = MCP_ACT_NONE;
-        mcp_upstream_listen_end(breq, MCP_FAULT_BACKEND_FAILED, "aborted");
+        mcp_upstream_listen_end(breq, "aborted");
         return;
     }
 
@@ -713,13 +713,10 @@ mcp_upstream_listen_conflict(mcp_upstream_listen_t *listen)
 
 
 void
-mcp_upstream_listen_end(mcp_backend_request_t *breq, mcp_fault_e fault,
-    const char *detail)
+mcp_upstream_listen_end(mcp_backend_request_t *breq, const char *detail)
 {
     mcp_call_t             *call;
     mcp_upstream_listen_t  *listen;
-
-    (void) fault;
 
     call = breq->call;
     listen = mcp_upstream_listen_of(breq);

@@ -169,8 +169,7 @@ void mcp_upstream_listen_head(mcp_backend_request_t *breq, int status,
     mcp_str_t content_type);
 size_t mcp_upstream_listen_data(mcp_backend_request_t *breq, const char *data,
     size_t len);
-void mcp_upstream_listen_end(mcp_backend_request_t *breq, mcp_fault_e fault,
-    const char *detail);
+void mcp_upstream_listen_end(mcp_backend_request_t *breq, const char *detail);
 
 /* Returns the time of the next step of a call's GET streams, ms, or UINT64_MAX
  * if there is none. */

@@ -312,19 +312,12 @@ int mcp_upstream_session_find(mcp_request_t *req);
 void mcp_upstream_session_leave(mcp_upstream_session_t *session);
 
 /*
- * Let other requests use a new session of a request.
- *
- * mcp_upstream_session_share() is called when the session was opened. It calls
- * mcp_upstream_session_keep() or, in a cluster, sets session->is_new, because
+ * Called when a session was opened for a request: lets other requests use it.
+ * Adds the session to the zone or, in a cluster, sets session->is_new, because
  * mcp_upstream_cluster_put() has to come first. If the client has ended its
  * session with this server, sets session->own instead.
- *
- * mcp_upstream_session_keep() adds the session to the zone. Sets session->own
- * instead if another request of the caller has added a session in the meantime,
- * or if the zone or mcp_upstream_max_sessions leaves no room.
  */
 void mcp_upstream_session_share(mcp_request_t *req);
-void mcp_upstream_session_keep(mcp_request_t *req);
 
 /* Called when a session has ended, or this server is about to end it. Removes
  * the session from its request, and from the zone and the cluster unless these

@@ -383,7 +383,10 @@ mcp_upstream_session_add(mcp_request_t *req)
 }
 
 
-void
+/* Adds a new session of a request to the zone. Sets session->own instead if
+ * another request of the caller has added a session in the meantime, or if the
+ * zone or mcp_upstream_max_sessions leaves no room. */
+static void
 mcp_upstream_session_keep(mcp_request_t *req)
 {
     char                     buf[MCP_STORE_TEXT_MAX];

@@ -232,7 +232,11 @@ mcp_upstream_wait_release(mcp_upstream_session_t *session, mcp_fault_e fault)
 }
 
 
-void
+/* Called for a session that the server has opened, and whose request is over.
+ * Moves the session to the first request that waits for it, which continues
+ * with the step OPENED. The other ones then wait for that request. Does nothing
+ * if no request waits. */
+static void
 mcp_upstream_wait_hand_over(mcp_upstream_session_t *session)
 {
     mcp_upstream_session_t  *next;

@@ -58,12 +58,6 @@ int mcp_upstream_wait_begin(mcp_upstream_session_t *session);
 void mcp_upstream_wait_release(mcp_upstream_session_t *session,
     mcp_fault_e fault);
 
-/* Called for a session that the server has opened, and whose request is over.
- * Moves the session to the first request that waits for it, which continues
- * with the step OPENED. The other ones then wait for that request. Does nothing
- * if no request waits. */
-void mcp_upstream_wait_hand_over(mcp_upstream_session_t *session);
-
 /* Called when a request is over: the request no longer waits, and requests that
  * wait for its session are started. These continue to wait if the initialize
  * request of the session continues (session->late). */

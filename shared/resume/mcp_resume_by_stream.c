@@ -39,29 +39,23 @@ mcp_resume_stream_add_id(mcp_buf_t *buf,
 }
 
 
-/* Returns the number that the next event of the call's stream will have. It may
- * be greater than 1, because other resumption methods may have appended their
- * first events already. */
-static uint64_t
-mcp_resume_stream_seq(mcp_call_t *call)
-{
-    mcp_stream_info_t  info;
-
-    return mcp_store_info(call->worker->store, &call->ref, &info) == MCP_OK
-           ? info.own_seq + 1 : 1;
-}
-
-
 static void
 mcp_resume_stream_create(const mcp_request_t *req, mcp_buf_t *buf)
 {
+    uint64_t        number;
     mcp_call_t     *call;
     unsigned char   data[MCP_RESUME_STREAM_LEN];
 
     call = req->call;
+    number = 1;
+
+    /* the number may be greater than 1, because other resumption methods may
+     * have appended their first events already */
+
+    (void) mcp_call_next_event(call, &number);
 
     memcpy(data, call->id, MCP_STREAM_ID_LEN);
-    mcp_be_put(data + MCP_STREAM_ID_LEN, mcp_resume_stream_seq(call), 4);
+    mcp_be_put(data + MCP_STREAM_ID_LEN, number, 4);
 
     mcp_buf_lit(buf, "{\"jsonrpc\":\"2.0\",\"method\":"
                      "\"notifications/stream/create\","
