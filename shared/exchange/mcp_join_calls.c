@@ -381,6 +381,8 @@ mcp_join_task(mcp_exchange_t *x, const mcp_stream_info_t *info)
 static mcp_next_e
 mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
 {
+    int  rc;
+
     if (info->expires && (x->client.capabilities & MCP_CLIENT_TASKS)) {
         return mcp_join_task(x, info);
     }
@@ -392,7 +394,9 @@ mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
                                        MCP_DIGEST_LEN) == 0;
     x->resumption = &mcp_join_resume_method;
 
-    switch (mcp_consumer_start(x, &info->ref, mcp_join_after(info))) {
+    rc = mcp_consumer_start(x, &info->ref, mcp_join_after(info));
+
+    switch (rc) {
 
     case MCP_OK:
         mcp_join_joined(x, info);
@@ -404,16 +408,8 @@ mcp_join_attach(mcp_exchange_t *x, const mcp_stream_info_t *info)
         x->resumption = x->worker->methods[0];
         return MCP_NEXT_CONTINUE;
 
-    case MCP_ERR_LIMIT:
-        return mcp_respond_fault(x, MCP_FAULT_TOO_MANY_STREAMS, x->msg->id,
-                                 mcp_null_str);
-
-    case MCP_ERR_FULL:
-        return mcp_respond_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
-                                 mcp_null_str);
-
     default:
-        return MCP_NEXT_ERROR;
+        return mcp_respond_no_room(x, rc, x->msg->id);
     }
 }
 
@@ -760,10 +756,12 @@ mcp_join_claim(mcp_exchange_t *x, mcp_call_t *call)
 mcp_next_e
 mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call, const mcp_routing_t *v)
 {
-    mcp_next_e   next;
-    mcp_fault_e  fault;
+    int         rc;
+    mcp_next_e  next;
 
-    switch (mcp_call_reserve(call)) {
+    rc = mcp_call_reserve(call);
+
+    switch (rc) {
 
     case MCP_OK:
         return mcp_join_claim(x, call);
@@ -778,17 +776,7 @@ mcp_join_begin(mcp_exchange_t *x, mcp_call_t *call, const mcp_routing_t *v)
 
         return next == MCP_NEXT_CONTINUE ? mcp_dispatch_make(x, v) : next;
 
-    case MCP_ERR_LIMIT:
-        fault = MCP_FAULT_TOO_MANY_STREAMS;
-        break;
-
-    case MCP_ERR_FULL:
-        fault = MCP_FAULT_STORE_FULL;
-        break;
-
     default:
-        return MCP_NEXT_ERROR;
+        return mcp_respond_no_room(x, rc, x->msg->id);
     }
-
-    return mcp_respond_fault(x, fault, x->msg->id, mcp_null_str);
 }

@@ -635,22 +635,8 @@ mcp_listen_start(mcp_exchange_t *x, const mcp_listen_filter_t *filter)
         }
     }
 
-    switch (rc) {
-
-    case MCP_OK:
-        return MCP_NEXT_STREAM;
-
-    case MCP_ERR_LIMIT:
-        return mcp_respond_fault(x, MCP_FAULT_TOO_MANY_STREAMS, x->msg->id,
-                                 mcp_null_str);
-
-    case MCP_ERR_FULL:
-        return mcp_respond_fault(x, MCP_FAULT_STORE_FULL, x->msg->id,
-                                 mcp_null_str);
-
-    default:
-        return MCP_NEXT_ERROR;
-    }
+    return rc == MCP_OK ? MCP_NEXT_STREAM
+                        : mcp_respond_no_room(x, rc, x->msg->id);
 }
 
 

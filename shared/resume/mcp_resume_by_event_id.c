@@ -27,14 +27,6 @@ mcp_resume_event_id_refuse(mcp_exchange_t *x, int rc)
         fault = MCP_FAULT_EVENT_PURGED;
         break;
 
-    case MCP_ERR_FULL:
-        fault = MCP_FAULT_STORE_FULL;
-        break;
-
-    case MCP_ERR_LIMIT:
-        fault = MCP_FAULT_TOO_MANY_STREAMS;
-        break;
-
     case MCP_ERR_UNREACHABLE:
         fault = MCP_FAULT_CLUSTER_UNREACHABLE;
         break;
@@ -44,7 +36,7 @@ mcp_resume_event_id_refuse(mcp_exchange_t *x, int rc)
         break;
 
     default:
-        return MCP_NEXT_ERROR;
+        return mcp_respond_no_room(x, rc, mcp_null_str);
     }
 
     return mcp_respond_fault(x, fault, mcp_null_str, mcp_null_str);

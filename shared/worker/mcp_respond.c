@@ -334,6 +334,24 @@ mcp_respond_fault_data(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
 }
 
 
+mcp_next_e
+mcp_respond_no_room(mcp_exchange_t *x, int rc, mcp_str_t id)
+{
+    switch (rc) {
+
+    case MCP_ERR_FULL:
+        return mcp_respond_fault(x, MCP_FAULT_STORE_FULL, id, mcp_null_str);
+
+    case MCP_ERR_LIMIT:
+        return mcp_respond_fault(x, MCP_FAULT_TOO_MANY_STREAMS, id,
+                                 mcp_null_str);
+
+    default:
+        return MCP_NEXT_ERROR;
+    }
+}
+
+
 void
 mcp_respond_ready(mcp_exchange_t *x, mcp_action_e action)
 {

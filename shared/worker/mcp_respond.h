@@ -38,6 +38,11 @@ mcp_next_e mcp_respond_fault(mcp_exchange_t *x, mcp_fault_e fault, mcp_str_t id,
 mcp_next_e mcp_respond_fault_data(mcp_exchange_t *x, mcp_fault_e fault,
     mcp_str_t id, mcp_str_t detail, mcp_str_t data);
 
+/* Responds to a request that needs a stream for which there is no room: rc is
+ * MCP_ERR_FULL or MCP_ERR_LIMIT. Returns the values of mcp_respond_json(), or
+ * MCP_NEXT_ERROR if rc is another value. */
+mcp_next_e mcp_respond_no_room(mcp_exchange_t *x, int rc, mcp_str_t id);
+
 /* Queues the action RESPOND or STREAM for an exchange whose glue waits for the
  * response. */
 void mcp_respond_ready(mcp_exchange_t *x, mcp_action_e action);
