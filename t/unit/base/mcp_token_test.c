@@ -56,8 +56,7 @@ verify(const mcp_keys_t *keys, char purpose, mcp_str_t text)
 }
 
 
-static void
-secret_of_fewer_than_32_bytes_without_white_space_is_rejected(void **state)
+TEST(secret_of_fewer_than_32_bytes_without_white_space_is_rejected)
 {
     static const struct {
         const char  *secret;
@@ -75,8 +74,6 @@ secret_of_fewer_than_32_bytes_without_white_space_is_rejected(void **state)
     size_t      i;
     mcp_keys_t  keys;
 
-    (void) state;
-
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         memset(&keys, 0, sizeof(keys));
 
@@ -87,12 +84,9 @@ secret_of_fewer_than_32_bytes_without_white_space_is_rejected(void **state)
 }
 
 
-static void
-keys_are_stripped_and_counted_once(void **state)
+TEST(keys_are_stripped_and_counted_once)
 {
     mcp_keys_t  a, b;
-
-    (void) state;
 
     keys_init(&a, KEY_A, "\n" KEY_A "  \r\n");
     keys_init(&b, "\t" KEY_A "\n", NULL);
@@ -105,14 +99,11 @@ keys_are_stripped_and_counted_once(void **state)
 }
 
 
-static void
-key_beyond_the_maximum_number_is_rejected(void **state)
+TEST(key_beyond_the_maximum_number_is_rejected)
 {
     char        secret[64];
     int         i;
     mcp_keys_t  keys;
-
-    (void) state;
 
     memset(&keys, 0, sizeof(keys));
 
@@ -128,13 +119,10 @@ key_beyond_the_maximum_number_is_rejected(void **state)
 
 /* A token, compared with that of an independent implementation (Python's
  * hmac). */
-static void
-token_has_the_documented_bytes(void **state)
+TEST(token_has_the_documented_bytes)
 {
     char        text[MCP_TOKEN_TEXT_MAX];
     mcp_keys_t  keys;
-
-    (void) state;
 
     keys_init(&keys, KEY_A, NULL);
 
@@ -142,8 +130,7 @@ token_has_the_documented_bytes(void **state)
 }
 
 
-static void
-token_is_verified_to_the_signed_data(void **state)
+TEST(token_is_verified_to_the_signed_data)
 {
     static const size_t  lens[] = { 0, 1, 2, 3, 40, 255, MCP_TOKEN_MAX_DATA };
 
@@ -152,8 +139,6 @@ token_is_verified_to_the_signed_data(void **state)
     mcp_str_t      token;
     mcp_keys_t     keys;
     unsigned char  data[MCP_TOKEN_MAX_DATA + 1], out[MCP_TOKEN_MAX_DATA];
-
-    (void) state;
 
     keys_init(&keys, KEY_A, NULL);
 
@@ -183,14 +168,11 @@ token_is_verified_to_the_signed_data(void **state)
 }
 
 
-static void
-token_with_another_purpose_is_denied(void **state)
+TEST(token_with_another_purpose_is_denied)
 {
     char        text[MCP_TOKEN_TEXT_MAX];
     mcp_str_t   token;
     mcp_keys_t  keys;
-
-    (void) state;
 
     keys_init(&keys, KEY_A, NULL);
     token = sign(&keys, 's', "hello", 5, text);
@@ -201,16 +183,13 @@ token_with_another_purpose_is_denied(void **state)
 }
 
 
-static void
-token_with_one_bit_changed_is_denied(void **state)
+TEST(token_with_one_bit_changed_is_denied)
 {
     char        text[MCP_TOKEN_TEXT_MAX], original;
     size_t      i;
     int         bit;
     mcp_str_t   token;
     mcp_keys_t  keys;
-
-    (void) state;
 
     keys_init(&keys, KEY_A, KEY_B);
     token = sign(&keys, 's', "hello, world", 12, text);
@@ -236,8 +215,7 @@ token_with_one_bit_changed_is_denied(void **state)
 }
 
 
-static void
-malformed_token_is_denied(void **state)
+TEST(malformed_token_is_denied)
 {
     static const char  *cases[] = {
         "", "A", "AAAA", "AAAAAAAAAAAAAAAAAAAAAA",
@@ -247,8 +225,6 @@ malformed_token_is_denied(void **state)
     char        longest[MCP_TOKEN_TEXT_MAX + 8];
     size_t      i;
     mcp_keys_t  keys;
-
-    (void) state;
 
     keys_init(&keys, KEY_A, NULL);
 
@@ -264,14 +240,11 @@ malformed_token_is_denied(void **state)
 }
 
 
-static void
-token_of_an_older_key_is_accepted_if_that_key_is_listed(void **state)
+TEST(token_of_an_older_key_is_accepted_if_that_key_is_listed)
 {
     char        text[MCP_TOKEN_TEXT_MAX];
     mcp_str_t   token;
     mcp_keys_t  old, rotating, new, none;
-
-    (void) state;
 
     keys_init(&old, KEY_A, NULL);
     keys_init(&rotating, KEY_B, KEY_A);
@@ -292,14 +265,11 @@ token_of_an_older_key_is_accepted_if_that_key_is_listed(void **state)
 
 
 /* Two keys have the same id of eight bits: both are tried. */
-static void
-two_keys_have_one_id__the_token_is_verified_with_both(void **state)
+TEST(two_keys_have_one_id__the_token_is_verified_with_both)
 {
     char        text[MCP_TOKEN_TEXT_MAX];
     mcp_str_t   token;
     mcp_keys_t  first, both;
-
-    (void) state;
 
     keys_init(&first, KEY_A, NULL);
     keys_init(&both, KEY_B, KEY_A);
@@ -354,14 +324,11 @@ opens(test_mem_t *tm, const mcp_keys_t *keys, char purpose, mcp_str_t bound,
 
 /* A sealed text, compared with that of an independent implementation (Node's
  * crypto). */
-static void
-sealed_text_has_the_documented_bytes(void **state)
+TEST(sealed_text_has_the_documented_bytes)
 {
     mcp_buf_t   out;
     test_mem_t  tm;
     mcp_keys_t  keys;
-
-    (void) state;
 
     test_mem_init(&tm);
     keys_init(&keys, KEY_A, NULL);
@@ -375,8 +342,7 @@ sealed_text_has_the_documented_bytes(void **state)
 }
 
 
-static void
-sealed_text_is_opened_to_the_same_data(void **state)
+TEST(sealed_text_is_opened_to_the_same_data)
 {
     static const size_t  lens[] = {
         0, 1, 2, 3, 15, 16, 17, 300, 5000, MCP_SEAL_MAX_DATA
@@ -389,8 +355,6 @@ sealed_text_is_opened_to_the_same_data(void **state)
     test_mem_t     tm;
     mcp_keys_t     keys, none;
     unsigned char  nonce[MCP_SEAL_NONCE_LEN] = { 0 };
-
-    (void) state;
 
     test_mem_init(&tm);
     keys_init(&keys, KEY_A, NULL);
@@ -439,8 +403,7 @@ sealed_text_is_opened_to_the_same_data(void **state)
 
 /* A sealed text does not contain its payload, and sealing the same payload
  * again results in another text. */
-static void
-sealed_text_does_not_show_its_data_or_that_two_are_equal(void **state)
+TEST(sealed_text_does_not_show_its_data_or_that_two_are_equal)
 {
     size_t         i;
     char           raw[128];
@@ -449,8 +412,6 @@ sealed_text_does_not_show_its_data_or_that_two_are_equal(void **state)
     test_mem_t     tm;
     mcp_keys_t     keys;
     unsigned char  nonce[MCP_SEAL_NONCE_LEN] = { 0 };
-
-    (void) state;
 
     test_mem_init(&tm);
     keys_init(&keys, KEY_A, NULL);
@@ -492,8 +453,7 @@ sealed_text_does_not_show_its_data_or_that_two_are_equal(void **state)
 }
 
 
-static void
-sealed_text_with_one_bit_changed_is_denied(void **state)
+TEST(sealed_text_with_one_bit_changed_is_denied)
 {
     int         bit;
     char        text[256], original;
@@ -502,8 +462,6 @@ sealed_text_with_one_bit_changed_is_denied(void **state)
     mcp_str_t   token, is;
     test_mem_t  tm;
     mcp_keys_t  keys;
-
-    (void) state;
 
     test_mem_init(&tm);
     keys_init(&keys, KEY_A, KEY_B);
@@ -548,15 +506,12 @@ sealed_text_with_one_bit_changed_is_denied(void **state)
 }
 
 
-static void
-sealed_text_of_an_older_key_is_opened_if_that_key_is_listed(void **state)
+TEST(sealed_text_of_an_older_key_is_opened_if_that_key_is_listed)
 {
     mcp_buf_t   out;
     mcp_str_t   text, is;
     test_mem_t  tm;
     mcp_keys_t  old, rotating, new;
-
-    (void) state;
 
     test_mem_init(&tm);
     keys_init(&old, KEY_A, NULL);
@@ -587,16 +542,13 @@ sealed_text_of_an_older_key_is_opened_if_that_key_is_listed(void **state)
 }
 
 
-static void
-memory_runs_out__neither_sealing_nor_opening_succeeds(void **state)
+TEST(memory_runs_out__neither_sealing_nor_opening_succeeds)
 {
     mcp_buf_t      out;
     mcp_str_t      text, is;
     test_mem_t     tm;
     mcp_keys_t     keys;
     unsigned char  nonce[MCP_SEAL_NONCE_LEN] = { 0 };
-
-    (void) state;
 
     test_mem_init(&tm);
     keys_init(&keys, KEY_A, NULL);
@@ -632,9 +584,6 @@ static test_mem_t  openssl_tm;
 static void *
 openssl_malloc(size_t size, const char *file, int line)
 {
-    (void) file;
-    (void) line;
-
     return openssl_tm.mem.alloc(openssl_tm.mem.ctx, size);
 }
 
@@ -642,9 +591,6 @@ openssl_malloc(size_t size, const char *file, int line)
 static void *
 openssl_realloc(void *p, size_t size, const char *file, int line)
 {
-    (void) file;
-    (void) line;
-
     if (openssl_tm.fail_at > 0 && --openssl_tm.fail_at == 0) {
         openssl_tm.failed++;
         return NULL;
@@ -659,9 +605,6 @@ openssl_realloc(void *p, size_t size, const char *file, int line)
 static void
 openssl_free(void *p, const char *file, int line)
 {
-    (void) file;
-    (void) line;
-
     openssl_tm.mem.free(openssl_tm.mem.ctx, p);
 }
 
@@ -701,13 +644,10 @@ use_openssl(void)
 }
 
 
-static void
-openssl_has_no_memory__the_functions_return_an_error(void **state)
+TEST(openssl_has_no_memory__the_functions_return_an_error)
 {
     int            rc;
     unsigned long  n;
-
-    (void) state;
 
     assert_ok(use_openssl());
 
@@ -732,36 +672,15 @@ openssl_has_no_memory__the_functions_return_an_error(void **state)
 }
 
 
-int
-main(void)
+/* OpenSSL accepts other functions only before its first allocation. */
+static int
+use_own_memory(void **state)
 {
-    const struct CMUnitTest  tests[] = {
-        cmocka_unit_test(secret_of_fewer_than_32_bytes_without_white_space_is_rejected),
-        cmocka_unit_test(keys_are_stripped_and_counted_once),
-        cmocka_unit_test(key_beyond_the_maximum_number_is_rejected),
-        cmocka_unit_test(token_has_the_documented_bytes),
-        cmocka_unit_test(token_is_verified_to_the_signed_data),
-        cmocka_unit_test(token_with_another_purpose_is_denied),
-        cmocka_unit_test(token_with_one_bit_changed_is_denied),
-        cmocka_unit_test(malformed_token_is_denied),
-        cmocka_unit_test(token_of_an_older_key_is_accepted_if_that_key_is_listed),
-        cmocka_unit_test(two_keys_have_one_id__the_token_is_verified_with_both),
-        cmocka_unit_test(sealed_text_has_the_documented_bytes),
-        cmocka_unit_test(sealed_text_is_opened_to_the_same_data),
-        cmocka_unit_test(sealed_text_does_not_show_its_data_or_that_two_are_equal),
-        cmocka_unit_test(sealed_text_with_one_bit_changed_is_denied),
-        cmocka_unit_test(sealed_text_of_an_older_key_is_opened_if_that_key_is_listed),
-        cmocka_unit_test(memory_runs_out__neither_sealing_nor_opening_succeeds),
-        cmocka_unit_test(openssl_has_no_memory__the_functions_return_an_error),
-    };
-
     test_mem_init(&openssl_tm);
 
-    if (CRYPTO_set_mem_functions(openssl_malloc, openssl_realloc,
-                                 openssl_free) != 1)
-    {
-        return 1;
-    }
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return CRYPTO_set_mem_functions(openssl_malloc, openssl_realloc,
+                                    openssl_free) != 1;
 }
+
+
+RUN_TESTS_IN_GROUP(use_own_memory, NULL)
