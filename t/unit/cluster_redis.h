@@ -180,8 +180,6 @@ start_redis(int checks_keys)
 static inline int
 start(void **state)
 {
-    (void) state;
-
     return start_redis(1);
 }
 
@@ -192,8 +190,6 @@ start(void **state)
 static inline int
 start_unchecked(void **state)
 {
-    (void) state;
-
     return start_redis(0);
 }
 
@@ -202,8 +198,6 @@ static inline int
 stop(void **state)
 {
     int  wrong = 0;
-
-    (void) state;
 
     if (redis > 0) {
         kill(redis, SIGKILL);
@@ -443,8 +437,6 @@ static mcp_broadcast_t  broadcasts[8];
 static inline void
 on_broadcast(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 {
-    (void) worker;
-
     assert_true(n_updates < 8);
     broadcasts[n_updates++] = *broadcast;
 }
@@ -505,8 +497,6 @@ static char  said[8192];                       /* INFO is the longest reply */
 static inline void
 say(void *data, const mcp_reply_t *reply)
 {
-    (void) data;
-
     assert_non_null(reply);
 
     if (reply->type == MCP_REPLY_NUMBER) {
@@ -601,8 +591,6 @@ end_all(void)
 static inline int
 end_nodes(void **state)
 {
-    (void) state;
-
     end_all();
 
     return 0;

@@ -71,8 +71,6 @@ static char      line[40000] __attribute__((unused));
 static inline int
 setup(void **state)
 {
-    (void) state;
-
     driver_init(&d);
     client_open(&d, session, NEW, ALL);
 
@@ -97,8 +95,6 @@ quiet(void)
 static inline int
 teardown(void **state)
 {
-    (void) state;
-
     client_close(&d, &a);
     client_close(&d, &b);
     quiet();

@@ -28,8 +28,6 @@ join_setup(void **state)
 {
     char  error[256];
 
-    (void) state;
-
     driver_init(&d);
     mcp_catalog_free(d.catalog);
 

@@ -35,8 +35,6 @@ keep(void *what, void (*free)(void *what))
 static inline int
 init(void **state)
 {
-    (void) state;
-
     test_mem_init(&tm);
 
     return 0;
@@ -47,8 +45,6 @@ init(void **state)
 static inline int
 done(void **state)
 {
-    (void) state;
-
     while (n_kept) {
         n_kept--;
         kept[n_kept].free(kept[n_kept].what);

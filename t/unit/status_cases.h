@@ -24,8 +24,6 @@ static mcp_status_head_t   head;       /* headers of the last response */
 static inline int
 setup(void **state)
 {
-    (void) state;
-
     store_open(&d, 1024 * 1024, 2);
     memset(&query, 0, sizeof(mcp_status_query_t));
     query.server = mcp_str("test/1.0");
@@ -39,8 +37,6 @@ setup(void **state)
 static inline int
 teardown(void **state)
 {
-    (void) state;
-
     store_close(&d);
 
     return 0;

@@ -16,8 +16,6 @@
 static inline void *
 plain_alloc(void *ctx, size_t size)
 {
-    (void) ctx;
-
     return malloc(size);
 }
 
@@ -25,8 +23,6 @@ plain_alloc(void *ctx, size_t size)
 static inline void
 plain_free(void *ctx, void *p)
 {
-    (void) ctx;
-
     free(p);
 }
 
@@ -34,8 +30,6 @@ plain_free(void *ctx, void *p)
 static inline void
 shared_wake(void *ctx, unsigned slot)
 {
-    (void) ctx;
-    (void) slot;
 }
 
 

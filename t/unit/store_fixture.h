@@ -34,8 +34,6 @@ static const size_t  lengths[] = {
 static inline int
 setup(void **state)
 {
-    (void) state;
-
     store_open(&d, 2 * 1024 * 1024, 2);
 
     return 0;
@@ -51,8 +49,6 @@ teardown(void **state)
     uint64_t           position;
     unsigned char      session[MCP_DIGEST_LEN];
     mcp_stream_info_t  info;
-
-    (void) state;
 
     store_sound(&d);
 

@@ -52,8 +52,6 @@ task_setup(void **state)
 {
     char  error[256];
 
-    (void) state;
-
     driver_init(&d);
     round_can = TASK_CAN;
     round_principal = NULL;

@@ -33,10 +33,6 @@ topic(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 static void
 share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 {
-    (void) limit;
-    (void) ctx;
-    (void) ref;
-
     cluster.shared++;
 }
 

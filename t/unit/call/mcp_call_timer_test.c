@@ -132,8 +132,6 @@ static char  last_seen[64];
 static void
 come_now(void *ctx)
 {
-    (void) ctx;
-
     d.process[0].store.glue.unlock = driver_unlock;
     client_resume(&d, 1, &b, session, last_seen);
 }

@@ -17,9 +17,6 @@ static unsigned    n_broadcasts;
 static int
 broadcasts(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 {
-    (void) ctx;
-    (void) op;
-
     assert_int_equal(spec->kind, MCP_OPERATION_BROADCAST);
     broadcast = spec->broadcast;
     n_broadcasts++;

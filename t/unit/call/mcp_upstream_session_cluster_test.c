@@ -25,8 +25,6 @@ static struct {
 static int
 start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 {
-    (void) ctx;
-
     if (spec->kind != MCP_OPERATION_UPSTREAM_SESSION) {
         return MCP_OK;
     }
@@ -51,8 +49,6 @@ start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 static int
 is_unreachable(void *ctx)
 {
-    (void) ctx;
-
     return 0;
 }
 
@@ -60,18 +56,12 @@ is_unreachable(void *ctx)
 static void
 replicate(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 {
-    (void) ctx;
-    (void) ref;
-    (void) limit;
 }
 
 
 static void
 changed(void *ctx, const mcp_stream_ref_t *ref, uint64_t sent)
 {
-    (void) ctx;
-    (void) ref;
-    (void) sent;
 }
 
 

@@ -33,8 +33,6 @@ teardown(void **state)
 static void
 count(void *data, const mcp_reply_t *reply)
 {
-    (void) data;
-
     replies += reply != NULL;
     lost += reply == NULL;
 }

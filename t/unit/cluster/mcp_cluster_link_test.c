@@ -223,8 +223,6 @@ TEST(redis_is_silent__a_ping_is_sent_and_without_a_reply_the_link_fails)
 static void
 ignore(void *data, const mcp_reply_t *reply)
 {
-    (void) data;
-    (void) reply;
 }
 
 

@@ -255,9 +255,6 @@ static unsigned  n_received;
 static void
 count(mcp_worker_t *worker, const mcp_broadcast_t *broadcast)
 {
-    (void) worker;
-    (void) broadcast;
-
     n_received++;
 }
 

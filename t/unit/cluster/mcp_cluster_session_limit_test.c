@@ -11,7 +11,6 @@ static int  answered;
 static void
 note(void *data, int rc)
 {
-    (void) data;
     answered = rc;
 }
 

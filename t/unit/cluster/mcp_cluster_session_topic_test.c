@@ -21,7 +21,6 @@ static int  answer;
 static void
 answers(void *data, int rc)
 {
-    (void) data;
     answer = rc;
 }
 

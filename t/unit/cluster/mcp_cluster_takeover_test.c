@@ -331,8 +331,6 @@ static int  came;
 static void
 noted(void *data, int rc)
 {
-    (void) data;
-
     came = rc;
 }
 

@@ -15,8 +15,6 @@ static mcp_operation_text_t  found;
 static void
 note(void *data, int rc)
 {
-    (void) data;
-
     answered = rc;
 }
 

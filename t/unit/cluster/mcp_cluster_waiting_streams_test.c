@@ -24,8 +24,6 @@ n_waiting(int i)
 static void
 ignore(void *data, const mcp_reply_t *reply)
 {
-    (void) data;
-    (void) reply;
 }
 
 

@@ -33,8 +33,6 @@ static pool_t  pool;
 static void *
 pool_alloc(void *ctx, size_t size)
 {
-    (void) ctx;
-
     if (pool.fail_at > 0 && --pool.fail_at == 0) {
         return NULL;
     }
@@ -49,8 +47,6 @@ static const mcp_mem_t  pool_mem = { pool_alloc, NULL, NULL };
 static int
 setup(void **state)
 {
-    (void) state;
-
     test_mem_init(&tm);
     mcp_arena_init(&pool.arena, &tm.mem);
     pool.fail_at = 0;
@@ -62,8 +58,6 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    (void) state;
-
     mcp_arena_destroy(&pool.arena);
     assert_int_equal(tm.live, 0);
 

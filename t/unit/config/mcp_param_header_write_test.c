@@ -31,8 +31,6 @@ init(void **state)
     char              *text;
     mcp_json_value_t   schema;
 
-    (void) state;
-
     test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
@@ -53,8 +51,6 @@ init(void **state)
 static int
 done(void **state)
 {
-    (void) state;
-
     mcp_arena_destroy(&arena);
     assert_int_equal(tm.live, 0);
 

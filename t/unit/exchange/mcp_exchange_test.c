@@ -150,9 +150,6 @@ TEST(empty_or_blank_body_gets_400_and_a_parse_error)
 static void *
 alloc_nothing(void *ctx, size_t size)
 {
-    (void) ctx;
-    (void) size;
-
     return NULL;
 }
 

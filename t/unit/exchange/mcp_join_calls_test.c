@@ -290,8 +290,6 @@ static mcp_operation_t  *pending;
 static int
 is_unreachable(void *ctx)
 {
-    (void) ctx;
-
     return (int) unreachable;
 }
 
@@ -301,9 +299,6 @@ is_unreachable(void *ctx)
 static int
 await_replication(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *ask)
 {
-    (void) ctx;
-    (void) ref;
-
     pending = ask;
 
     return MCP_AGAIN;

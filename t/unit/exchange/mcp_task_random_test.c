@@ -500,8 +500,6 @@ random_run(uint64_t of)
 static void
 random_tasks_seed_1__processes_agree(void **state)
 {
-    (void) state;
-
     random_run(1);
 }
 
@@ -510,8 +508,6 @@ static void
 random_tasks_new_seed__processes_agree(void **state)
 {
     const char  *of;
-
-    (void) state;
 
     of = getenv("MCP_SEED");
     random_run(of ? strtoull(of, NULL, 10)

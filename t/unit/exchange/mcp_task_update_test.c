@@ -165,8 +165,6 @@ static mcp_operation_t       *remote_queried;
 static int
 remote_start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *ask)
 {
-    (void) ctx;
-
     if (spec->kind == MCP_OPERATION_LOOKUP) {
         assert_memory_equal(spec->stream.id, remote_id, MCP_STREAM_ID_LEN);
         remote_queried = ask;
@@ -190,8 +188,6 @@ remote_start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *ask)
 static int
 remote_is_not(void *ctx)
 {
-    (void) ctx;
-
     return 0;
 }
 

@@ -827,9 +827,6 @@ no_memory(void)
 static void
 share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 {
-    (void) ctx;
-    (void) limit;
-
     shared = *ref;
     assert_ok(mcp_store_replication_start(&d.process[0].store, ref, 1));
 }

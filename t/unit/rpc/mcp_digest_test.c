@@ -62,8 +62,6 @@ check(const char *const (*rows)[6], size_t n)
 static int
 setup(void **state)
 {
-    (void) state;
-
     test_mem_init(&tm);
 
     return 0;
@@ -73,8 +71,6 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    (void) state;
-
     assert_int_equal(tm.live, 0);
 
     return 0;

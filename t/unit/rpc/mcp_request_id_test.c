@@ -139,8 +139,6 @@ setup(void **state)
 {
     mcp_buf_t  buf;
 
-    (void) state;
-
     test_mem_init(&tm);
     memset(&keys, 0, sizeof(keys));
     assert_ok(mcp_keys_add(&keys, mcp_str("0123456789abcdef0123456789abcdef")));

@@ -105,8 +105,6 @@ keys_init(mcp_keys_t *k, const char *one, const char *two)
 static int
 setup(void **state)
 {
-    (void) state;
-
     test_mem_init(&tm);
     keys_init(&keys, KEY_A, NULL);
     mcp_buf_init(&out, &tm.mem, SIZE_MAX / 2);
@@ -119,8 +117,6 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    (void) state;
-
     mcp_buf_free(&out);
     assert_int_equal(tm.live, 0);
 

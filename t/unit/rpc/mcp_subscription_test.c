@@ -112,7 +112,6 @@ TEST(subscription_id_is_inserted_into_each_stored_notification)
 static int
 setup(void **state)
 {
-    (void) state;
     test_env_init(&te);
     return 0;
 }

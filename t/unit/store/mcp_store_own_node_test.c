@@ -23,8 +23,6 @@ static int           unlockable;
 static int
 take(void *ctx)
 {
-    (void) ctx;
-
     return unlockable ? MCP_ERR_INTERNAL : MCP_OK;
 }
 
@@ -32,15 +30,12 @@ take(void *ctx)
 static void
 give(void *ctx)
 {
-    (void) ctx;
 }
 
 
 static void
 wake(void *ctx, unsigned slot)
 {
-    (void) ctx;
-    (void) slot;
 }
 
 

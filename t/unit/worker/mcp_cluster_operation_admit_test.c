@@ -32,9 +32,6 @@ static struct {
 static void
 share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 {
-    (void) ctx;
-    (void) ref;
-
     cluster.shared++;
     cluster.limit = limit;
 }
@@ -43,8 +40,6 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 static int
 start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 {
-    (void) ctx;
-
     switch (spec->kind) {
 
     case MCP_OPERATION_BROADCAST:
@@ -86,9 +81,6 @@ start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 static void
 note_sent(void *ctx, const mcp_stream_ref_t *ref, uint64_t sent)
 {
-    (void) ctx;
-    (void) ref;
-    (void) sent;
 }
 
 

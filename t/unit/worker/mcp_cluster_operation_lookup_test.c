@@ -19,8 +19,6 @@ static mcp_store_lookup_t  is;
 static int
 start_lookup(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 {
-    (void) ctx;
-
     assert_int_equal(spec->kind, MCP_OPERATION_LOOKUP);
     assert_memory_equal(spec->stream.id, id, MCP_STREAM_ID_LEN);
     assert_int_equal(spec->stream.task, 1);
@@ -238,8 +236,6 @@ start_one_of_two(void *ctx, const mcp_operation_spec_t *spec,
     mcp_operation_t *op)
 {
     int  i;
-
-    (void) ctx;
 
     i = memcmp(spec->stream.id, tasks[1].id, MCP_STREAM_ID_LEN) == 0;
     assert_memory_equal(spec->stream.id, tasks[i].id, MCP_STREAM_ID_LEN);

@@ -16,9 +16,6 @@ static unsigned    n_pending;
 static void
 share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 {
-    (void) ctx;
-    (void) limit;
-
     assert_ok(mcp_store_replication_start(&d.process[1].store, ref, 1));
 }
 
@@ -26,9 +23,6 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 static int
 await_replication(void *ctx, const mcp_stream_ref_t *ref, mcp_operation_t *op)
 {
-    (void) ctx;
-    (void) ref;
-
     pending = op;
     n_pending++;
 

@@ -56,8 +56,6 @@ start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 static int
 is_unreachable(void *ctx)
 {
-    (void) ctx;
-
     return cluster.unreachable;
 }
 
@@ -65,10 +63,6 @@ is_unreachable(void *ctx)
 static void
 share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 {
-    (void) ctx;
-    (void) ref;
-    (void) limit;
-
     cluster.shared++;
 }
 
@@ -76,9 +70,6 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 static void
 note_sent(void *ctx, const mcp_stream_ref_t *ref, uint64_t sent)
 {
-    (void) ctx;
-    (void) ref;
-    (void) sent;
 }
 
 

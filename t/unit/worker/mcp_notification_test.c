@@ -19,8 +19,6 @@ static struct {
 static void
 listen_first(void *ctx)
 {
-    (void) ctx;
-
     d.process[0].store.glue.unlock = driver_unlock;
     other.rc = mcp_notify_listener(d.process[1].worker, &d.endpoint,
                                    &other.session, nobody, &other.info);

@@ -8,14 +8,12 @@
 static void
 wake_one(void *object)
 {
-    (void) object;
 }
 
 
 static void
 wake_other(void *object)
 {
-    (void) object;
 }
 
 
@@ -95,8 +93,6 @@ static unsigned  ready_calls;
 static void
 count_ready(void *ctx)
 {
-    (void) ctx;
-
     ready_calls++;
 }
 
@@ -258,8 +254,6 @@ wake_again(void *ctx)
 {
     int           taken;
     mcp_cursor_t  cursor;
-
-    (void) ctx;
 
     if (mischief.held++ > 100000) {
         fail_msg("does not come to an end");
