@@ -201,6 +201,16 @@ answered(client_t *c, int status, const char *part)
 }
 
 
+/* Copies the id of the last event that a client has got to id, and closes the
+ * client's connection. */
+static inline void
+leave_with_last_id(client_t *c, char *id)
+{
+    client_last_id(c, id);
+    client_close(&d, c);
+}
+
+
 /* POSTs a body in the session "of", checks the status and the body of the
  * response, and closes the client. */
 static inline void

@@ -16,8 +16,7 @@ TEST(stream_is_full__the_backend_waits_and_no_message_is_lost)
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(0) "\n");
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
 
     sent = 0;
 
@@ -81,8 +80,7 @@ TEST(message_is_held__a_result_or_failure_or_timeout_or_no_client_ends_the_call)
         d.resumes = 0;
         breq = call(0);
         backend_send(&d, breq, PROGRESS(1) "\n");
-        client_last_id(&a, id);
-        client_close(&d, &a);
+        leave_with_last_id(&a, id);
         n = fill(breq);
 
         switch (thing) {
@@ -164,8 +162,7 @@ TEST(reply_has_ended_behind_a_held_notification__the_call_does_not_time_out)
     for (way = 0; way < WAYS; way++) {
         breq = call(0);
         backend_send(&d, breq, PROGRESS(0) "\n");
-        client_last_id(&a, id);
-        client_close(&d, &a);
+        leave_with_last_id(&a, id);
 
         line[0] = '\0';
 
@@ -206,8 +203,7 @@ TEST(zone_has_no_room_for_the_response__it_is_stored_as_soon_as_room_is_free)
         client_open(&d, session, NEW, ALL);
         client_post(&d, 0, &a, session, CALL);
         driver_wait(&d, 1500);
-        client_last_id(&a, id);
-        client_close(&d, &a);
+        leave_with_last_id(&a, id);
         breq = d.breqs[0];
         hog(&ref);
 

@@ -106,8 +106,7 @@ TEST(zone_is_full__a_call_without_a_reader_is_evicted_for_a_new_call)
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
     fill(breq);
 
     client_post(&d, 1, &b, session, CALL8);

@@ -100,8 +100,7 @@ TEST(no_client_resumes_within_mcp_max_wait__the_call_is_aborted)
 
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 1500);
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
 
     /* a client resumes before mcp_max_wait is over: that time starts anew when
      * the client disconnects */
@@ -149,8 +148,7 @@ TEST(client_resumes_when_mcp_max_wait_ends__it_gets_404)
     call = a.x->call;
     call->refs++;
     driver_wait(&d, 1500);
-    client_last_id(&a, last_seen);
-    client_close(&d, &a);
+    leave_with_last_id(&a, last_seen);
 
     driver_pause(&d, 0, 1);
     d.te.now += 60000;
@@ -175,8 +173,7 @@ TEST(process_of_the_reader_dies__mcp_max_wait_begins)
 
     client_post(&d, 0, &a, session, CALL);
     driver_wait(&d, 1500);
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
     client_resume(&d, 1, &a, session, id);
     driver_wait(&d, 100000);
 

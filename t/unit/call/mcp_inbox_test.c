@@ -23,8 +23,7 @@ stuck(char *id, char *url, size_t size)
     breq = call(0);
     publish_url_of(breq, url, size);
     backend_send(&d, breq, PROGRESS(1) "\n");
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
     fill(breq);
 
     return breq;
@@ -161,8 +160,7 @@ TEST(zone_has_no_room_for_a_published_response__it_is_stored_when_room_is_free)
     client_post(&d, 0, &a, session, CALL);
     path = publish_url_of(d.breqs[0], url, sizeof(url));
     driver_wait(&d, 1500);
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
 
     driver_pause(&d, 0, 1);
     publish(1, &b, path, RESULT);
@@ -199,8 +197,7 @@ TEST(stream_has_no_room_for_a_published_message__the_next_backend_request_waits)
     path = publish_url_of(breq, url, sizeof(url));
     backend_send(&d, breq, ASK_ROOTS "\n");
     question_id(a.text, "roots/list", question);
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
     reply(1, session, question, "\"result\":{\"roots\":[]}");
 
     snprintf(line, sizeof(line), BIG(900), 0);
@@ -237,8 +234,7 @@ TEST(zone_has_no_room_for_a_published_question__a_202_does_not_replace_it)
     breq = d.breqs[0];
     path = publish_url_of(breq, url, sizeof(url));
     driver_wait(&d, 1500);
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
 
     driver_pause(&d, 0, 1);
     publish(1, &b, path, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":"

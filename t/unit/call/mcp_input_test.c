@@ -310,8 +310,7 @@ TEST(backend_asks_a_disconnected_client__the_client_can_resume_and_answer)
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
-    client_last_id(&a, last);
-    client_close(&d, &a);
+    leave_with_last_id(&a, last);
     end_with(breq, ASK "\n");
 
     client_resume(&d, 1, &a, session, last);
@@ -341,8 +340,7 @@ TEST(second_of_two_questions_waits_for_room__the_answer_to_the_first_is_kept)
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
-    client_last_id(&a, last);
-    client_close(&d, &a);
+    leave_with_last_id(&a, last);
 
     for (i = 0; i < 4; i++) {
         snprintf(body, sizeof(body), NOTE("notifications/progress",

@@ -265,8 +265,7 @@ TEST(message_is_held_when_GET_is_due__GET_follows_after_the_message_is_stored)
     path = publish_url_of(sends("tools/call"), url, sizeof(url));
     begin_stream(FIRST);
     driver_wait(&d, 1500);
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
     backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
 
     driver_pause(&d, 0, 1);
@@ -304,8 +303,7 @@ TEST(server_rejects_GET_while_the_zone_is_full__the_client_gets_the_fault_later)
     open_session();
     begin_stream(FIRST);
     driver_wait(&d, 1500);
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
     backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
     breq = resumed(100, "e1");
 

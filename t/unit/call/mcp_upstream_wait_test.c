@@ -408,8 +408,7 @@ TEST(client_whose_request_waits_for_a_session_disconnects__it_can_resume)
     call_tool(&a);
     call_tool(&b);
     driver_wait(&d, d.endpoint.stream_after);
-    client_last_id(&b, id);
-    client_close(&d, &b);
+    leave_with_last_id(&b, id);
 
     open_session();
     answer(RESULT);

@@ -46,8 +46,7 @@ TEST(GET_request_has_last_event_id__status_and_events_depend_on_that_id)
 
     assert_int_equal(a.ended, 0);
     end_with_result(breq);
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
 
     client_resume(&d, 1, &b, session, id);
     assert_int_equal(b.status, 204);
@@ -93,8 +92,7 @@ TEST(events_after_last_event_id_were_dropped__the_client_gets_404)
         assert_int_equal(backend_send(&d, breq, said), strlen(said));
     }
 
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
 
     client_resume(&d, 1, &b, session, first);
     answered(&b, 404, "Events no longer available");

@@ -87,8 +87,7 @@ TEST(old_url_is_valid_until_the_client_uses_the_new_url)
     end_with_result(breq);
     assert_int_equal(count(a.text, ANSWER), 1);
     assert_int_equal(count(a.text, "elicitation/create"), 0);
-    client_last_id(&a, last);
-    client_close(&d, &a);
+    leave_with_last_id(&a, last);
     get_is(NULL, url, last, 204);
     assert_int_equal(stats().values, 0);
 }

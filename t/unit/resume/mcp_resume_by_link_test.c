@@ -72,8 +72,7 @@ TEST(GET_request_to_a_url_resumes_its_stream_with_or_without_a_session)
     end_with_result(breq);
     has(b.text, ANSWER);
     assert_int_equal(b.ended, 1);
-    client_last_id(&b, last);
-    client_close(&d, &b);
+    leave_with_last_id(&b, last);
 
     /* Last-Event-ID names the last event: 204; without Last-Event-ID the
      * client gets the response again */
@@ -198,8 +197,7 @@ TEST(one_request_of_a_batch_has_ended__a_GET_request_waits_for_the_other)
     assert_non_null(link_of(&a, url));
     question_id(a.text, "roots/list", ids[0]);
     assert_int_equal(a.ended, 1);
-    client_last_id(&a, last);
-    client_close(&d, &a);
+    leave_with_last_id(&a, last);
     reply(0, session, ids[0], "\"error\":{\"code\":-1,\"message\":\"no\"}");
     send_to(0, &a, session, "GET", url, last, "");
     client_last_id(&a, last);
@@ -370,8 +368,7 @@ TEST(mcp_close_after_has_passed__a_stream_with_a_url_closes_and_can_be_resumed)
     assert_int_equal(a.ended, 1);
     has(a.text + a.len - 13, "retry: 2000\n\n");
     has_not(a.text, ANSWER);
-    client_last_id(&a, last);
-    client_close(&d, &a);
+    leave_with_last_id(&a, last);
 
     send_to(1, &b, NULL, "GET", url, last, "");
     assert_int_equal(b.ended, 0);
@@ -760,8 +757,7 @@ TEST(answers_arrive_after_mcp_input_timeout__the_client_gets_the_tools_error)
     assert_int_equal(b.status, 200);
     has(b.text, "\"isError\":true");
     assert_int_equal(b.ended, 1);
-    client_last_id(&b, last);
-    client_close(&d, &b);
+    leave_with_last_id(&b, last);
     get_is(session, url, last, 204);
 }
 

@@ -83,8 +83,7 @@ TEST(method_requests_get_status_returns_call_state_and_if_messages_are_pending)
     /* an event that was written counts as pending until Last-Event-ID confirms
      * it */
 
-    client_last_id(&a, last);
-    client_close(&d, &a);
+    leave_with_last_id(&a, last);
     ask(session, status_of("7", token), 200, "\"hasPendingMessage\":true");
     post_after(0, &b, session, status_of("7", token), last);
     has(b.text, "\"hasPendingMessage\":false");
@@ -139,8 +138,7 @@ TEST(method_requests_resume_sends_the_events_after_the_last_confirmed_one)
 
     begin(NEW);
     breq = durable(2);
-    client_last_id(&a, last);
-    client_close(&d, &a);
+    leave_with_last_id(&a, last);
     backend_send(&d, breq, PROGRESS(3) "\n");
 
     post_after(1, &a, session, resume_of("7", token), last);
@@ -205,8 +203,7 @@ TEST(method_requests_resume_reports_the_number_of_dropped_events)
     client_close(&d, &a);
 
     post_after(0, &a, session, resume_of("7", token), NULL);
-    client_last_id(&a, last);
-    client_close(&d, &a);
+    leave_with_last_id(&a, last);
     post_after(0, &a, session, resume_of("7", token), last);
     client_close(&d, &a);
     post_after(0, &a, session, resume_of("7", token), NULL);
@@ -283,8 +280,7 @@ TEST(requests_with_a_wrong_token_or_id_are_rejected__the_call_continues)
 
     begin(NEW);
     breq = durable(1);
-    client_last_id(&a, last);
-    client_close(&d, &a);
+    leave_with_last_id(&a, last);
 
     /* a token with one changed or additional character */
 
@@ -427,8 +423,7 @@ TEST(each_request_of_a_batch_is_resumed_separately_with_its_own_token)
     assert_int_equal(count(a.text, POLICY), 2);
     has(a.text, "\"requestId\":8");
     both_tokens();
-    client_last_id(&a, last);
-    client_close(&d, &a);
+    leave_with_last_id(&a, last);
 
     ask(session, status_of("7", token), 200, REFUSED);
     ask(session, status_of("8", first), 200, REFUSED);

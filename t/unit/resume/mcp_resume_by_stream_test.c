@@ -95,8 +95,7 @@ TEST(method_stream_poll_returns_the_stream_status_and_if_messages_are_pending)
     /* an event that was written counts as pending until Last-Event-ID confirms
      * it */
 
-    client_last_id(&a, last);
-    client_close(&d, &a);
+    leave_with_last_id(&a, last);
     ask(session, poll_it(), 200, "\"status\":\"completed\","
         "\"pendingMessages\":true,\"hasRequest\":false,\"hasError\":true");
     ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
@@ -270,8 +269,7 @@ TEST(method_stream_resume_sends_the_later_events_and_then_stream_end)
 
     begin(NEW);
     breq = durable(2);
-    client_last_id(&a, last);
-    client_close(&d, &a);
+    leave_with_last_id(&a, last);
     backend_send(&d, breq, PROGRESS(3) "\n");
 
     post_after(1, &a, session, resume_it(), last);
@@ -304,8 +302,7 @@ TEST(method_stream_resume_sends_the_later_events_and_then_stream_end)
              "\",\"params\":{\"streamId\":\"%s\"}}\n\n", stream);
     has(b.text, ANSWER);
     has(b.text, end);
-    client_last_id(&b, last);
-    client_close(&d, &b);
+    leave_with_last_id(&b, last);
 
     /* Last-Event-ID names the last event: the client gets the result of
      * stream/resume and stream/end again */

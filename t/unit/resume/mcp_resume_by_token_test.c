@@ -59,8 +59,7 @@ TEST(event_stream_has_begun__the_interim_response_is_its_last_event)
     has(a.text, "\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{"
                 "\"content\":[{\"type\":\"text\",\"text\":\"" INTERIM);
     token_of(&a);
-    client_last_id(&a, last);
-    client_close(&d, &a);
+    leave_with_last_id(&a, last);
 
     /* GET with the event id of the interim response: 204; GET with an earlier
      * id, because the interim response was lost: the stream */

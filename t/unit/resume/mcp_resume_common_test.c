@@ -236,8 +236,7 @@ TEST(tool_is_not_resumable__its_call_ends_with_the_connection)
     has(a.text, "\"resumeInterval\":{\"max\":0}");
     driver_wait(&d, 20000);
     assert_int_equal(a.ended, 0);
-    client_last_id(&a, last);
-    client_close(&d, &a);
+    leave_with_last_id(&a, last);
     driver_wait(&d, 10);
     assert_int_equal(d.aborts, 1);
     client_resume(&d, 0, &a, session, last);
@@ -350,8 +349,7 @@ TEST(response_was_lost_on_its_connection__it_is_kept_for_the_announced_time)
 
         end_with_result(breq);
         has(a.text, ANSWER);
-        client_last_id(&a, last);
-        client_close(&d, &a);
+        leave_with_last_id(&a, last);
 
         driver_wait(&d, (unsigned) linger + 1000);
 

@@ -24,8 +24,7 @@ TEST(first_bytes_of_a_stream_depend_on_the_revision)
         client_post(&d, 0, &a, own, CALL);
         breq = backend_stream(&d, 0);
         backend_send(&d, breq, PROGRESS(1) "\n");
-        client_last_id(&a, id);
-        client_close(&d, &a);
+        leave_with_last_id(&a, id);
 
         if (cases[i].priming) {
             assert_memory_equal(a.text, "id: ", 4);

@@ -38,8 +38,7 @@ TEST(mcp_close_after_closes_the_stream_between_two_events_and_no_event_is_lost)
     assert_true(i >= 29 && i <= 31);
     ends_with(a.text, "}}\n\n" RETRY);
     variable_is(mcp_exchange_variables(a.x), MCP_VARIABLE_OUTCOME, "closed");
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
 
     client_resume(&d, 1, &b, session, id);
     backend_send(&d, breq, PROGRESS(99) "\n");
@@ -56,8 +55,7 @@ TEST(mcp_close_after_closes_the_stream_between_two_events_and_no_event_is_lost)
     driver_wait(&d, 3100);
     assert_int_equal(b.ended, 1);
     ends_with(b.text, RETRY);
-    client_last_id(&b, id);
-    client_close(&d, &b);
+    leave_with_last_id(&b, id);
 
     client_resume(&d, 0, &a, session, id);
     end_with_result(breq);
@@ -161,8 +159,7 @@ TEST(mcp_close_after_does_not_affect_listeners_or_revisions_without_polling)
     assert_int_equal(a.ended, 0);
     assert_int_equal(b.ended, 0);
 
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
     client_resume(&d, 1, &a, own, id);
     driver_wait(&d, 10000);
     assert_int_equal(a.ended, 0);
@@ -187,8 +184,7 @@ TEST(worker_is_stopping__listeners_are_closed_and_a_call_stream_stays_open)
     assert_int_equal(a.ended, 0);
     assert_int_equal(b.ended, 1);
     ends_with(b.text, RETRY);
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
     client_close(&d, &b);
 
     /* a client resumes at the process that stops: it gets the stored events,
@@ -200,8 +196,7 @@ TEST(worker_is_stopping__listeners_are_closed_and_a_call_stream_stays_open)
     assert_int_equal(a.ended, 1);
     has(a.text, PROGRESS(2));
     ends_with(a.text, RETRY);
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
 
     client_resume(&d, 1, &b, session, id);
     end_with(breq, PROGRESS(3) "\n" RESULT "\n");
@@ -234,8 +229,7 @@ TEST(connection_of_one_exchange_is_closed__the_other_connections_stay_open)
     mcp_exchange_close(a.x);
     driver_pump(&d);
 
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
     client_resume(&d, 0, &a, session, id);
     assert_int_equal(a.ended, 0);
 
@@ -319,8 +313,7 @@ TEST(memory_runs_out_during_a_GET_request__the_call_can_still_be_resumed)
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
 
     for (k = 1; k < 1000; k++) {
         d.te.tm.failed = 0;

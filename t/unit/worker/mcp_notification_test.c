@@ -246,8 +246,7 @@ TEST(listener_has_dropped_events__the_client_gets_their_number)
     d.endpoint.max_events = 4;
 
     client_resume(&d, 0, &a, session, NULL);
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
 
     for (i = 0; i < 10; i++) {
         publish(1, &b, "/publish/static-token", CHANGED);

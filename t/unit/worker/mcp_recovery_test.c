@@ -37,8 +37,7 @@ TEST(worker_of_a_call_dies__the_client_gets_an_error)
                     "{\"code\":-32603,\"message\":\"Call lost");
         assert_int_equal(b.ended, 1);
         variable_is(mcp_exchange_variables(b.x), MCP_VARIABLE_RESULT, "lost");
-        client_last_id(&b, id);
-        client_close(&d, &b);
+        leave_with_last_id(&b, id);
 
         client_resume(&d, 1, &b, session, id);
         assert_int_equal(b.status, 204);

@@ -192,8 +192,7 @@ TEST(worker_of_a_reader_dies__the_call_continues_in_its_own_worker)
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
     client_resume(&d, 1, &b, session, id);
 
     driver_kill(&d, 1);
@@ -217,8 +216,7 @@ TEST(stopping_worker_is_busy_until_its_call_is_over)
 
     breq = call(0);
     backend_send(&d, breq, PROGRESS(1) "\n");
-    client_last_id(&a, id);
-    client_close(&d, &a);
+    leave_with_last_id(&a, id);
     client_resume(&d, 0, &a, session, id);
     mcp_worker_stop(d.process[0].worker, 0);
     driver_pump(&d);
