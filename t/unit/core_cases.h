@@ -261,6 +261,25 @@ end_with_result(mcp_backend_request_t *breq)
 }
 
 
+/* Sends RESULT as the last message of a backend's stream. The client must get
+ * ANSWER. */
+static inline void
+gets_result(client_t *c, mcp_backend_request_t *breq)
+{
+    end_with_result(breq);
+    has(c->text, ANSWER);
+}
+
+
+/* Lets the first backend respond with RESULT. The client must get ANSWER. */
+static inline void
+gets_json_result(client_t *c)
+{
+    backend_json(&d, RESULT);
+    has(c->text, ANSWER);
+}
+
+
 /* Sends messages of a backend until the core takes no byte. Returns the number
  * of messages that the core has taken. */
 static inline int

@@ -144,8 +144,7 @@ TEST(published_messages_are_sent_in_order_after_the_held_message)
     assert_true(strstr(a.text, PROGRESS(77))
                 < strstr(a.text, PROGRESS(78)));
 
-    end_with_result(breq);
-    has(a.text, ANSWER);
+    gets_result(&a, breq);
 }
 
 
@@ -215,8 +214,7 @@ TEST(stream_has_no_room_for_a_published_message__the_next_backend_request_waits)
     assert_int_equal(count(a.text, line), 12);
     assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "\"inputResponses\":{\"r\":{\"roots\":[]}}");
-    backend_json(&d, RESULT);
-    has(a.text, ANSWER);
+    gets_json_result(&a);
 }
 
 
@@ -252,8 +250,7 @@ TEST(zone_has_no_room_for_a_published_question__a_202_does_not_replace_it)
     reply(1, session, question, "\"result\":{\"roots\":[]}");
     assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "\"inputResponses\":{\"r\":{\"roots\":[]}}");
-    backend_json(&d, RESULT);
-    has(a.text, ANSWER);
+    gets_json_result(&a);
 }
 
 

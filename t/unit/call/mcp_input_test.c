@@ -53,8 +53,7 @@ TEST(answers_sent_to_different_processes_reach_the_backend)
         "\"k\":{\"action\":\"accept\"},\"r\":{\"roots\":[]}},"
         "\"requestState\":\"s1\"}}");
 
-    backend_json(&d, RESULT);
-    has(a.text, ANSWER);
+    gets_json_result(&a);
     assert_int_equal(a.ended, 1);
     assert_int_equal(stats().counter[MCP_COUNT_INPUTS], 2);
 }
@@ -108,8 +107,7 @@ TEST(each_backend_request_gets_only_the_latest_answers_and_state)
 
     assert_int_equal(count(a.text, PROGRESS(1)), 25);
     assert_int_equal(questions(a.text), 25);
-    backend_json(&d, RESULT);
-    has(a.text, ANSWER);
+    gets_json_result(&a);
 }
 
 
@@ -386,8 +384,7 @@ TEST(second_of_two_questions_waits_for_room__the_answer_to_the_first_is_kept)
     reply(0, session, id, "\"result\":{\"second\":2}");
     assert_int_equal(d.n_breqs, 1);
     has(d.last_body, "{\"a\":{\"first\":1},\"b\":{\"second\":2}}");
-    backend_json(&d, RESULT);
-    has(a.text, ANSWER);
+    gets_json_result(&a);
 }
 
 
@@ -414,8 +411,7 @@ TEST(two_requests_of_a_batch_have_questions__each_backend_gets_its_own_answer)
     question_id(a.text, "roots/list", id);
     reply(1, old, id, "\"result\":{\"of\":7}");
     has(d.last_body, "\"inputResponses\":{\"a\":{\"of\":7}}");
-    backend_json(&d, RESULT);
-    has(a.text, ANSWER);
+    gets_json_result(&a);
     assert_int_equal(a.ended, 1);
     assert_int_equal(questions(a.text), 2);
 }
@@ -463,8 +459,7 @@ TEST(question_waits_for_room__a_smaller_message_is_sent_before_the_question)
     reply(1, old, id, "\"result\":{\"of\":7}");
     has(d.last_body, "\"inputResponses\":{\"a\":{\"of\":7}}");
     end_with_result(breq);
-    backend_json(&d, RESULT);
-    has(a.text, ANSWER);
+    gets_json_result(&a);
     assert_int_equal(a.ended, 1);
 }
 

@@ -47,8 +47,7 @@ ask_url(const char *round)
 static void
 finish(void)
 {
-    backend_json(&d, RESULT);
-    has(a.text, ANSWER);
+    gets_json_result(&a);
     client_close(&d, &a);
     quiet();
 }

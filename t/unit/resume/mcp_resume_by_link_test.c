@@ -27,8 +27,7 @@ TEST(stream_resumed_by_url_begins_with_the_number_of_dropped_events)
     send_to(1, &b, NULL, "GET", url, NULL, "");
     assert_int_equal(b.status, 200);
     gap_reported(b.text, 50);
-    end_with_result(breq);
-    has(b.text, ANSWER);
+    gets_result(&b, breq);
 }
 
 
@@ -69,8 +68,7 @@ TEST(GET_request_to_a_url_resumes_its_stream_with_or_without_a_session)
     assert_int_equal(count(b.text, PROGRESS(1)), 0);
     assert_int_equal(count(b.text, PROGRESS(2)), 1);
 
-    end_with_result(breq);
-    has(b.text, ANSWER);
+    gets_result(&b, breq);
     assert_int_equal(b.ended, 1);
     leave_with_last_id(&b, last);
 
@@ -116,8 +114,7 @@ TEST(answers_have_not_yet_reached_the_call__a_GET_request_waits_for_events)
     client_close(&d, &a);
 
     driver_pause(&d, 0, 0);
-    end_with_result(d.breqs[0]);
-    has(b.text, ANSWER);
+    gets_result(&b, d.breqs[0]);
 }
 
 
@@ -142,8 +139,7 @@ TEST(questions_arrive_after_the_last_read__they_are_sent_before_the_stream_ends)
     client_close(&d, &a);
 
     send_to(1, &a, session, "POST", url, NULL, answers(2));
-    end_with_result(d.breqs[0]);
-    has(a.text, ANSWER);
+    gets_result(&a, d.breqs[0]);
 }
 
 
@@ -378,8 +374,7 @@ TEST(mcp_close_after_has_passed__a_stream_with_a_url_closes_and_can_be_resumed)
     client_close(&d, &b);
 
     send_to(0, &b, NULL, "GET", url, last, "");
-    end_with_result(breq);
-    has(b.text, ANSWER);
+    gets_result(&b, breq);
 }
 
 
@@ -696,8 +691,7 @@ TEST(zone_has_no_room_for_answers__the_client_gets_503_and_can_resend_them)
     send_to(1, &b, session, "POST", url, NULL, old);
     assert_int_equal(b.status, 200);
     assert_int_equal(d.n_breqs, 1);
-    backend_json(&d, RESULT);
-    has(b.text, ANSWER);
+    gets_json_result(&b);
 }
 
 
@@ -739,8 +733,7 @@ TEST(answers_may_exceed_mcp_stream_buffer_and_mcp_max_batch)
     assert_int_equal(b.status, 200);
     assert_int_equal(d.n_breqs, 1);
     assert_int_equal(count(d.last_body, "\"roots\":[]"), 5);
-    backend_json(&d, RESULT);
-    has(b.text, ANSWER);
+    gets_json_result(&b);
 }
 
 
