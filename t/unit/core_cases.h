@@ -90,6 +90,15 @@ quiet(void)
 }
 
 
+/* Waits for ms milliseconds, and checks the number of backend requests that
+ * have been aborted since the beginning of the test. */
+#define aborts_after(ms, n)                                                   \
+    do {                                                                      \
+        driver_wait(&d, ms);                                                  \
+        assert_int_equal(d.aborts, n);                                        \
+    } while (0)
+
+
 /* Closes the clients that the test has left open, checks that no call is left,
  * and destroys the driver. */
 static inline int

@@ -310,10 +310,8 @@ TEST(messages_of_a_backend_after_its_response_are_ignored)
         assert_int_equal(a.ended, 1);
 
         client_close(&d, &a);
-        driver_wait(&d, 4000);
-        assert_int_equal(d.aborts, 0);
-        driver_wait(&d, 2000);
-        assert_int_equal(d.aborts, 1);
+        aborts_after(4000, 0);
+        aborts_after(2000, 1);
         quiet();
     }
 }

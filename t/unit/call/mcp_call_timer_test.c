@@ -110,10 +110,8 @@ TEST(no_client_resumes_within_mcp_max_wait__the_call_is_aborted)
     driver_wait(&d, 50000);
     client_close(&d, &a);
 
-    driver_wait(&d, 59000);
-    assert_int_equal(d.aborts, 0);
-    driver_wait(&d, 2000);
-    assert_int_equal(d.aborts, 1);
+    aborts_after(59000, 0);
+    aborts_after(2000, 1);
     quiet();
 
     assert_int_equal(stats().streams, 0);
@@ -180,10 +178,8 @@ TEST(process_of_the_reader_dies__mcp_max_wait_begins)
     driver_kill(&d, 1);
     client_close(&d, &a);
     driver_killed(&d, 1, 0);
-    driver_wait(&d, 59000);
-    assert_int_equal(d.aborts, 0);
-    driver_wait(&d, 4000);
-    assert_int_equal(d.aborts, 1);
+    aborts_after(59000, 0);
+    aborts_after(4000, 1);
     assert_int_equal(stats().streams, 0);
     assert_int_equal(stats().counter[MCP_COUNT_CALLS_EXPIRED], 1);
 }
@@ -194,8 +190,7 @@ TEST(mcp_call_timeout_passes_despite_progress__the_client_gets_an_error)
     mcp_backend_request_t  *breq;
 
     client_post(&d, 0, &a, session, CALL);
-    driver_wait(&d, 29000);
-    assert_int_equal(d.aborts, 0);
+    aborts_after(29000, 0);
     driver_wait(&d, 2000);
     has(a.text, "-32603");
     has(a.text, "Backend timed out");

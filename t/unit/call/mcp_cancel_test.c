@@ -86,11 +86,9 @@ TEST(call_without_a_stream_is_cancelled_at_any_process__it_ends)
     has_not(b.text, "result");
     client_close(&d, &b);
 
-    driver_wait(&d, 1000);
-    assert_int_equal(d.aborts, 1);
+    aborts_after(1000, 1);
     cancel(1, session, "7");
-    driver_wait(&d, 250);
-    assert_int_equal(d.aborts, 2);
+    aborts_after(250, 2);
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
     quiet();
@@ -102,8 +100,7 @@ TEST(call_without_a_stream_is_cancelled_at_any_process__it_ends)
     client_init(&b, other);
     client_send(&d, 1, &b, "DELETE", "");
     client_close(&d, &b);
-    driver_wait(&d, 250);
-    assert_int_equal(d.aborts, 3);
+    aborts_after(250, 3);
     client_close(&d, &a);
     quiet();
 
@@ -198,9 +195,7 @@ TEST(call_becomes_durable_at_any_step_of_its_cancellation__it_is_cancelled)
         cancel(1, session, "7");
         reached = d.meanwhile_in == 0;
         d.meanwhile_in = 0;
-        driver_wait(&d, 250);
-
-        assert_int_equal(d.aborts, aborts + 1);
+        aborts_after(250, aborts + 1);
         assert_int_equal(d.n_breqs, 0);
         client_close(&d, &a);
         driver_wait(&d, 10000);

@@ -64,8 +64,7 @@ TEST(request_joins_a_call__it_gets_later_progress_and_the_response)
     /* the first client disconnects: the call continues for the second one */
 
     client_close(&d, &a);
-    driver_wait(&d, 60001);
-    assert_int_equal(d.aborts, 0);
+    aborts_after(60001, 0);
     end_with_result(breq);
     has(b.text, JOINED_ANSWER("2"));
     sent(&b);
@@ -199,8 +198,7 @@ TEST(equal_request_without_a_key_waits_until_the_first_client_is_served_or_gone)
     driver_wait(&d, 10001);
     assert_int_equal(d.n_breqs, 2);
     client_close(&d, &b);
-    driver_wait(&d, 0);
-    assert_int_equal(d.aborts, 1);
+    aborts_after(0, 1);
     modern_call(1, &b, "");
 }
 
@@ -211,20 +209,16 @@ TEST(client_leaves__a_key_extends_the_call_from_mcp_join_wait_to_mcp_max_wait)
 {
     modern_call(0, &a, "");
     client_close(&d, &a);
-    driver_wait(&d, 9999);
-    assert_int_equal(d.aborts, 0);
-    driver_wait(&d, 2);
-    assert_int_equal(d.aborts, 1);
+    aborts_after(9999, 0);
+    aborts_after(2, 1);
     driver_end_breqs(&d, 0);
     driver_wait(&d, 1);
     quiet();
 
     modern_call(0, &a, KEY("k"));
     client_close(&d, &a);
-    driver_wait(&d, 59999);
-    assert_int_equal(d.aborts, 1);
-    driver_wait(&d, 2);
-    assert_int_equal(d.aborts, 2);
+    aborts_after(59999, 1);
+    aborts_after(2, 2);
 }
 
 

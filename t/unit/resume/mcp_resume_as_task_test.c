@@ -165,8 +165,7 @@ TEST(client_disconnects_before_it_has_the_task_id__the_call_is_cancelled)
     (void) task_call(0, "echo");
     driver_wait(&d, 500);
     client_close(&d, &a);
-    driver_wait(&d, 10);
-    assert_int_equal(d.aborts, 3);
+    aborts_after(10, 3);
     quiet();
     assert_int_equal(stats().streams, 0);
 }

@@ -307,8 +307,7 @@ TEST(call_fails_or_is_cancelled_or_expires__a_resuming_request_gets_an_error)
     /* no client resumes within mcp_max_wait: the call is aborted */
 
     slow();
-    driver_wait(&d, 61000);
-    assert_int_equal(d.aborts, 2);
+    aborts_after(61000, 2);
     ask(session, again(token), 200, REFUSED);
 }
 
@@ -413,12 +412,10 @@ TEST(request_that_resumed_a_call_is_cancelled__the_call_ends)
     client_open(&d, other, NEW, "{\"resumeTokens\":{}}");
     cancel(0, other, "8");
     cancel(0, session, "9");
-    driver_wait(&d, 10);
-    assert_int_equal(d.aborts, 0);
+    aborts_after(10, 0);
 
     cancel(0, session, "8");
-    driver_wait(&d, 10);
-    assert_int_equal(d.aborts, 1);
+    aborts_after(10, 1);
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
     ask(session, again(token), 200, REFUSED);
@@ -459,8 +456,7 @@ TEST(token_is_used_50_times__only_the_newest_request_id_cancels_the_call)
 
     snprintf(id, sizeof(id), "\"r%d\"", i - 1);
     cancel(0, session, id);
-    driver_wait(&d, 10);
-    assert_int_equal(d.aborts, 1);
+    aborts_after(10, 1);
     assert_int_equal(a.ended, 1);
 }
 
