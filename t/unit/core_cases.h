@@ -254,6 +254,19 @@ call(unsigned process)
 }
 
 
+/* Starts CALL for client a. Its backend sends a progress message. */
+static inline mcp_backend_request_t *
+call_with_progress(unsigned process)
+{
+    mcp_backend_request_t  *breq;
+
+    breq = call(process);
+    backend_send(&d, breq, PROGRESS(1) "\n");
+
+    return breq;
+}
+
+
 /* Sends the last message of a backend, and ends the backend request. */
 static inline void
 end_with(mcp_backend_request_t *breq, const char *message)

@@ -78,8 +78,7 @@ TEST(message_is_held__a_result_or_failure_or_timeout_or_no_client_ends_the_call)
 
         client_open(&d, session, NEW, ALL);
         d.resumes = 0;
-        breq = call(0);
-        backend_send(&d, breq, PROGRESS(1) "\n");
+        breq = call_with_progress(0);
         leave_with_last_id(&a, id);
         n = fill(breq);
 

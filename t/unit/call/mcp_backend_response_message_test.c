@@ -138,8 +138,7 @@ TEST(backend_message_may_exceed_mcp_stream_buffer_but_not_mcp_max_message)
 {
     mcp_backend_request_t  *breq;
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     snprintf(line, sizeof(line), BIG(17000), 0);
     backend_send(&d, breq, line);
     has(a.text, "Backend response too large");

@@ -171,8 +171,7 @@ TEST(client_leaves_before_a_stored_tool_error_is_sent__outcome_is_tool_error)
 {
     mcp_backend_request_t  *breq;
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     a.slow = 1;
     end_with(breq, TOOL_ERROR "\n");
     assert_int_equal(a.ended, 0);

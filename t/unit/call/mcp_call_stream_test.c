@@ -104,8 +104,7 @@ TEST(zone_is_full__a_call_without_a_reader_is_evicted_for_a_new_call)
 
     d.endpoint.stream_buffer = 64 * 1024 * 1024;
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     leave_with_last_id(&a, id);
     fill(breq);
 

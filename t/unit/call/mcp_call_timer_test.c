@@ -243,8 +243,7 @@ TEST(event_cannot_be_written__the_call_ends_with_an_error)
     mcp_backend_request_t  *breq;
 
     for (i = 0; i < 2; i++) {
-        breq = call(0);
-        backend_send(&d, breq, PROGRESS(1) "\n");
+        breq = call_with_progress(0);
         has(a.text, PROGRESS(1));
 
         d.te.last[0] = '\0';
@@ -281,8 +280,7 @@ TEST(message_is_larger_than_the_zone__the_call_ends_with_an_error)
     assert_non_null(text);
 
     for (i = 0; i < 2; i++) {
-        breq = call(0);
-        backend_send(&d, breq, PROGRESS(1) "\n");
+        breq = call_with_progress(0);
         d.te.last[0] = '\0';
 
         len = (size_t) sprintf(text, i

@@ -111,8 +111,7 @@ TEST(cluster_reports_too_many_streams__the_call_ends_with_an_error)
     mcp_stream_info_t       info;
 
     client_open(&d, session, NEW, ALL);
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     assert_ok(mcp_store_find(&d.process[1].store, breq->call->id, 0, &info));
     assert_ok(mcp_store_inbox_put(&d.process[1].store, &info.ref,
                              MCP_INBOX_LIMIT, 0, mcp_str("{}")));

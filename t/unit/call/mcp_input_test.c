@@ -306,8 +306,7 @@ TEST(backend_asks_a_disconnected_client__the_client_can_resume_and_answer)
 {
     mcp_backend_request_t  *breq;
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     leave_with_last_id(&a, last);
     end_with(breq, ASK "\n");
 
@@ -336,8 +335,7 @@ TEST(second_of_two_questions_waits_for_room__the_answer_to_the_first_is_kept)
 
     d.endpoint.stream_buffer = 8 * 1024;
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     leave_with_last_id(&a, last);
 
     for (i = 0; i < 4; i++) {

@@ -25,8 +25,7 @@ TEST(GET_request_has_last_event_id__status_and_events_depend_on_that_id)
     }
 
     client_open(&d, other, NEW, ALL);
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     client_last_id(&a, id);
 
     /* the id of an event of another session, of a future event, and of an

@@ -52,8 +52,7 @@ TEST(event_stream_has_begun__the_interim_response_is_its_last_event)
     mcp_backend_request_t  *breq;
 
     begin(NEW);
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     driver_wait(&d, 5100);
     assert_int_equal(a.ended, 1);
     has(a.text, "\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{"

@@ -164,8 +164,7 @@ TEST(client_declared_no_resumption_method__it_gets_no_resume_information)
     d.endpoint.resume_after = 500;
     d.endpoint.resume_lifetime = 1000;
     client_open(&d, session, NEW, ALL);
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     driver_wait(&d, 3000);
     end_with_result(breq);
     assert_int_equal(a.len, strlen(a.text));
@@ -227,8 +226,7 @@ TEST(tool_is_not_resumable__its_call_ends_with_the_connection)
         "\"x-mcp-max-events\":2}]}");
 
     client_open(&d, session, NEW, "{" INPUT "," EVERY "}");
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     has_not(a.text, "resumePolicy");
     has(a.text, "\"resumeInterval\":{\"max\":0}");
     driver_wait(&d, 20000);
@@ -290,8 +288,7 @@ TEST(catalog_changes__a_call_keeps_the_policy_with_which_it_began)
     d.endpoint.max_wait = 60000;
     use_catalog("{\"tools\":[{\"name\":\"echo\","
                 "\"x-mcp-resumable\":false," TOOL "}]}");
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     use_catalog("{\"tools\":[{\"name\":\"echo\"," TOOL "}]}");
     ask(session, REQUEST("1", "stream/poll/all", "{}"), 200,
         "{\"statuses\":[]}");
@@ -335,8 +332,7 @@ TEST(response_was_lost_on_its_connection__it_is_kept_for_the_announced_time)
 
         snprintf(text, sizeof(text), "{%s}", cases[i].knows);
         client_open(&d, session, NEW, text);
-        breq = call(0);
-        backend_send(&d, breq, PROGRESS(1) "\n");
+        breq = call_with_progress(0);
 
         if (cases[i].resume) {
             quoted(a.text, "\"resumeToken\":\"", token, sizeof(token));
@@ -387,8 +383,7 @@ TEST(call_is_not_resumable__none_of_its_event_ids_resumes_it)
 
     d.endpoint.link = 1;
     client_open(&d, session, NEW, "{" INPUT "," EVERY "}");
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     assert_null(client_response_header(&a, "Link"));
     client_last_id(&a, last);
 

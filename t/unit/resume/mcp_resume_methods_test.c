@@ -19,8 +19,7 @@ TEST(limits_of_a_stream_do_not_apply_to_its_resume_information)
     d.endpoint.max_events = 1;
     d.endpoint.stream_buffer = 100;
     client_open(&d, session, OLD, "{" INPUT "," EVERY "}");
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     assert_int_equal(a.streaming, 1);
     has(a.text, "resumePolicy");
     has(a.text, "stream/create");

@@ -214,8 +214,7 @@ TEST(call_of_an_unknown_tool_is_stored_as_a_failure_but_not_counted)
  * cancels. */
 TEST(failed_and_cancelled_calls_are_counted_with_their_reason)
 {
-    mcp_backend_request_t  *breq;
-    mcp_call_stats_t        t;
+    mcp_call_stats_t  t;
 
     client_post(&d, 0, &a, session, CALL8);
     mcp_backend_request_head(d.breqs[0], 500, mcp_str("text/plain"));
@@ -226,8 +225,7 @@ TEST(failed_and_cancelled_calls_are_counted_with_their_reason)
     assert_int_equal(t.results[MCP_OUTCOME_TOOL_ERROR], 1);
     assert_int_equal(t.reason, MCP_REASON_STATUS);
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    call_with_progress(0);
     driver_wait(&d, 250);
     client_post(&d, 0, &b, session, CANCEL7);
     driver_pump(&d);

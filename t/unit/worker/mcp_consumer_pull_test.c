@@ -59,8 +59,7 @@ TEST(no_event_within_mcp_keepalive__a_comment_is_sent)
     char                    id[64], before[64];
     mcp_backend_request_t  *breq;
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     client_last_id(&a, before);
 
     driver_wait(&d, 14000);
@@ -143,8 +142,7 @@ TEST(stream_is_resumed_several_times__the_newest_connection_gets_events)
     c = calloc(6, sizeof(client_t));
     assert_non_null(c);
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     client_last_id(&a, id);
 
     for (i = 0; i < 6; i++) {
@@ -205,8 +203,7 @@ TEST(sent_events_are_reported_to_the_store_at_the_next_pull_or_at_disconnection)
     mcp_backend_request_t  *breq;
     mcp_stream_ref_t        ref;
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     ref = breq->call->ref;
     has(a.text, PROGRESS(1));
     backend_send(&d, breq, PROGRESS(2) "\n");

@@ -120,8 +120,7 @@ TEST(mcp_close_after_passes_inside_an_event__the_event_is_sent_completely_first)
              NOTE("notifications/progress", "{\"progressToken\":\"t\","
                   "\"progress\":1,\"message\":\"%07000d\"}") "\n", 5);
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     a.slow = 1;
     a.cap = MCP_PULL_MIN;
     backend_send(&d, breq, said);
@@ -173,8 +172,7 @@ TEST(worker_is_stopping__listeners_are_closed_and_a_call_stream_stays_open)
     char                    id[64];
     mcp_backend_request_t  *breq;
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     client_resume(&d, 0, &b, session, NULL);
 
     mcp_worker_stop(d.process[0].worker, 0);
@@ -210,8 +208,7 @@ TEST(connection_of_one_exchange_is_closed__the_other_connections_stay_open)
     char                    id[64];
     mcp_backend_request_t  *breq;
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     client_resume(&d, 0, &b, session, NULL);
 
     mcp_exchange_close(a.x);
@@ -278,11 +275,9 @@ TEST(connection_is_to_close__it_stays_open_until_the_client_has_an_event_id)
  * the call is aborted. */
 TEST(session_is_deleted__its_streams_end_and_its_call_is_aborted)
 {
-    client_t               *c;
-    mcp_backend_request_t  *breq;
+    client_t  *c;
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    call_with_progress(0);
     client_resume(&d, 1, &b, session, NULL);
 
     assert_int_equal(b.ended, 0);
@@ -308,8 +303,7 @@ TEST(memory_runs_out_during_a_GET_request__the_call_can_still_be_resumed)
     unsigned long           k;
     mcp_backend_request_t  *breq;
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     leave_with_last_id(&a, id);
 
     for (k = 1; k < 1000; k++) {

@@ -144,8 +144,7 @@ TEST(call_with_a_stream_is_counted_once_when_its_response_is_known)
     uint64_t                sum;
     mcp_backend_request_t  *breq;
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     driver_wait(&d, 250);
     assert_int_equal(counted(MCP_METHOD_TOOLS_CALL, 0), 0);
 
@@ -165,10 +164,7 @@ TEST(call_with_a_stream_is_counted_once_when_its_response_is_known)
 
 TEST(cancelled_call_is_counted_as_cancelled_and_not_as_successful)
 {
-    mcp_backend_request_t  *breq;
-
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    call_with_progress(0);
     driver_wait(&d, 250);
     client_post(&d, 0, &b, session, CANCEL7);
     driver_pump(&d);

@@ -56,8 +56,7 @@ TEST(call_has_a_stream__the_debug_log_has_its_states_in_order)
     mcp_backend_request_t  *breq;
 
     d.te.debug[0] = '\0';
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     end_with_result(breq);
     client_close(&d, &a);
     logged(lines);
@@ -71,8 +70,7 @@ TEST(close_soon_follows_close_now__the_connection_is_still_to_close_now)
 {
     mcp_backend_request_t  *breq;
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
 
     mcp_consumer_set_close(a.x, MCP_CONSUMER_CLOSE_SOON);
     mcp_consumer_set_close(a.x, MCP_CONSUMER_CLOSE_NOW);

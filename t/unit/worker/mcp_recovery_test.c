@@ -98,13 +98,11 @@ TEST(worker_of_a_batch_dies__requests_without_response_get_an_error)
  * nevertheless. */
 TEST(memory_runs_out_after_a_worker_dies__its_call_ends_nevertheless)
 {
-    char                    id[64];
-    mcp_backend_request_t  *breq;
-    unsigned long           k;
+    char           id[64];
+    unsigned long  k;
 
     for (k = 1; k < 10; k++) {
-        breq = call(0);
-        backend_send(&d, breq, PROGRESS(1) "\n");
+        call_with_progress(0);
         client_last_id(&a, id);
 
         driver_kill(&d, 0);

@@ -190,8 +190,7 @@ TEST(worker_of_a_reader_dies__the_call_continues_in_its_own_worker)
     char                    id[64];
     mcp_backend_request_t  *breq;
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     leave_with_last_id(&a, id);
     client_resume(&d, 1, &b, session, id);
 
@@ -213,8 +212,7 @@ TEST(stopping_worker_is_busy_until_its_call_is_over)
     char                    id[64];
     mcp_backend_request_t  *breq;
 
-    breq = call(0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
+    breq = call_with_progress(0);
     leave_with_last_id(&a, id);
     client_resume(&d, 0, &a, session, id);
     mcp_worker_stop(d.process[0].worker, 0);
