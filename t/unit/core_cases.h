@@ -517,4 +517,17 @@ publish(unsigned process, client_t *c, const char *url, const char *body)
 }
 
 
+/* Publishes a body, and checks the status of the response to client b. */
+static inline void
+publish_gets(unsigned process, const char *url, const char *body, int status)
+{
+    publish(process, &b, url, body);
+
+    if (b.status != status) {
+        fail_msg("%d instead of %d for %s: %s", b.status, status, body,
+                 b.text);
+    }
+}
+
+
 #endif /* CORE_CASES_H_INCLUDED */

@@ -269,9 +269,8 @@ TEST(question_is_answered_before_the_backend_request_starts__input_retry_starts)
     *mcp_event_id_print(id, call->id, 1) = '\0';
     client_close(&d, &a);
 
-    publish(1, &b, path, "{\"resultType\":\"input_required\","
-            "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}}}");
-    assert_int_equal(b.status, 202);
+    publish_gets(1, path, "{\"resultType\":\"input_required\","
+            "\"inputRequests\":{\"r\":{\"method\":\"roots/list\"}}}", 202);
     mcp_worker_wake(d.process[0].worker);
     reply(1, session, id, "\"result\":{\"roots\":[]}");
     mcp_worker_wake(d.process[0].worker);

@@ -195,8 +195,7 @@ TEST(client_leaves_before_its_backend_request_has_started__the_call_ends)
             break;
 
         case PUBLISHED:
-            publish(1, &b, path, RESULT);
-            assert_int_equal(b.status, 202);
+            publish_gets(1, path, RESULT, 202);
             mcp_worker_wake(d.process[0].worker);
             break;
         }

@@ -132,10 +132,8 @@ TEST(published_messages_are_sent_in_order_after_the_held_message)
 
     breq = stuck(id, url, sizeof(url));
     path = url + strlen("http://127.0.0.1");
-    publish(1, &b, path, PROGRESS(77));
-    assert_int_equal(b.status, 202);
-    publish(1, &b, path, PROGRESS(78));
-    assert_int_equal(b.status, 202);
+    publish_gets(1, path, PROGRESS(77), 202);
+    publish_gets(1, path, PROGRESS(78), 202);
 
     client_resume(&d, 1, &a, session, id);
     has(a.text, PROGRESS(77) "\n\n");
@@ -161,8 +159,7 @@ TEST(zone_has_no_room_for_a_published_response__it_is_stored_when_room_is_free)
     leave_with_last_id(&a, id);
 
     driver_pause(&d, 0, 1);
-    publish(1, &b, path, RESULT);
-    assert_int_equal(b.status, 202);
+    publish_gets(1, path, RESULT, 202);
     hog(&ref);
     driver_pause(&d, 0, 0);
     driver_wait(&d, 2000);
@@ -202,8 +199,7 @@ TEST(stream_has_no_room_for_a_published_message__the_next_backend_request_waits)
     line[strlen(line) - 1] = '\0';
 
     for (i = 0; i < 12; i++) {
-        publish(1, &b, path, line);
-        assert_int_equal(b.status, 202);
+        publish_gets(1, path, line, 202);
     }
 
     backend_end(&d, breq, MCP_FAILURE_NONE);
@@ -234,9 +230,8 @@ TEST(zone_has_no_room_for_a_published_question__a_202_does_not_replace_it)
     leave_with_last_id(&a, id);
 
     driver_pause(&d, 0, 1);
-    publish(1, &b, path, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":"
-                         ASK_ROOTS "}");
-    assert_int_equal(b.status, 202);
+    publish_gets(1, path, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":"
+                          ASK_ROOTS "}", 202);
     hog(&ref);
     driver_pause(&d, 0, 0);
     mcp_backend_request_head(breq, 202, mcp_null_str);
@@ -325,8 +320,7 @@ TEST(memory_runs_out_for_a_published_response__the_client_gets_it_or_an_error)
         backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
 
         driver_pause(&d, 0, 1);
-        publish(1, &b, path, RESULT);
-        assert_int_equal(b.status, 202);
+        publish_gets(1, path, RESULT, 202);
 
         d.te.tm.failed = 0;
         d.te.tm.fail_at = k;

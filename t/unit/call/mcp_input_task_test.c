@@ -224,8 +224,7 @@ publishes(const char *round)
 
     snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":"
              "%s}", round);
-    publish(1, &b, publish_path, text);
-    assert_int_equal(b.status, 202);
+    publish_gets(1, publish_path, text, 202);
 
     return breq;
 }
@@ -397,8 +396,7 @@ TEST(result_is_published_right_after_the_last_answer__no_backend_is_called)
 
     driver_pause(&d, 0, 1);
     task_does(1, "tasks/update", RESPONSES("\"k#1\":{},\"r#1\":{}"));
-    publish(1, &b, publish_path, RESULT);
-    assert_int_equal(b.status, 202);
+    publish_gets(1, publish_path, RESULT, 202);
     d.last_body[0] = '\0';
     driver_pause(&d, 0, 0);
 

@@ -268,9 +268,8 @@ TEST(message_is_held_when_GET_is_due__GET_follows_after_the_message_is_stored)
     backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
 
     driver_pause(&d, 0, 1);
-    publish(1, &b, path, NOTE("notifications/message",
-                              "{\"level\":\"error\",\"data\":\"kept\"}"));
-    assert_int_equal(b.status, 202);
+    publish_gets(1, path, NOTE("notifications/message",
+                               "{\"level\":\"error\",\"data\":\"kept\"}"), 202);
     hog(&ref);
     driver_pause(&d, 0, 0);
 

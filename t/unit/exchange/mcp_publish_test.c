@@ -35,8 +35,7 @@ detached(unsigned process)
 static void
 finish(const char *path)
 {
-    publish(1, &b, path, RESULT);
-    assert_int_equal(b.status, 202);
+    publish_gets(1, path, RESULT, 202);
     has(a.text, ANSWER);
     assert_int_equal(a.ended, 1);
     client_close(&d, &a);
@@ -123,8 +122,7 @@ TEST(published_result_or_error_ends_the_call)
 
     for (i = 0; i < ITEMS(cases); i++) {
         path = detached(i % 2);
-        publish(i / 2 % 2, &b, path, cases[i].body);
-        assert_int_equal(b.status, 202);
+        publish_gets(i / 2 % 2, path, cases[i].body, 202);
         has(a.text, cases[i].part);
         assert_int_equal(a.ended, 1);
         client_close(&d, &a);
@@ -164,8 +162,7 @@ TEST(published_question_is_answered__the_backend_is_called_again)
     const char  *path;
 
     path = detached(0);
-    publish(1, &b, path, ASK);
-    assert_int_equal(b.status, 202);
+    publish_gets(1, path, ASK, 202);
 
     /* a published result is ignored while the call waits for answers */
 
@@ -304,23 +301,17 @@ TEST(publish_request_with_an_invalid_method_or_token_is_rejected)
     /* rejected tokens: none, a wrong one, a truncated one, a session id, and
      * tokens with a changed character */
 
-    publish(1, &b, "/publish/", PROGRESS(1));
-    assert_int_equal(b.status, 403);
-    publish(1, &b, "/publish/wrong", PROGRESS(1));
-    assert_int_equal(b.status, 403);
-    publish(1, &b, "", PROGRESS(1));
-    assert_int_equal(b.status, 403);
-    publish(1, &b, "/publish/static-toke", PROGRESS(1));
-    assert_int_equal(b.status, 403);
+    publish_gets(1, "/publish/", PROGRESS(1), 403);
+    publish_gets(1, "/publish/wrong", PROGRESS(1), 403);
+    publish_gets(1, "", PROGRESS(1), 403);
+    publish_gets(1, "/publish/static-toke", PROGRESS(1), 403);
     snprintf(bad, sizeof(bad), "/publish/%s", session);
-    publish(1, &b, bad, PROGRESS(1));
-    assert_int_equal(b.status, 403);
+    publish_gets(1, bad, PROGRESS(1), 403);
 
     for (i = strlen("/publish/"); path[i]; i++) {
         strcpy(bad, path);
         bad[i] = bad[i] == 'A' ? 'B' : 'A';
-        publish(1, &b, bad, PROGRESS(1));
-        assert_int_equal(b.status, 403);
+        publish_gets(1, bad, PROGRESS(1), 403);
     }
 
     /* the token in Authorization takes precedence over that in the path */
@@ -418,8 +409,7 @@ TEST(published_list_changes_reach_listeners_but_not_streams_of_calls)
      * listener gets it, the call's stream does not */
 
     path = detached(0);
-    publish(1, &b, path, CHANGED);
-    assert_int_equal(b.status, 202);
+    publish_gets(1, path, CHANGED, 202);
     has_not(a.text, "list_changed");
     finish(path);
 
@@ -471,20 +461,15 @@ TEST(call_has_just_ended__its_publish_url_accepts_no_notification)
     client_open(&d, session, NEW, ALL);
     client_post(&d, 0, &a, session, CALL);
     path = publish_url_of(d.breqs[0], url, sizeof(url));
-    publish(1, &b, path, CHANGED);
-    assert_int_equal(b.status, 202);
-    publish(1, &b, path, RESULT);
-    assert_int_equal(b.status, 503);
+    publish_gets(1, path, CHANGED, 202);
+    publish_gets(1, path, RESULT, 503);
 
     mcp_backend_request_head(d.breqs[0], 202, mcp_null_str);
     backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
     client_close(&d, &a);
-    publish(1, &b, path, RESULT);
-    assert_int_equal(b.status, 202);
-    publish(1, &b, path, CHANGED);
-    assert_int_equal(b.status, 404);
-    publish(1, &b, path, RESULT);
-    assert_int_equal(b.status, 404);
+    publish_gets(1, path, RESULT, 202);
+    publish_gets(1, path, CHANGED, 404);
+    publish_gets(1, path, RESULT, 404);
     end_session(0, session);
 }
 
@@ -502,10 +487,8 @@ TEST(call_has_no_stream_for_longer_than_others__its_publish_url_is_still_valid)
     d.endpoint.stream_after = 1000;
     driver_wait(&d, 15000);
     assert_int_equal(a.streaming, 0);
-    publish(1, &b, path, CHANGED);
-    assert_int_equal(b.status, 202);
-    publish(1, &b, path, RESULT);
-    assert_int_equal(b.status, 503);
+    publish_gets(1, path, CHANGED, 202);
+    publish_gets(1, path, RESULT, 503);
     backend_end(&d, d.breqs[0], MCP_FAILURE_REPLY);
     end_session(0, session);
 }

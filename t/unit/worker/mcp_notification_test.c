@@ -36,8 +36,7 @@ TEST(listener_of_a_session_gets_list_changes_and_subscribed_resources)
     client_last_id(&a, id);
     assert_int_equal(stats().listeners, 1);
 
-    publish(1, &b, "/publish/static-token", CHANGED);
-    assert_int_equal(b.status, 202);
+    publish_gets(1, "/publish/static-token", CHANGED, 202);
     has(a.text, ".1\ndata: " CHANGED "\n\n");
 
     /* the session is not subscribed to this resource */
