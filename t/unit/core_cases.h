@@ -283,6 +283,15 @@ end_with_result(mcp_backend_request_t *breq)
 }
 
 
+/* Lets a backend respond with 202. */
+static inline void
+respond_202(mcp_backend_request_t *breq)
+{
+    mcp_backend_request_head(breq, 202, mcp_null_str);
+    backend_end(&d, breq, MCP_FAILURE_NONE);
+}
+
+
 /* Sends RESULT as the last message of a backend's stream. The client must get
  * ANSWER. */
 static inline void

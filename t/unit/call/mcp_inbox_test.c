@@ -234,8 +234,7 @@ TEST(zone_has_no_room_for_a_published_question__a_202_does_not_replace_it)
                           ASK_ROOTS "}", 202);
     hog(&ref);
     driver_pause(&d, 0, 0);
-    mcp_backend_request_head(breq, 202, mcp_null_str);
-    backend_end(&d, breq, MCP_FAILURE_NONE);
+    respond_202(breq);
     mcp_store_free(&d.process[1].store, &ref);
     driver_wait(&d, 1100);
 
@@ -316,8 +315,7 @@ TEST(memory_runs_out_for_a_published_response__the_client_gets_it_or_an_error)
 
         client_post(&d, 0, &a, session, CALL);
         path = publish_url_of(d.breqs[0], url, sizeof(url));
-        mcp_backend_request_head(d.breqs[0], 202, mcp_null_str);
-        backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
+        respond_202(d.breqs[0]);
 
         driver_pause(&d, 0, 1);
         publish_gets(1, path, RESULT, 202);

@@ -192,8 +192,7 @@ TEST(task_waits_for_answers__progress_does_not_change_its_status)
     modern(0, &a, "tools/call", "always", "\"name\":\"always\"");
     breq = d.breqs[0];
     path = publish_url_of(breq, url, sizeof(url));
-    mcp_backend_request_head(breq, 202, mcp_null_str);
-    backend_end(&d, breq, MCP_FAILURE_NONE);
+    respond_202(breq);
     driver_wait(&d, 2);
     begin_status_listener();
 
@@ -391,8 +390,7 @@ TEST(result_is_published_right_after_the_last_answer__no_backend_is_called)
     mcp_backend_request_t  *breq;
 
     breq = publishes(ROUND(TWO));
-    mcp_backend_request_head(breq, 202, mcp_null_str);
-    backend_end(&d, breq, MCP_FAILURE_NONE);
+    respond_202(breq);
 
     driver_pause(&d, 0, 1);
     task_does(1, "tasks/update", RESPONSES("\"k#1\":{},\"r#1\":{}"));

@@ -133,8 +133,7 @@ refuses(void)
     breq = first(MCP_BACKEND_REQUEST_RESPONSE);
     assert_non_null(breq);
     has(breq->body.data, "\"id\":1,\"error\":{\"code\":-32000");
-    mcp_backend_request_head(breq, 202, mcp_null_str);
-    backend_end(&d, breq, MCP_FAILURE_NONE);
+    respond_202(breq);
     assert_null(first(MCP_BACKEND_REQUEST_RESPONSE));
 }
 

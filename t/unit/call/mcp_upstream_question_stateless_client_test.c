@@ -73,8 +73,7 @@ posted(const char *id)
     snprintf(line, sizeof(line), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\","
                                  "\"result\":{}}", id);
     assert_str_is(d.breqs[1]->body, line);
-    mcp_backend_request_head(d.breqs[1], 202, mcp_null_str);
-    backend_end(&d, d.breqs[1], MCP_FAILURE_NONE);
+    respond_202(d.breqs[1]);
     assert_int_equal(d.n_breqs, 1);
 }
 
@@ -237,8 +236,7 @@ TEST(question_is_asked_again__the_time_for_the_answer_does_not_begin_again)
     driver_wait(&d, 1000);
     assert_int_equal(d.n_breqs, 2);
     has(d.last_body, "-32000");
-    mcp_backend_request_head(d.breqs[1], 202, mcp_null_str);
-    backend_end(&d, d.breqs[1], MCP_FAILURE_NONE);
+    respond_202(d.breqs[1]);
     server_responds();
 }
 

@@ -51,8 +51,7 @@ confirms(void)
 
     breq = d.breqs[i];
     id = strtoul(strstr(breq->body.data, "\"id\":") + 5, NULL, 10);
-    mcp_backend_request_head(breq, 202, mcp_null_str);
-    backend_end(&d, breq, MCP_FAILURE_NONE);
+    respond_202(breq);
 
     return id;
 }

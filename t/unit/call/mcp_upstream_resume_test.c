@@ -341,8 +341,7 @@ TEST(server_asks_on_a_resumed_stream__the_answer_is_posted_before_the_next_GET)
     post = sends("{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"result\":{\"roots\":"
                  "[]}}");
     variable_is(&post->variables, MCP_VARIABLE_UPSTREAM_SESSION, "s1");
-    mcp_backend_request_head(post, 202, mcp_null_str);
-    backend_end(&d, post, MCP_FAILURE_NONE);
+    respond_202(post);
 
     resumed(100, "e2");
     begin_stream(response_event(d.breqs[0]));

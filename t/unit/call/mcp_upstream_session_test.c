@@ -137,8 +137,7 @@ TEST(call_ends_while_the_reply_to_a_ping_is_sent__session_ends_after_the_reply)
     assert_int_equal(d.n_breqs, 1);
     assert_ptr_equal(d.breqs[0], post);
 
-    mcp_backend_request_head(post, 202, mcp_null_str);
-    backend_end(&d, post, MCP_FAILURE_NONE);
+    respond_202(post);
     assert_int_equal(d.n_breqs, 1);
     assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
     end();

@@ -117,8 +117,7 @@ TEST(listener_or_resumed_stream_or_202__exchange_lasts_without_backend_request)
     breq = d.breqs[0];
     path = publish_url_of(breq, url, sizeof(url));
     assert_int_equal(mcp_exchange_lasts(a.x), 0);
-    mcp_backend_request_head(breq, 202, mcp_null_str);
-    backend_end(&d, breq, MCP_FAILURE_NONE);
+    respond_202(breq);
     assert_int_equal(mcp_exchange_lasts(a.x), 1);
 
     publish(0, &b, path, RESULT);

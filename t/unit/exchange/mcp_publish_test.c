@@ -23,8 +23,7 @@ detached(unsigned process)
     client_post(&d, process, &a, session, CALL);
     breq = d.breqs[0];
     path = publish_url_of(breq, url, sizeof(url));
-    mcp_backend_request_head(breq, 202, mcp_null_str);
-    backend_end(&d, breq, MCP_FAILURE_NONE);
+    respond_202(breq);
     assert_int_equal(a.streaming, 1);
     assert_int_equal(a.ended, 0);
 
@@ -464,8 +463,7 @@ TEST(call_has_just_ended__its_publish_url_accepts_no_notification)
     publish_gets(1, path, CHANGED, 202);
     publish_gets(1, path, RESULT, 503);
 
-    mcp_backend_request_head(d.breqs[0], 202, mcp_null_str);
-    backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
+    respond_202(d.breqs[0]);
     client_close(&d, &a);
     publish_gets(1, path, RESULT, 202);
     publish_gets(1, path, CHANGED, 404);
@@ -507,10 +505,8 @@ TEST(each_request_of_a_batch_has_its_own_publish_url)
     publish_url_of(one, url, sizeof(url));
     publish_url_of(two, second, sizeof(second));
     assert_string_not_equal(url, second);
-    mcp_backend_request_head(one, 202, mcp_null_str);
-    backend_end(&d, one, MCP_FAILURE_NONE);
-    mcp_backend_request_head(two, 202, mcp_null_str);
-    backend_end(&d, two, MCP_FAILURE_NONE);
+    respond_202(one);
+    respond_202(two);
 
     publish(1, &b, second + 16, RESULT);
     has(a.text, "\"id\":8,\"result\"");

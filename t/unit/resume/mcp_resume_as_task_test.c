@@ -57,8 +57,7 @@ TEST(backend_responds_with_202__the_client_gets_a_task_that_is_working)
 
     modern_call(0, &a, "");
     breq = d.breqs[0];
-    mcp_backend_request_head(breq, 202, mcp_null_str);
-    backend_end(&d, breq, MCP_FAILURE_NONE);
+    respond_202(breq);
     assert_int_equal(a.status, 200);
     begin_status_listener();
     task_is(1, "\"status\":\"working\"");
