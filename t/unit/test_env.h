@@ -107,6 +107,38 @@ test_mem_init(test_mem_t *tm)
 }
 
 
+/*
+ * Begins the next round of a loop in which the first, second, ... allocation
+ * fails, until none fails:
+ *
+ *     unsigned long  n = 0;
+ *
+ *     while (test_next_failure(&tm, &n)) {
+ *         tm.fail_at = n;
+ *         ...
+ *     }
+ *
+ * Returns 0 after the first round without a failed allocation, which must not
+ * be round 1.
+ */
+static inline int
+test_next_failure(test_mem_t *tm, unsigned long *n)
+{
+    tm->fail_at = 0;
+
+    if (*n && tm->failed == 0) {
+        assert_true(*n > 1);
+        return 0;
+    }
+
+    (*n)++;
+    assert_in_range(*n, 1, 9999);
+    tm->failed = 0;
+
+    return 1;
+}
+
+
 static inline uint64_t
 test_env_now(void *ctx)
 {

@@ -321,8 +321,9 @@ TEST(event_or_line_beyond_the_limit_is_an_error)
 TEST(memory_runs_out__decoding_an_event_fails)
 {
     int                rc;
-    size_t             k, i, consumed;
+    size_t             i, consumed;
     mcp_str_t          data;
+    unsigned long      k = 0;
     mcp_sse_decoder_t  d;
     static const char  in[] = "data: first\ndata: second\n\ndata: third";
     static const char   last[] = "data: first\n"
@@ -337,8 +338,7 @@ TEST(memory_runs_out__decoding_an_event_fails)
                      MCP_ERR_MEMORY);
     mcp_sse_decoder_free(&d);
 
-    for (k = 1; /* void */ ; k++) {
-        test_mem_init(&tm);
+    while (test_next_failure(&tm, &k)) {
         tm.fail_at = k;
 
         mcp_sse_decoder_init(&d, &tm.mem, 100000);
@@ -355,10 +355,6 @@ TEST(memory_runs_out__decoding_an_event_fails)
 
         mcp_sse_decoder_free(&d);
         assert_int_equal(tm.live, 0);
-
-        if (tm.failed == 0) {
-            break;
-        }
     }
 
     assert_true(k > 2);
