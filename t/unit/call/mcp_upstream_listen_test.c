@@ -146,8 +146,6 @@ TEST(last_request_of_a_session_ends__its_GET_stream_is_aborted)
     assert_string_equal(a.text, ANSWER);
     assert_int_equal(d.n_breqs, 0);
     assert_int_equal(d.aborts, 1);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -156,9 +154,6 @@ TEST(request_that_waits_for_the_GET_stream_is_cancelled__the_GET_is_aborted)
     waits();
     client_post(&d, 0, &b, session, CANCEL7);
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &b);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -180,8 +175,6 @@ TEST(request_that_opens_the_GET_stream_is_cancelled__another_request_uses_it)
     has(b.text, RESULT);
     refuses();
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -205,9 +198,6 @@ TEST(server_does_not_respond_to_GET__the_waiting_request_is_sent_after_2_s)
     }
 
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -232,7 +222,6 @@ TEST(first_request_of_a_session_waits_for_the_GET_stream__it_is_sent_alone)
     client_close(&d, &a);
     client_close(&d, &b);
     end();
-    quiet();
 }
 
 
@@ -265,8 +254,6 @@ TEST(server_rejects_GET_with_409_five_times__request_is_sent_and_GET_repeated)
     responds(sent());
     refuses();
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -296,8 +283,6 @@ TEST(nine_GET_streams_in_a_row_bring_no_message__no_further_one_is_opened)
     driver_wait(&d, MCP_UPSTREAM_LISTEN_LONG);
     assert_int_equal(d.n_breqs, 1);
     responds(sent());
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -321,8 +306,6 @@ TEST(server_sends_retry_1_ms__the_GET_stream_is_opened_again_after_100_ms)
     }
 
     responds(sent());
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -352,8 +335,6 @@ TEST(each_GET_stream_brings_a_message__the_pause_before_the_next_stays_100_ms)
     }
 
     responds(sent());
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -372,8 +353,6 @@ TEST(server_sends_no_valid_retry__the_GET_stream_is_opened_again_after_1_s)
     }
 
     responds(sent());
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -385,8 +364,6 @@ TEST(mcp_upstream_session_is_principal__the_request_is_sent_without_GET_stream)
     assert_int_equal(d.n_breqs, 1);
     responds(sent());
     end();
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -397,8 +374,6 @@ TEST(last_request_ends_while_the_GET_stream_is_closed__it_is_not_opened_again)
     responds(sent());
     driver_wait(&d, MCP_UPSTREAM_LISTEN_AGAIN);
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -415,9 +390,6 @@ TEST(GET_stream_is_closed__a_new_request_opens_it_at_once)
                                                           : d.breqs[1]);
     responds(sent());
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -466,7 +438,6 @@ TEST(stream_of_the_client_is_full__a_question_of_the_server_waits_for_room)
     backend_end(&d, sent(), MCP_FAILURE_REPLY);
     client_close(&d, &b);
     end();
-    quiet();
 }
 
 
@@ -483,8 +454,6 @@ TEST(request_whose_question_waits_ends__another_request_gets_the_question)
 
     end();
     driver_wait(&d, 1);
-    client_close(&d, &b);
-    quiet();
 }
 
 
@@ -546,7 +515,6 @@ TEST(request_with_an_open_question_ends__another_request_repeats_the_question)
     has(a.text, RESULT);
     client_close(&d, &a);
     end();
-    quiet();
 }
 
 
@@ -586,7 +554,6 @@ TEST(request_that_waits_for_the_GET_stream__gets_a_question_only_afterwards)
     client_close(&d, &a);
     client_close(&d, &c);
     end();
-    quiet();
 }
 
 
@@ -604,7 +571,6 @@ TEST(both_requests_of_a_session_end_with_an_open_question__server_gets_an_error)
     client_close(&d, &a);
     client_close(&d, &b);
     end();
-    quiet();
 }
 
 
@@ -624,7 +590,6 @@ TEST(GET_stream_fails__its_question_is_refused_when_the_request_ends)
     client_close(&d, &a);
     client_close(&d, &b);
     end();
-    quiet();
 }
 
 
@@ -636,7 +601,6 @@ TEST(only_request_ends_while_a_question_waits_for_room__server_gets_an_error)
     cancel(0, session, "7");
     refuses();
     end();
-    quiet();
 }
 
 
@@ -653,7 +617,6 @@ TEST(process_ends_with_an_open_question__server_gets_an_error)
     refuses();
     client_close(&d, &a);
     end();
-    quiet();
 }
 
 
@@ -729,7 +692,6 @@ TEST(GET_stream_fails_and_its_question_is_refused__the_other_request_times_out)
     client_close(&d, &a);
     client_close(&d, &b);
     end();
-    quiet();
 }
 
 
@@ -781,7 +743,6 @@ TEST(session_is_lost_after_a_postponed_timeout__the_next_one_is_not_postponed)
     client_close(&d, &c);
     driver_wait(&d, 2 * wait);
     end();
-    quiet();
 }
 
 
@@ -808,7 +769,6 @@ TEST(chosen_request_gets_no_stream__another_request_gets_the_question)
     client_close(&d, &a);
     client_close(&d, &b);
     end();
-    quiet();
 }
 
 
@@ -827,7 +787,6 @@ TEST(only_request_gets_no_stream_for_a_question__server_gets_an_error)
     client_close(&d, &a);
     end();
     mcp_store_free(&d.process[1].store, &ref);
-    quiet();
 }
 
 
@@ -862,7 +821,6 @@ TEST(question_on_the_GET_stream_exceeds_the_quota__it_is_refused_calls_continue)
     client_close(&d, &a);
     client_close(&d, &b);
     end();
-    quiet();
 }
 
 
@@ -883,7 +841,6 @@ TEST(GET_stream_ends__it_reopens_only_after_a_waiting_question_was_sent)
     backend_end(&d, sent(), MCP_FAILURE_REPLY);
     client_close(&d, &b);
     end();
-    quiet();
 }
 
 

@@ -68,8 +68,6 @@ TEST(call_is_repeated_after_a_header_error__the_first_timeout_still_applies)
     driver_wait(&d, 1);
     has(a.text, "Backend timed out");
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -106,8 +104,6 @@ TEST(repeated_call_asks_a_question__the_answer_starts_a_new_timeout)
     has_not(a.text, "error");
     answer(RESULT);
     has(a.text, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -152,8 +148,6 @@ TEST(result_is_published_during_tools_list_after_a_header_error__it_is_ignored)
     assert_int_equal(sends("tools/call")->n_headers, 1);
     answer(RESULT);
     has(a.text, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 

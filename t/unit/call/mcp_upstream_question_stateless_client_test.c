@@ -108,7 +108,6 @@ TEST(request_lacks_the_answer__the_client_gets_the_question_and_a_new_state)
     posted("one");
     server_responds();
     has(a.text, "\"text\":\"hi\"");
-    client_close(&d, &a);
 }
 
 
@@ -139,7 +138,6 @@ TEST(request_has_one_of_two_answers__the_client_gets_the_other_question)
     posted("one");
     server_responds();
     has(a.text, "\"text\":\"hi\"");
-    client_close(&d, &a);
 }
 
 
@@ -154,7 +152,6 @@ TEST(question_was_asked_again__a_request_with_the_answer_does_not_get_it)
     has_not(a.text, "inputRequests");
     server_responds();
     has(a.text, "\"text\":\"hi\"");
-    client_close(&d, &a);
 }
 
 
@@ -168,8 +165,6 @@ TEST(request_without_answers_follows_the_answer__it_gets_the_result)
     server_responds();
     has_not(b.text, "inputRequests");
     has(b.text, "\"text\":\"hi\"");
-    client_close(&d, &a);
-    client_close(&d, &b);
 }
 
 
@@ -195,7 +190,6 @@ TEST(server_withdraws_a_newer_question__the_older_one_is_asked_again)
     posted("one");
     server_responds();
     has(a.text, "\"text\":\"hi\"");
-    client_close(&d, &a);
 }
 
 
@@ -221,7 +215,6 @@ TEST(zone_is_full__the_client_gets_the_question_again_when_there_is_room)
     posted("one");
     server_responds();
     has(a.text, "\"text\":\"hi\"");
-    client_close(&d, &a);
 }
 
 
@@ -282,7 +275,6 @@ TEST(connection_with_the_question_ends_after_the_answer__the_call_continues)
     again(1, &a, first, ANSWERS("\"q1\":{}"));
     server_responds();
     has(a.text, "\"text\":\"hi\"");
-    client_close(&d, &a);
 }
 
 

@@ -190,8 +190,6 @@ TEST(call_times_out_when_GET_is_due__the_server_gets_a_cancellation)
     sends("notifications/cancelled");
     backend_end(&d, d.breqs[0], MCP_FAILURE_NONE);
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -205,7 +203,6 @@ TEST(stream_stays_open_after_the_response__it_is_aborted_without_cancellation)
     assert_int_equal(d.n_breqs, 1);
     aborts_after(MCP_CALL_GRACE, 1);
     assert_int_equal(d.n_breqs, 0);
-    quiet();
 }
 
 
@@ -284,8 +281,6 @@ TEST(message_is_held_when_GET_is_due__GET_follows_after_the_message_is_stored)
     client_resume(&d, 1, &a, session, id);
     has(a.text, "\"kept\"");
     has(a.text, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -320,8 +315,6 @@ TEST(server_rejects_GET_while_the_zone_is_full__the_client_gets_the_fault_later)
     has_not(a.text, "no session");
     assert_int_equal(a.ended, 1);
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -346,8 +339,6 @@ TEST(server_asks_on_a_resumed_stream__the_answer_is_posted_before_the_next_GET)
     resumed(100, "e2");
     begin_stream(response_event(d.breqs[0]));
     has(a.text, RESULT);
-    client_close(&d, &a);
-    quiet();
 }
 
 
@@ -364,7 +355,6 @@ TEST(server_without_a_statistics_row_ends_a_stream__GET_follows)
     begin_stream("data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":" RESULT
                  "}\n\n");
     has(a.text, RESULT);
-    client_close(&d, &a);
 }
 
 

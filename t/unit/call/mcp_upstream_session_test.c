@@ -141,7 +141,6 @@ TEST(call_ends_while_the_reply_to_a_ping_is_sent__session_ends_after_the_reply)
     assert_int_equal(d.n_breqs, 1);
     assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
     end();
-    client_close(&d, &a);
 }
 
 
@@ -297,7 +296,6 @@ TEST(requests_of_a_call_in_a_session__asks_until_DELETE_which_is_urgent)
     assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
     ranks(1, 0);
     end();
-    client_close(&d, &a);
 }
 
 
@@ -312,7 +310,6 @@ TEST(call_in_a_session_is_cancelled__the_notification_is_urgent)
     ranks(1, 0);
     end();
     client_close(&d, &others[0]);
-    client_close(&d, &a);
 }
 
 
@@ -330,7 +327,6 @@ TEST(client_disconnects_during_its_DELETE__the_server_still_gets_DELETE)
     assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
     assert_int_equal(d.aborts, 0);
     end();
-    quiet();
 }
 
 
@@ -359,7 +355,6 @@ TEST(server_responds_404_with_an_empty_stream__the_session_is_opened_again)
     sends("tools/call");
     answer(RESULT);
     assert_string_equal(a.text, ANSWER);
-    client_close(&d, &a);
 }
 
 

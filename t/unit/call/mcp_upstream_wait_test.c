@@ -134,7 +134,6 @@ TEST(call_is_cancelled_during_initialize__the_session_is_ended)
     (void) durable_call();
     cancel_call();
     open_late();
-    client_close(&d, &a);
 }
 
 
@@ -156,7 +155,6 @@ TEST(initialize_is_answered_after_the_timeout__the_session_is_ended)
 
     driver_wait(&d, MCP_UPSTREAM_OPEN_GRACE - 1);
     open_late();
-    client_close(&d, &a);
 }
 
 
@@ -169,7 +167,6 @@ TEST(request_is_over_and_initialize_gets_no_response__it_is_aborted_after_10_s)
     sends("\"initialize\"");
     driver_wait(&d, 1);
     assert_int_equal(d.n_breqs, 0);
-    client_close(&d, &a);
 }
 
 
@@ -185,7 +182,6 @@ TEST(call_is_cancelled_after_the_session_id_has_arrived__session_ends_at_once)
     assert_int_equal(d.n_breqs, 1);
     assert_int_equal(d.breqs[0]->http_method, MCP_BACKEND_REQUEST_DELETE);
     end();
-    client_close(&d, &a);
 }
 
 
@@ -207,7 +203,6 @@ TEST(server_keeps_the_stream_of_initialize_open__session_is_ended_after_5_s)
     assert_int_equal(breq->http_method, MCP_BACKEND_REQUEST_DELETE);
     variable_is(&breq->variables, MCP_VARIABLE_UPSTREAM_VERSION, "2025-06-18");
     end();
-    client_close(&d, &a);
 }
 
 
@@ -244,9 +239,6 @@ TEST(initialize_of_a_cancelled_call_fails__a_waiting_request_repeats_it)
     sends("tools/call");
     answer(RESULT);
     has(b.text, "\"id\":8,\"result\":" RESULT);
-
-    client_close(&d, &a);
-    client_close(&d, &b);
 }
 
 

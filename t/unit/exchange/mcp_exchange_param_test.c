@@ -252,7 +252,6 @@ TEST(mcp_param_headers_are_accepted_only_if_they_equal_the_arguments)
     d.endpoint.catalog = NULL;
     a.x = mcp_exchange_create(d.process[0].worker, &d.endpoint, &a);
     assert_ok(check("t", NULL, 0, "{\"region\":\"eu\"}", &detail));
-    client_close(&d, &a);
 }
 
 

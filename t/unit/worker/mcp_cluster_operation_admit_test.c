@@ -281,7 +281,6 @@ TEST(node_uses_a_resume_token__it_reports_the_stream_or_the_failure_of_the_call)
     became(5, MCP_OPERATION_TOKEN_DROP);
     assert_true(cluster.token.value == number && number != 0);
     assert_true(cluster.token.expires > d.te.now);
-    client_close(&d, &a);
 }
 
 
@@ -386,7 +385,6 @@ TEST(token_is_resumed_at_another_node_at_the_same_time__the_client_gets_503)
     answer(MCP_OK);
     assert_int_equal(b.status, 503);
     assert_string_equal(client_response_header(&b, "Retry-After"), "1");
-    client_close(&d, &b);
 }
 
 

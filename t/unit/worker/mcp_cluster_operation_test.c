@@ -359,7 +359,6 @@ TEST(session_ends_while_a_get_waits__the_get_opens_no_listener)
     assert_int_equal(b.streaming, 0);
     assert_int_equal(mcp_store_find(d.process[1].worker->store, id, 0, &info),
                      MCP_ERR_NOT_FOUND);
-    client_close(&d, &b);
 }
 
 

@@ -92,7 +92,6 @@ TEST(messages_without_a_backend_are_counted_by_method_and_error)
     client_post(&d, 0, &a, "nothing", PING);
     client_close(&d, &a);
     assert_int_equal(counted(MCP_METHOD_PING, -32001), 1);
-    quiet();
 }
 
 
@@ -133,8 +132,6 @@ TEST(durations_of_calls_are_counted_by_their_kind_of_error)
                          1);
         assert_int_equal(sum, 40);
     }
-
-    quiet();
 }
 
 
@@ -158,7 +155,6 @@ TEST(call_with_a_stream_is_counted_once_when_its_response_is_known)
     assert_int_equal(sum, 300);
     client_close(&d, &a);
     assert_int_equal(counted(MCP_METHOD_TOOLS_CALL, 0), 1);
-    quiet();
 }
 
 
@@ -194,7 +190,6 @@ TEST(each_request_and_notification_of_a_batch_is_counted)
     assert_int_equal(counted(MCP_METHOD_UNKNOWN, 0), 1);
     assert_int_equal(counted(MCP_METHOD_UNKNOWN, -32601), 1);
     assert_int_equal(counted(MCP_METHOD_TOOLS_CALL, 0), 1);
-    quiet();
 }
 
 
