@@ -68,6 +68,27 @@ static char      session[MCP_SESSION_TEXT_MAX];
 static char      line[40000] __attribute__((unused));
 
 
+/* Replaces the catalog of the endpoint; NULL: the endpoint has none. */
+static inline void
+use_catalog(const char *text)
+{
+    char  error[256];
+
+    mcp_catalog_free(d.catalog);
+    d.catalog = NULL;
+
+    if (text
+        && mcp_catalog_create(&d.te.env.mem, test_str(text), &d.catalog,
+                              error, sizeof(error))
+           != MCP_OK)
+    {
+        fail_msg("%s", error);
+    }
+
+    d.endpoint.catalog = d.catalog;
+}
+
+
 static inline int
 setup(void **state)
 {

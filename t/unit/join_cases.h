@@ -26,23 +26,12 @@
 static inline int
 join_setup(void **state)
 {
-    char  error[256];
-
     driver_init(&d);
-    mcp_catalog_free(d.catalog);
-
-    if (mcp_catalog_create(&d.te.env.mem, mcp_str(
-            "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":{\"type\":"
-            "\"object\"},\"x-mcp-join\":\"arguments\"},{\"name\":\"other\","
-            "\"inputSchema\":{\"type\":\"object\"},\"x-mcp-join\":\"key\"},"
-            "{\"name\":\"p\",\"inputSchema\":{\"type\":\"object\"}}]}"),
-            &d.catalog, error, sizeof(error))
-        != MCP_OK)
-    {
-        fail_msg("%s", error);
-    }
-
-    d.endpoint.catalog = d.catalog;
+    use_catalog(
+        "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":{\"type\":"
+        "\"object\"},\"x-mcp-join\":\"arguments\"},{\"name\":\"other\","
+        "\"inputSchema\":{\"type\":\"object\"},\"x-mcp-join\":\"key\"},"
+        "{\"name\":\"p\",\"inputSchema\":{\"type\":\"object\"}}]}");
     d.endpoint.join_wait = 10000;
     d.endpoint.call_timeout = 1000000;
     round_principal = "me";

@@ -19,24 +19,6 @@ static const char  tools[] =
     "{\"name\":\"u\",\"inputSchema\":{\"type\":\"object\"}}]}";
 
 
-static void
-use_tools(void)
-{
-    char  error[256];
-
-    mcp_catalog_free(d.catalog);
-
-    if (mcp_catalog_create(&d.te.env.mem, test_str(tools), &d.catalog, error,
-                           sizeof(error))
-        != MCP_OK)
-    {
-        fail_msg("%s", error);
-    }
-
-    d.endpoint.catalog = d.catalog;
-}
-
-
 typedef struct {
     const char  *headers[10];          /* names and values in turn */
     const char  *arguments;            /* NULL: the call has none */
@@ -215,7 +197,7 @@ TEST(mcp_param_headers_are_accepted_only_if_they_equal_the_arguments)
     mcp_str_t     detail;
     mcp_header_t  headers[5];
 
-    use_tools();
+    use_catalog(tools);
 
     for (i = 0; i < ITEMS(cases); i++) {
         for (n = 0; n < 5 && cases[i].headers[2 * n]; n++) {
@@ -262,7 +244,7 @@ TEST(tool_call_has_too_many_or_too_long_mcp_param_headers__it_is_rejected)
     mcp_str_t      detail;
     mcp_header_t   headers[MCP_CATALOG_HEADERS_MAX + 1];
 
-    use_tools();
+    use_catalog(tools);
 
     for (i = 0; i < ITEMS(headers); i++) {
         headers[i].name = mcp_str("Mcp-Param-X");
@@ -309,7 +291,7 @@ TEST(memory_runs_out__the_check_of_mcp_param_headers_returns_a_memory_error)
     mcp_header_t   headers[2];
     unsigned long  i;
 
-    use_tools();
+    use_catalog(tools);
 
     headers[0].name = mcp_str("Mcp-Param-Region");
     headers[0].value = mcp_str("=?base64?ZXU=?=");
@@ -370,7 +352,7 @@ call_with(const char *version, const char *region, int status,
  * In a session the headers are not checked. */
 TEST(mcp_param_header_is_wrong__the_call_gets_400_except_in_a_session)
 {
-    use_tools();
+    use_catalog(tools);
 
     call_with("2026-07-28", "us", 400, "\"id\":5,\"error\":{\"code\":-32020");
     has(a.text, "Mcp-Param-Region");

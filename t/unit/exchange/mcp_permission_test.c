@@ -24,23 +24,6 @@ static mcp_allow_t  rules[4];
 
 
 static void
-use_catalog(const char *text)
-{
-    char  error[128];
-
-    mcp_catalog_free(d.catalog);
-    d.catalog = NULL;
-
-    if (text) {
-        assert_ok(mcp_catalog_create(&d.te.env.mem, test_str(text), &d.catalog,
-                                     error, sizeof(error)));
-    }
-
-    d.endpoint.catalog = d.catalog;
-}
-
-
-static void
 drop_rules(void)
 {
     while (d.endpoint.n_allow) {

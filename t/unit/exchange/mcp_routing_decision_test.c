@@ -51,12 +51,7 @@ TEST(cursor_of_a_list_is_valid_at_each_process_but_not_for_another_list)
 /* A catalog with nothing but resource templates. */
 TEST(catalog_has_only_templates__methods_for_tools_and_prompts_are_unknown)
 {
-    char  error[128];
-
-    mcp_catalog_free(d.catalog);
-    assert_ok(mcp_catalog_create(&d.te.env.mem, test_str(elsewhere), &d.catalog,
-                                 error, sizeof(error)));
-    d.endpoint.catalog = d.catalog;
+    use_catalog(elsewhere);
 
     ask(session, REQUEST("1", "tools/list", "{}"), 200, "-32601");
     ask(session, REQUEST("1", "prompts/list", "{}"), 200, "-32601");

@@ -97,15 +97,10 @@ TEST(old_url_is_valid_until_the_client_uses_the_new_url)
  * x-mcp-max-wait of the tool, and while a client reads the stream. */
 TEST(superseded_url_stays_invalid_as_long_as_its_stream_exists)
 {
-    int   i;
-    char  error[256];
+    int  i;
 
-    mcp_catalog_free(d.catalog);
-    assert_ok(mcp_catalog_create(&d.te.env.mem, mcp_str(
-                  "{\"tools\":[{\"name\":\"echo\",\"inputSchema\":"
-                  "{\"type\":\"object\"},\"x-mcp-max-wait\":600}]}"),
-                  &d.catalog, error, sizeof(error)));
-    d.endpoint.catalog = d.catalog;
+    use_catalog("{\"tools\":[{\"name\":\"echo\",\"inputSchema\":"
+                "{\"type\":\"object\"},\"x-mcp-max-wait\":600}]}");
     d.endpoint.max_wait = 1000;
 
     begin(NEW);

@@ -135,24 +135,6 @@ TEST(resume_token_is_written_as_a_json_string_and_verification_returns_its_data)
 }
 
 
-static void
-use_catalog(const char *text)
-{
-    char  error[256];
-
-    mcp_catalog_free(d.catalog);
-
-    if (mcp_catalog_create(&d.te.env.mem, test_str(text), &d.catalog, error,
-                           sizeof(error))
-        != MCP_OK)
-    {
-        fail_msg("%s", error);
-    }
-
-    d.endpoint.catalog = d.catalog;
-}
-
-
 /* A client that declared no resumption method receives no resume
  * information. */
 TEST(client_declared_no_resumption_method__it_gets_no_resume_information)

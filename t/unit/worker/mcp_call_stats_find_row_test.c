@@ -18,21 +18,13 @@
                  "\"name\":\"t\"}]}"
 
 
-static mcp_catalog_t  *catalog;
-
-
 static int
 setup_catalog(void **state)
 {
-    char      error[256];
     unsigned  i;
 
     setup(state);
-
-    assert_ok(mcp_catalog_create(&d.te.env.mem, mcp_str(CATALOG), &catalog,
-                                 error, sizeof(error)));
-
-    d.endpoint.catalog = catalog;
+    use_catalog(CATALOG);
     d.endpoint.catalog_key[0] = 1;
     d.endpoint.label = mcp_str("localhost/mcp");
 
@@ -44,16 +36,6 @@ setup_catalog(void **state)
     }
 
     return 0;
-}
-
-
-static int
-teardown_catalog(void **state)
-{
-    d.endpoint.catalog = NULL;
-    mcp_catalog_free(catalog);
-
-    return teardown(state);
 }
 
 
@@ -240,4 +222,4 @@ TEST(failed_and_cancelled_calls_are_counted_with_their_reason)
 }
 
 
-RUN_TESTS(setup_catalog, teardown_catalog)
+RUN_TESTS(setup_catalog, teardown)
