@@ -46,31 +46,12 @@ start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 }
 
 
-static int
-is_unreachable(void *ctx)
-{
-    return 0;
-}
-
-
-static void
-replicate(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
-{
-}
-
-
-static void
-changed(void *ctx, const mcp_stream_ref_t *ref, uint64_t sent)
-{
-}
-
-
 static const mcp_cluster_hooks_t  hooks = {
     .start = start,
-    .is_unreachable = is_unreachable,
+    .is_unreachable = redis_reachable,
     .clock = clock_agrees,
-    .replicate = replicate,
-    .changed = changed,
+    .replicate = replicates_nothing,
+    .changed = changes_nothing,
     .check_leader = leader_stays
 };
 

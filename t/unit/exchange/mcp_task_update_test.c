@@ -185,16 +185,9 @@ remote_start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *ask)
 }
 
 
-static int
-remote_is_not(void *ctx)
-{
-    return 0;
-}
-
-
 static const mcp_cluster_hooks_t  elsewhere_hooks = {
     .start = remote_start,
-    .is_unreachable = remote_is_not,
+    .is_unreachable = redis_reachable,
     .clock = clock_agrees,
     .check_leader = leader_stays
 };

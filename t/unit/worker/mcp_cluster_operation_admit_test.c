@@ -78,14 +78,8 @@ start(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
 }
 
 
-static void
-note_sent(void *ctx, const mcp_stream_ref_t *ref, uint64_t sent)
-{
-}
-
-
 static const mcp_cluster_hooks_t  hooks = {
-    .changed = note_sent,
+    .changed = changes_nothing,
     .start = start,
     .is_unreachable = redis_reachable,
     .clock = clock_agrees,

@@ -67,14 +67,8 @@ share(void *ctx, const mcp_stream_ref_t *ref, uint32_t limit)
 }
 
 
-static void
-note_sent(void *ctx, const mcp_stream_ref_t *ref, uint64_t sent)
-{
-}
-
-
 static const mcp_cluster_hooks_t  hooks = {
-    .changed = note_sent,
+    .changed = changes_nothing,
     .start = start,
     .is_unreachable = is_unreachable,
     .clock = clock_agrees,
