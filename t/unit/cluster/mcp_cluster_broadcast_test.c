@@ -3,7 +3,7 @@
 /* Broadcasts: sending and receiving, also when Redis is unreachable or sends
  * unexpected replies. */
 
-#include "cluster_driver.h"
+#include "cluster_process.h"
 
 
 #define ID(c)   c c c c c c c c c c c c c c c c
@@ -29,8 +29,7 @@
     "{mcp}:1:m:1111111111111111 " lasting " 0-0 0-0"
 
 
-static process_t   p;
-static unsigned    n_updates;
+static unsigned         n_updates;
 static mcp_broadcast_t  broadcast;
 
 
@@ -47,7 +46,7 @@ on_broadcast(mcp_worker_t *worker, const mcp_broadcast_t *said)
 static int
 setup(void **state)
 {
-    process_init(&p, NULL, 0);
+    setup_process(state);
     mcp_store_node_renew(&p.store, mcp_store_node_id(&p.store),
                          0x1111111111111111);
     p.worker->on_broadcast = on_broadcast;
@@ -55,15 +54,6 @@ setup(void **state)
     p.conf.node_timeout = 600000;
     p.te.now = 1700000000000;
     n_updates = 0;
-
-    return 0;
-}
-
-
-static int
-teardown(void **state)
-{
-    process_free(&p);
 
     return 0;
 }
@@ -458,4 +448,4 @@ TEST(inbound_connection_is_lost__reconnect_delay_grows_if_no_reply_had_arrived)
 }
 
 
-RUN_TESTS(setup, teardown)
+RUN_TESTS(setup, teardown_process)

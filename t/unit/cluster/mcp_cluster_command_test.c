@@ -3,28 +3,18 @@
 /* Commands on a link: how many are accepted, how they are written, and replies
  * that end the link. */
 
-#include "cluster_driver.h"
+#include "cluster_process.h"
 
 
-static process_t  p;
-static unsigned   replies, lost;
+static unsigned  replies, lost;
 
 
 static int
 setup(void **state)
 {
-    process_init(&p, NULL, 0);
+    setup_process(state);
     replies = 0;
     lost = 0;
-
-    return 0;
-}
-
-
-static int
-teardown(void **state)
-{
-    process_free(&p);
 
     return 0;
 }
@@ -316,4 +306,4 @@ TEST(commands_are_queued_during_a_write__the_bytes_being_written_do_not_move)
 }
 
 
-RUN_TESTS(setup, teardown)
+RUN_TESTS(setup, teardown_process)

@@ -2,28 +2,7 @@
 
 /* The life cycle of a link: it is opened, checked, lost and opened again. */
 
-#include "cluster_driver.h"
-
-
-static process_t  p;
-
-
-static int
-setup(void **state)
-{
-    process_init(&p, NULL, 0);
-
-    return 0;
-}
-
-
-static int
-teardown(void **state)
-{
-    process_free(&p);
-
-    return 0;
-}
+#include "cluster_process.h"
 
 
 /* The login succeeds, even if commands are written and replies arrive in small
@@ -346,4 +325,4 @@ TEST(glue_sets_a_pointer_on_a_link__the_link_returns_the_same_pointer)
 }
 
 
-RUN_TESTS(setup, teardown)
+RUN_TESTS(setup_process, teardown_process)

@@ -2,31 +2,10 @@
 
 /* The login on a link: its commands, and replies that end it. */
 
-#include "cluster_driver.h"
+#include "cluster_process.h"
 
 
 #define FOREIGN  "the reply does not come from Redis: check the address"
-
-
-static process_t  p;
-
-
-static int
-setup(void **state)
-{
-    process_init(&p, NULL, 0);
-
-    return 0;
-}
-
-
-static int
-teardown(void **state)
-{
-    process_free(&p);
-
-    return 0;
-}
 
 
 TEST(login_succeeds__the_digests_of_the_scripts_are_stored)
@@ -242,4 +221,4 @@ TEST(sentinel_and_redis_each_get_only_their_own_password)
 }
 
 
-RUN_TESTS(setup, teardown)
+RUN_TESTS(setup_process, teardown_process)
