@@ -533,6 +533,15 @@ process_login(process_t *p)
 }
 
 
+/* Creates the cluster of a process, and opens its link with a login. */
+static inline void
+process_connect(process_t *p)
+{
+    process_start(p);
+    process_login(p);
+}
+
+
 /* Sends a reply on the inbound connection. */
 static inline void
 process_inbound_receive(process_t *p, const char *text, size_t len)

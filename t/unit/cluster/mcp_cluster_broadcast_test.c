@@ -62,8 +62,7 @@ setup(void **state)
 static void
 join(void)
 {
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, WELCOME);
     p.taken = p.len;
     assert_int_equal(p.cluster->state, MCP_CLUSTER_MEMBER);
@@ -397,8 +396,7 @@ TEST(only_the_leader_of_a_node_opens_the_inbound_connection)
     join();
     process_init(&q, p.zone, 1);
     q.has_inbound = 1;
-    process_start(&q);
-    process_login(&q);
+    process_connect(&q);
     process_receive(&q, WELCOME);
     assert_int_equal(q.cluster->state, MCP_CLUSTER_MEMBER);
     assert_int_equal(q.inbound.connects, 0);

@@ -88,8 +88,7 @@ TEST(redis_is_loading_or_sends_an_invalid_reply__the_link_is_opened_again)
 /* A reply without a pending command: the link is closed. */
 TEST(redis_sends_a_reply_although_no_command_is_pending__the_link_is_closed)
 {
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n+OK\r\n");
     assert_int_equal(p.disconnects, 1);
 }
@@ -101,8 +100,7 @@ TEST(redirections_are_followed_at_most_five_times_in_a_row)
 {
     unsigned  i;
 
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, "-MOVED 3999 10.0.0.7:6381\r\n");
     assert_int_equal(p.disconnects, 1);
     process_wait(&p, 0);
@@ -156,8 +154,7 @@ TEST(too_many_commands_or_bytes_are_pending__the_link_accepts_no_more_commands)
     mcp_str_t  word = { big, sizeof(big) };
 
     p.conf.node_timeout = 600000;
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
 
     for (i = 0; send_word("X") == MCP_OK; i++) {
@@ -204,8 +201,7 @@ TEST(long_commands_are_not_written_yet__short_commands_are_still_accepted)
     assert_non_null(big);
     word = (mcp_str_t) { big, 2000000 };
 
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
 
     for (i = 0; i < 4; i++) {
@@ -232,8 +228,7 @@ TEST(command_fills_the_whole_byte_limit__its_buffer_is_freed_once_written)
     word = (mcp_str_t) { big, len };
 
     p.conf.node_timeout = 600000;
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
 
     assert_ok(mcp_link_send(&p.cluster->link, &word, 1, count, NULL));
@@ -276,8 +271,7 @@ TEST(commands_are_queued_during_a_write__the_bytes_being_written_do_not_move)
     mcp_str_t  out, same;
 
     p.conf.node_timeout = 600000;
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
 
     p.stuck = 1;

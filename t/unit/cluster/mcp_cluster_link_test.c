@@ -14,8 +14,7 @@ TEST(commands_and_replies_come_in_pieces_of_1_to_39_bytes__login_succeeds)
 
     for (step = 1; step < 40; step++) {
         p.step = step;
-        process_start(&p);
-        process_login(&p);
+        process_connect(&p);
         mcp_cluster_destroy(p.cluster);
         p.cluster = NULL;
         p.connected = 0;
@@ -163,8 +162,7 @@ TEST(redis_is_silent__a_ping_is_sent_and_without_a_reply_the_link_fails)
     unsigned  i;
 
     p.conf.node_timeout = 600000;
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
     p.taken = p.len;
 
@@ -228,8 +226,7 @@ TEST(maximum_of_commands_is_pending__a_silent_link_fails_without_a_ping)
     unsigned  i;
 
     p.conf.node_timeout = 600000;
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, "*4\r\n$2\r\nOK\r\n:0\r\n:1\r\n*0\r\n");
     fill();
 

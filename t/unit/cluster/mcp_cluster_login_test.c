@@ -10,8 +10,7 @@
 
 TEST(login_succeeds__the_digests_of_the_scripts_are_stored)
 {
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     assert_int_equal(p.te.logged, 1);
     assert_string_equal(p.te.info, "cluster: connected to one:6379");
     assert_memory_equal(p.cluster->script[MCP_SCRIPT_REGISTER],

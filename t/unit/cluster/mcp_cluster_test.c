@@ -115,11 +115,9 @@ start_both(void)
     p.conf.timeout = 100000;
     q.conf.timeout = 100000;
 
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, WELCOME("1700000000000"));
-    process_start(&q);
-    process_login(&q);
+    process_connect(&q);
     process_receive(&q, WELCOME("1700000000000"));
     p.taken = p.len;
     q.taken = q.len;
@@ -138,8 +136,7 @@ TEST(address_leads_to_another_redis_now__the_process_connects_again)
     p.conf.timeout = 100000;
     p.probe = GOOD_HELLO GOOD_ROLE "$4\r\naaaa\r\n";
 
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, WELCOME_AT("aaaa"));
     process_wait(&p, 5001);
     process_wait(&p, 5001);
@@ -221,11 +218,9 @@ TEST(leader_loses_its_link__another_process_sends_the_heartbeats)
     p.conf.timeout = 100000;
     q.conf.timeout = 100000;
 
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, WELCOME("1700000000000"));
-    process_start(&q);
-    process_login(&q);
+    process_connect(&q);
     process_receive(&q, WELCOME("1700000000000"));
     assert_string_equal(q.te.info, "cluster: joined as node 1111111111111111; "
                                    "the cluster has 2 nodes");
@@ -279,8 +274,7 @@ TEST(link_is_lost_while_scripts_are_loaded__the_process_registers_again)
 {
     p.conf.timeout = 100000;
 
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, WELCOME("1700000000000"));
     process_wait(&p, 5001);
     process_receive(&p, "-NOSCRIPT No matching script.\r\n");
@@ -358,8 +352,7 @@ TEST(leader_shuts_down__another_process_sends_the_heartbeats)
 TEST(node_is_rejected__it_serves_alone_until_redis_accepts_it)
 {
     p.conf.timeout = 100000;
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p,
                     "*3\r\n$4\r\nKEYS\r\n$16\r\n" ID("2") "\r\n$3\r\na\nb\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
@@ -398,11 +391,9 @@ TEST(redis_rejects_the_credentials_of_a_member__the_node_does_not_serve_alone)
     p.conf.timeout = 100000;
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
     q.conf = p.conf;
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, WELCOME("1700000000000"));
-    process_start(&q);
-    process_login(&q);
+    process_connect(&q);
     process_receive(&q, WELCOME("1700000000000"));
 
     process_lose(&q, "gone");
@@ -445,8 +436,7 @@ TEST(redis_user_lacks_a_right_when_a_node_joins__the_node_serves_alone)
     p.conf.timeout = 100000;
     p.conf.sync = MCP_CLUSTER_SYNC_ON;
     q.conf = p.conf;
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, "-NOPERM no\r\n");
     assert_int_equal(p.cluster->state, MCP_CLUSTER_APART);
     assert_string_equal(node_info().standalone, "NOPERM no");
@@ -477,8 +467,7 @@ TEST(redis_user_lacks_a_right_when_a_node_joins__the_node_serves_alone)
     /* the node became a member, and then Redis rejects its second process: for
      * that process Redis counts as unreachable */
 
-    process_start(&q);
-    process_login(&q);
+    process_connect(&q);
     process_receive(&q, "-NOPERM no\r\n");
     assert_int_equal(q.cluster->state, MCP_CLUSTER_APART);
     assert_string_equal(node_info().standalone, "");
@@ -505,8 +494,7 @@ TEST(inbound_connection_is_rejected__the_node_stays_a_member)
 {
     p.conf.timeout = 100000;
     p.has_inbound = 1;
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, WELCOME("1700000000000"));
     assert_true(p.inbound.connected);
 
@@ -540,8 +528,7 @@ TEST(redis_sends_an_unexpected_reply__it_is_an_error_and_changes_no_state)
     };
 
     p.conf.timeout = 100000;
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
 
     for (i = 0; i < sizeof(says) / sizeof(says[0]); i++) {
         process_receive(&p, says[i]);
@@ -586,8 +573,7 @@ TEST(two_nodes_die__the_leader_takes_over_one_node_after_the_other)
     unsigned  i;
 
     p.conf.timeout = 100000;
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
 
     for (i = 0; i < 5; i++) {
         process_receive(&p, "*4\r\n$2\r\nOK\r\n:1700000000000\r\n:1\r\n*4\r\n"
@@ -650,8 +636,7 @@ TEST(node_was_declared_dead__all_its_processes_get_a_new_id)
 TEST(clocks_differ_again__a_warning_is_logged_if_the_clocks_agreed_in_between)
 {
     p.conf.timeout = 100000;
-    process_start(&p);
-    process_login(&p);
+    process_connect(&p);
     process_receive(&p, WELCOME("1700000002001"));
     assert_int_equal(node_info().view.offset, 2001);
     p.te.last[0] = '\0';
