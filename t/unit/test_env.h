@@ -161,6 +161,16 @@ test_env_random(void *ctx, void *buf, size_t len)
 }
 
 
+/* Returns a random number less than n. Equal seeds lead to equal numbers. */
+static inline uint64_t
+test_draw(uint64_t *seed, uint64_t n)
+{
+    *seed = *seed * 6364136223846793005ULL + 1442695040888963407ULL;
+
+    return (*seed >> 33) % n;
+}
+
+
 static inline void
 test_env_log(void *ctx, mcp_log_level_e level, const char *line)
 {

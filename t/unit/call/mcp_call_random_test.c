@@ -62,13 +62,7 @@ static unsigned  next_number, step;
 static unsigned  resumed, finished, deaths, refused;
 
 
-static unsigned
-roll(unsigned n)
-{
-    rnd = rnd * 6364136223846793005ULL + 1442695040888963407ULL;
-
-    return (unsigned) (rnd >> 33) % n;
-}
+#define roll(n)  ((unsigned) test_draw(&rnd, n))
 
 
 #define wrong(s, ...)                                                         \

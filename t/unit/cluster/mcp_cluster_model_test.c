@@ -91,13 +91,7 @@ static struct {
 } sum;
 
 
-static unsigned
-draw(unsigned n)
-{
-    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-
-    return (unsigned) ((seed >> 33) % n);
-}
+#define draw(n)  ((unsigned) test_draw(&seed, n))
 
 
 /* Sets "risk" for the streams of node i: if the other nodes have declared the

@@ -52,13 +52,7 @@ static uint64_t  seed, rnd;
 static unsigned  steps, step, finished, asked, deaths, expired;
 
 
-static unsigned
-roll(unsigned n)
-{
-    rnd = rnd * 6364136223846793005ULL + 1442695040888963407ULL;
-
-    return (unsigned) (rnd >> 33) % n;
-}
+#define roll(n)  ((unsigned) test_draw(&rnd, n))
 
 
 static void

@@ -98,13 +98,7 @@ static unsigned        numbers;
 static uint64_t        seen, resumed;
 
 
-static uint64_t
-draw(uint64_t n)
-{
-    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-
-    return (seed >> 33) % n;
-}
+#define draw(n)  test_draw(&seed, n)
 
 
 static mcp_store_t *
