@@ -58,8 +58,6 @@
 #define OLD      "2025-03-26"
 #define ALL      "{\"sampling\":{},\"elicitation\":{},\"roots\":{}}"
 
-#define ITEMS(array)  (sizeof(array) / sizeof(array[0]))
-
 
 static driver_t  d;
 static client_t  a __attribute__((unused));

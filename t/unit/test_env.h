@@ -33,6 +33,9 @@
 #include "mcp.h"
 
 
+#define ITEMS(array)  (sizeof(array) / sizeof(array[0]))
+
+
 typedef struct {
     mcp_mem_t      mem;
     long           live;           /* number of allocations that are not

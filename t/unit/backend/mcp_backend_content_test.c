@@ -5,6 +5,7 @@
 
 
 #include "backend_cases.h"
+#include "memory_cases.h"
 
 
 TEST(media_type_of_a_tool_response_decides_the_form_of_the_content)
@@ -106,7 +107,6 @@ TEST(response_of_a_prompt_becomes_a_message_of_the_user)
 
 TEST(content_as_json_is_larger_than_twice_mcp_max_message__it_is_a_fault)
 {
-    test_mem_t            tm;
     static char           body[4000];
     static transcript_t   t;
 
@@ -117,7 +117,6 @@ TEST(content_as_json_is_larger_than_twice_mcp_max_message__it_is_a_fault)
 
     memset(body, 1, sizeof(body));
 
-    test_mem_init(&tm);
     assert_ok(play(&tm, &a, WHOLE, 0, &t));
     check_transcript(&a, "whole", 0, &t);
 
@@ -139,17 +138,13 @@ TEST(content_as_json_is_larger_than_twice_mcp_max_message__it_is_a_fault)
         assert_ok(play(&tm, &a, WHOLE, 0, &t));
         assert_memory_equal(t.text, "RESULT ", 7);
     }
-
-    assert_int_equal(tm.live, 0);
 }
 
 
 TEST(tool_error_with_a_text_is_written_as_a_result_with_is_error_true)
 {
-    mcp_buf_t   buf;
-    test_mem_t  tm;
+    mcp_buf_t  buf;
 
-    test_mem_init(&tm);
     mcp_buf_init(&buf, &tm.mem, SIZE_MAX / 2);
 
     mcp_backend_tool_error(&buf, mcp_str("a \"\xff\""));
@@ -163,7 +158,6 @@ TEST(tool_error_with_a_text_is_written_as_a_result_with_is_error_true)
     mcp_backend_tool_error(&buf, mcp_str("x"));
     assert_int_equal(buf.failed, MCP_ERR_MEMORY);
     mcp_buf_free(&buf);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -241,7 +235,6 @@ TEST(error_text_is_cut_at_the_limit_between_two_characters)
 TEST(large_error_page_is_cut_between_two_characters)
 {
     size_t                i;
-    test_mem_t            tm;
     static char           body[70000], expected[140000];
     static transcript_t   t;
 
@@ -259,8 +252,6 @@ TEST(large_error_page_is_cut_between_two_characters)
     memset(expected + i, 'x', 65534);
     strcpy(expected + i + 65534, "\"}],\"isError\":true}\n");
 
-    test_mem_init(&tm);
-
     assert_ok(play(&tm, &a, WHOLE, 0, &t));
     check_transcript(&a, "whole", 0, &t);
 
@@ -275,9 +266,8 @@ TEST(large_error_page_is_cut_between_two_characters)
     assert_ok(play(&tm, &a, WHOLE, 0, &t));
     check_transcript(&a, "as JSON", 0, &t);
 
-    assert_int_equal(tm.live, 0);
     check_memory(&a, WHOLE, &t);
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

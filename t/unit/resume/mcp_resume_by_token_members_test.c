@@ -3,6 +3,7 @@
 /* Tests of the members of requests and results that contain resume tokens. */
 
 #include "resume_cases.h"
+#include "memory_cases.h"
 #include "resume/mcp_resume_by_token.h"
 
 
@@ -22,11 +23,9 @@ TEST(resume_tokens_at_the_top_of_params_and_in_meta_are_found)
 
     size_t            i, k, n;
     mcp_rpc_t         msg;
-    test_mem_t        tm;
     mcp_arena_t       arena;
     mcp_json_value_t  places[2];
 
-    test_mem_init(&tm);
     mcp_arena_init(&arena, &tm.mem);
 
     for (i = 0; i < ITEMS(cases); i++) {
@@ -46,7 +45,6 @@ TEST(resume_tokens_at_the_top_of_params_and_in_meta_are_found)
     }
 
     mcp_arena_destroy(&arena);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -74,10 +72,8 @@ TEST(next_token_of_a_result_is_replaced_or_added_or_removed)
 
     size_t            i;
     mcp_buf_t         out;
-    test_mem_t        tm;
     mcp_json_value_t  result, meta;
 
-    test_mem_init(&tm);
     mcp_buf_init(&out, &tm.mem, SIZE_MAX / 2);
 
     for (i = 0; i < ITEMS(cases); i++) {
@@ -93,7 +89,6 @@ TEST(next_token_of_a_result_is_replaced_or_added_or_removed)
     }
 
     mcp_buf_free(&out);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -130,4 +125,4 @@ TEST(result_has_two_nextResumeToken_members__that_in_meta_is_used)
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)

@@ -4,17 +4,12 @@
  * different digests. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 
 #include "rpc/mcp_digest.h"
 
 
 #define DEPTH  32
-
-#define ITEMS(array)  (sizeof(array) / sizeof(array[0]))
-
-
-static test_mem_t  tm;
 
 
 static void
@@ -56,24 +51,6 @@ check(const char *const (*rows)[6], size_t n)
             }
         }
     }
-}
-
-
-static int
-setup(void **state)
-{
-    test_mem_init(&tm);
-
-    return 0;
-}
-
-
-static int
-teardown(void **state)
-{
-    assert_int_equal(tm.live, 0);
-
-    return 0;
 }
 
 
@@ -495,4 +472,4 @@ TEST(sorting_work_is_linear_in_the_length_of_the_names)
 }
 
 
-RUN_TESTS(setup, teardown)
+RUN_TESTS(init, done)

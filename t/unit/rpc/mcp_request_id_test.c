@@ -3,7 +3,7 @@
 /* Comparison of request ids by value. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 #include "rpc/mcp_request_id.h"
 
 
@@ -45,10 +45,7 @@ text(size_t i, size_t k)
 TEST(request_ids_are_compared_by_value_in_any_spelling)
 {
     size_t         i, k, m, n;
-    test_mem_t     tm;
     unsigned char  a[MCP_DIGEST_LEN], b[MCP_DIGEST_LEN];
-
-    test_mem_init(&tm);
 
     for (i = 0; i < ROWS; i++) {
         for (k = 0; k < 6 && rows[i][k]; k++) {
@@ -69,8 +66,6 @@ TEST(request_ids_are_compared_by_value_in_any_spelling)
             }
         }
     }
-
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -81,9 +76,6 @@ TEST(request_id_of_100000_digits_is_compared_by_value)
     char       *zeros;
     size_t      n;
     mcp_str_t   number;
-    test_mem_t  tm;
-
-    test_mem_init(&tm);
 
     n = 100000;
     zeros = malloc(n);
@@ -100,16 +92,12 @@ TEST(request_id_of_100000_digits_is_compared_by_value)
     assert_false(mcp_id_same(&tm.mem, number, mcp_str("1")));
 
     free(zeros);
-    assert_int_equal(tm.live, 0);
 }
 
 
 TEST(memory_runs_out__request_ids_have_no_digest_and_are_not_equal)
 {
-    test_mem_t     tm;
     unsigned char  key[MCP_DIGEST_LEN];
-
-    test_mem_init(&tm);
 
     tm.fail_at = 1;
     assert_int_equal(mcp_id_digest(&tm.mem, mcp_null_str,
@@ -120,7 +108,6 @@ TEST(memory_runs_out__request_ids_have_no_digest_and_are_not_equal)
                                    key), MCP_ERR_MEMORY);
     tm.fail_at = 1;
     assert_false(mcp_id_same(&tm.mem, mcp_str("7"), mcp_str("7e0")));
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -128,7 +115,6 @@ TEST(memory_runs_out__request_ids_have_no_digest_and_are_not_equal)
 #define TTL  3600000
 
 
-static test_mem_t     tm;
 static mcp_keys_t     keys;
 static mcp_task_id_t  task;
 static char           task_text[MCP_TOKEN_TEXT_MAX + 1];
@@ -139,7 +125,7 @@ setup(void **state)
 {
     mcp_buf_t  buf;
 
-    test_mem_init(&tm);
+    init(state);
     memset(&keys, 0, sizeof(keys));
     assert_ok(mcp_keys_add(&keys, mcp_str("0123456789abcdef0123456789abcdef")));
 
@@ -235,4 +221,4 @@ TEST(no_room_or_no_key_for_a_task_id__writing_it_fails)
 }
 
 
-RUN_TESTS(setup, NULL)
+RUN_TESTS(setup, done)

@@ -12,8 +12,6 @@
 #define KEY_A  "0123456789abcdef0123456789abcdef"
 #define KEY_B  "another key, of 32 bytes or more"
 
-#define ITEMS(array)  (sizeof(array) / sizeof(array[0]))
-
 #define STATE   "\"people=3 \\u00e9\\n\""
 #define PARAMS  "{\"name\":\"book\",\"arguments\":{\"a\":1,\"b\":[\"x\"]}}"
 

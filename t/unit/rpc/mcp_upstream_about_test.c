@@ -4,7 +4,7 @@
  * initialize. */
 
 
-#include "test_env.h"
+#include "memory_cases.h"
 #include "rpc/mcp_upstream_body.h"
 
 
@@ -12,7 +12,6 @@
 
 
 static mcp_upstream_about_t  about;
-static test_mem_t            tm;
 
 
 static int
@@ -27,7 +26,6 @@ set(const char *result, uint64_t now)
 TEST(mcp_server_is_described_by_server_discover_or_initialize)
 {
     memset(&about, 0, sizeof(about));
-    test_mem_init(&tm);
 
     assert_ok(set("{\"supportedVersions\":[\"2026-07-28\"],"
                   "\"capabilities\":{\"tools\":{},\"logging\":{}},"
@@ -56,7 +54,6 @@ TEST(mcp_server_is_described_by_server_discover_or_initialize)
 
     mcp_upstream_about_drop(&about);
     mcp_upstream_about_drop(&about);
-    assert_int_equal(tm.live, 0);
 }
 
 
@@ -65,7 +62,6 @@ TEST(mcp_server_is_described_by_server_discover_or_initialize)
 TEST(members_of_a_wrong_type_in_a_description_count_as_absent)
 {
     memset(&about, 0, sizeof(about));
-    test_mem_init(&tm);
 
     assert_ok(set("{\"capabilities\":{\"tools\":true},"
                   "\"instructions\":1,\"serverInfo\":\"a\","
@@ -81,8 +77,7 @@ TEST(members_of_a_wrong_type_in_a_description_count_as_absent)
     assert_int_equal(about.at, 7);
 
     mcp_upstream_about_drop(&about);
-    assert_int_equal(tm.live, 0);
 }
 
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(init, done)
