@@ -39,43 +39,12 @@ typedef struct {
 
 static const entrance_case_t  entrance_cases[] = {
 
-    /* MCP-Protocol-Version and _meta, both of which a stateless request must
-     * have */
+    /* an older or unknown revision, and no _meta: a request of a session */
 
-    { MODERN, "server/discover", NULL, MESSAGE("server/discover", OK), 200,
-      "\"supportedVersions\":[\"2026-07-28\"]" },
-    { NULL, NULL, NULL, MESSAGE("server/discover", OK), 400, "-32020" },
-    { MODERN, "server/discover", NULL, MESSAGE("server/discover", ""), 400,
-      "\"id\":7,\"error\":{\"code\":-32602" },
     { "2025-11-25", "ping", NULL, MESSAGE("ping", ""), 400,
       "Mcp-Session-Id header is required" },
-    { "2025-11-25", "ping", NULL, MESSAGE("ping", OK), 400, "-32020" },
     { "2027-01-01", "ping", NULL, MESSAGE("ping", ""), 400,
       "Mcp-Session-Id header is required" },
-
-    /* the client's properties in _meta */
-
-    { MODERN, "tools/list", NULL, MESSAGE("tools/list", "\"_meta\":1"), 400,
-      "-32602" },
-    { MODERN, "tools/list", NULL, MESSAGE("tools/list", META("1")), 400,
-      "-32602" },
-    { MODERN, "tools/list", NULL,
-      MESSAGE("tools/list", "\"_meta\":{\"io.modelcontextprotocol/"
-          "protocolVersion\":\"" MODERN "\"}"), 400, "-32602" },
-    { MODERN, "tools/list", NULL,
-      MESSAGE("tools/list", "\"_meta\":{\"io.modelcontextprotocol/"
-          "protocolVersion\":\"" MODERN "\",\"io.modelcontextprotocol/"
-          "clientCapabilities\":[]}"), 400, "-32602" },
-    { MODERN, "tools/list", NULL,
-      MESSAGE("tools/list",
-          META_AND("\"io.modelcontextprotocol/clientInfo\":1")),
-      400, "-32602" },
-    { MODERN, "tools/list", NULL,
-      MESSAGE("tools/list", META_AND("\"io.modelcontextprotocol/logLevel\":"
-                                 "\"loud\"")), 400, "-32602" },
-    { MODERN, "tools/list", NULL,
-      MESSAGE("tools/list", META_AND("\"io.modelcontextprotocol/logLevel\":"
-                                 "\"info\"")), 200, "\"tools\":" },
 
     /* a capability that JSON parsers may read in two ways */
 
@@ -102,64 +71,16 @@ static const entrance_case_t  entrance_cases[] = {
           "\"a/b\":{},\"a/b\":{},\"io.modelcontextprotocol/tasks\":{}}")),
       200, "\"tools\":" },
 
-    /* the revision in _meta: first compared with the header, then checked */
+    /* the headers that repeat values of the body */
 
-    { MODERN, "tools/list", NULL, MESSAGE("tools/list", META("\"v999\"")), 400,
-      "-32020" },
     { "v999", "tools/list", NULL, MESSAGE("tools/list", META("\"v999\"")), 400,
-      "\"error\":{\"code\":-32022,\"message\":\"Unsupported protocol version\","
-      "\"data\":{\"supported\":[\"2026-07-28\"],\"requested\":\"v999\"}}" },
-    { "2025-11-25", "tools/list", NULL,
-      MESSAGE("tools/list", META("\"2025-11-25\"")), 400, "-32022" },
+      "-32022,\"message\":\"Unsupported protocol version\"," },
     { " " MODERN "\t", "tools/list", NULL, MESSAGE("tools/list", OK), 200,
       "\"tools\":" },
-
-    /* Mcp-Method, compared with the method */
-
-    { MODERN, NULL, NULL, MESSAGE("tools/list", OK), 400, "-32020" },
-    { MODERN, "TOOLS/LIST", NULL, MESSAGE("tools/list", OK), 400, "-32020" },
-    { MODERN, "prompts/list", NULL, MESSAGE("tools/list", OK), 400, "-32020" },
-    { MODERN, "no/such", NULL, MESSAGE("no/such", OK), 404, "-32601" },
-    { MODERN, "initialize", NULL, MESSAGE("initialize", OK), 404, "-32601" },
-    { MODERN, "ping", NULL, MESSAGE("ping", OK), 404, "-32601" },
-    { MODERN, "logging/setLevel", NULL, MESSAGE("logging/setLevel", OK), 404,
-      "-32601" },
-    { MODERN, "stream/poll", NULL, MESSAGE("stream/poll", OK), 404, "-32601" },
     { MODERN, "requests/getStatus", NULL, MESSAGE("requests/getStatus", OK),
       404, "-32601" },
-
-    /* Mcp-Name */
-
-    { MODERN, "tools/call", NULL,
-      MESSAGE("tools/call", "\"name\":\"echo\"," OK), 400, "-32020" },
-    { MODERN, "tools/call", "other",
-      MESSAGE("tools/call", "\"name\":\"echo\"," OK), 400, "-32020" },
     { MODERN, "tools/call", "=?base64?ZWNoby?=",
       MESSAGE("tools/call", "\"name\":\"echo\"," OK), 400, "-32020" },
-    { MODERN, "resources/read", NULL,
-      MESSAGE("resources/read", "\"uri\":\"x:y\"," OK), 400, "-32020" },
-    { MODERN, "tools/list", "whatever", MESSAGE("tools/list", OK), 200,
-      "\"tools\":" },
-
-    /* errors of requests that have passed the checks above */
-
-    { MODERN, "tools/call", NULL, MESSAGE("tools/call", OK), 200, "-32602" },
-    { MODERN, "tools/call", "none",
-      MESSAGE("tools/call", "\"name\":\"none\"," OK), 200, "-32602" },
-    { MODERN, "tools/list", NULL, MESSAGE("tools/list", "\"cursor\":\"x\"," OK),
-      200, "-32602" },
-    { MODERN, "resources/read", "no:such",
-      MESSAGE("resources/read", "\"uri\":\"no:such\"," OK), 200,
-      "\"code\":-32602,\"message\":\"Resource not found: no:such\","
-      "\"data\":{\"uri\":\"no:such\"}" },
-
-    /* batches and responses are rejected, notifications do nothing */
-
-    { MODERN, NULL, NULL, "[" MESSAGE("tools/list", OK) "]", 400, "-32600" },
-    { MODERN, NULL, NULL, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", 400,
-      "-32600" },
-    { MODERN, NULL, NULL, CANCEL7, 202, NULL },
-    { MODERN, NULL, NULL, "{", 400, "-32700" },
 };
 
 
@@ -204,11 +125,7 @@ TEST(headers_and_body_of_a_stateless_request_decide_its_status_and_error)
             fail_msg("%zu: %d %s", i, a.status, a.text);
         }
 
-        if (entrance_cases[i].part) {
-            has(a.text, entrance_cases[i].part);
-        }
-
-        client_close(&d, &a);
+        answered(&a, entrance_cases[i].status, entrance_cases[i].part);
     }
 
     assert_int_equal(d.n_breqs, 0);
