@@ -737,6 +737,7 @@ TEST(call_gets_no_stream_or_expires__its_token_can_be_used_again)
     hog(&ref);
     driver_wait(&d, 1100);
     answered(&a, 200, "the server has no room for its events");
+    assert_int_equal(stats().counter[MCP_COUNT_REFUSED_FULL], 1);
     mcp_store_free(&d.process[1].store, &ref);
     driver_pump(&d);
     passes(key);
