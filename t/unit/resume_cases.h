@@ -64,23 +64,6 @@ durable(int n)
 }
 
 
-/* Starts a call of a principal in a new session. The backend sends one
- * message. */
-static inline mcp_backend_request_t *
-call_as(const char *principal, const char *capabilities)
-{
-    mcp_backend_request_t  *breq;
-
-    client_open_as(&d, session, principal, NEW, capabilities);
-    client_post_as(&d, 0, &a, session, principal, CALL);
-    breq = backend_stream(&d, 0);
-    backend_send(&d, breq, PROGRESS(1) "\n");
-    assert_true(has_token());
-
-    return breq;
-}
-
-
 /* Sends a POST, with Last-Event-ID if "last" is not NULL, and leaves the
  * client's connection open. */
 static inline void

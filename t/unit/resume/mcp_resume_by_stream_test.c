@@ -439,29 +439,6 @@ TEST(stream_requests_with_a_wrong_stream_id_or_token_are_rejected)
 }
 
 
-/* The stream id and the token of another principal are rejected. */
-TEST(stream_id_and_token_of_another_principal_are_rejected)
-{
-    mcp_backend_request_t  *breq;
-
-    breq = call_as("alice", "{\"streams\":{}}");
-
-    /* a client without a principal, in its own session and in the session of
-     * "alice" */
-
-    client_open(&d, other, NEW, "{\"streams\":{}}");
-    ask(other, poll_it(), 200, REFUSED);
-    ask(other, resume_it(), 200, REFUSED);
-    ask(other, REQUEST("1", "stream/poll/all", "{}"), 200,
-        "\"statuses\":[]");
-    ask(session, resume_it(), 404, "\"error\":");
-
-    assert_int_equal(a.ended, 0);
-    end_with_result(breq);
-    has(a.text, ANSWER);
-}
-
-
 /* Each poll restarts mcp_max_wait; without a poll the call is aborted. */
 TEST(no_poll_within_mcp_max_wait__the_call_is_aborted)
 {

@@ -551,29 +551,6 @@ TEST(tokens_that_are_invalid_or_expired_or_of_another_request_are_rejected)
 }
 
 
-/* The token of another principal is rejected. */
-TEST(resume_token_of_another_principal_is_rejected)
-{
-    begin(NEW);
-    client_open_as(&d, session, "alice", NEW, "{\"resumeTokens\":{}}");
-    client_post_as(&d, 0, &a, session, "alice", CALL);
-    backend_json(&d, PAGE);
-    token_of(&a);
-    client_close(&d, &a);
-
-    /* a client without a principal, in its own session and in the session of
-     * "alice" */
-
-    client_open(&d, other, NEW, "{\"resumeTokens\":{}}");
-    ask(other, again(token), 200, REFUSED);
-    ask(session, again(token), 404, "\"error\":");
-
-    client_post_as(&d, 0, &a, session, "alice", again(token));
-    has(d.last_body, "\"resumeToken\":\"p2\"");
-    backend_json(&d, RESULT);
-}
-
-
 static void
 no_memory(void)
 {
