@@ -5,10 +5,8 @@
 #include "round_cases.h"
 
 
-#define SAMPLE  "{\"method\":\"sampling/createMessage\",\"params\":{}}"
-#define TOOLS   "{\"method\":\"sampling/createMessage\",\"params\":{"         \
-                "\"tools\":[]}}"
-#define ROOTS   "{\"method\":\"roots/list\"}"
+#define TOOLS  "{\"method\":\"sampling/createMessage\",\"params\":{"          \
+               "\"tools\":[]}}"
 
 
 /* A client with the capabilities "can" sends a call, and its backend answers
@@ -64,52 +62,6 @@ TEST(client_gets_the_questions_unchanged_and_the_request_state_sealed)
 }
 
 
-/* Only questions whose capabilities the client declared in this request are
- * sent; the error for others lists the missing capabilities. */
-TEST(client_lacks_a_capability_for_a_question__the_error_lists_it)
-{
-    size_t  i;
-    char    data[256];
-
-    static const struct {
-        const char  *can;
-        const char  *answer;
-        const char  *required;
-    } cases[] = {
-        { "{}", ROUND(ONE(FORM)), "{\"elicitation\":{}}" },
-        { "{}", ROUND(ONE(URL)), "{\"elicitation\":{\"url\":{}}}" },
-        { "{\"elicitation\":{}}", ROUND(ONE(URL) STATE("s")),
-          "{\"elicitation\":{\"url\":{}}}" },
-        { "{\"elicitation\":{\"url\":{}}}", ROUND(ONE(FORM)),
-          "{\"elicitation\":{}}" },
-        { "{\"roots\":{}}", ROUND(ONE(SAMPLE)), "{\"sampling\":{}}" },
-        { "{\"sampling\":{}}", ROUND(ONE(TOOLS)),
-          "{\"sampling\":{\"tools\":{}}}" },
-        { "{\"sampling\":{}}", ROUND(ONE(ROOTS)), "{\"roots\":{}}" },
-        { "{}", ROUND(",\"inputRequests\":{\"1\":" FORM ",\"2\":" URL
-                      ",\"3\":" TOOLS ",\"4\":" ROOTS "}"),
-          "{\"sampling\":{\"tools\":{}},\"elicitation\":{\"form\":{},"
-          "\"url\":{}},\"roots\":{}}" },
-        { "{\"sampling\":{},\"roots\":{}}",
-          ROUND(",\"inputRequests\":{\"1\":" SAMPLE ",\"2\":" FORM "}"),
-          "{\"elicitation\":{}}" }
-    };
-
-    for (i = 0; i < ITEMS(cases); i++) {
-        responds(cases[i].can, cases[i].answer, 400);
-        snprintf(data, sizeof(data), "\"data\":{\"requiredCapabilities\":%s}}",
-                 cases[i].required);
-        has(a.text, "\"id\":7,\"error\":{\"code\":-32021,");
-        has(a.text, data);
-        has_not(a.text, "inputRequests");
-        client_close(&d, &a);
-        quiet();
-    }
-
-    assert_int_equal(stats().counter[MCP_COUNT_INPUTS], 0);
-}
-
-
 /* The call is a stream already: the questions, or the error for them, are its
  * last event. */
 TEST(stateless_call_is_a_stream__questions_or_the_error_for_them_end_the_stream)
@@ -138,6 +90,7 @@ TEST(stateless_call_is_a_stream__questions_or_the_error_for_them_end_the_stream)
                 "-32021,");
     has(a.text, "{\"requiredCapabilities\":{\"elicitation\":{}}}");
     assert_int_equal(a.ended, 1);
+    assert_int_equal(stats().counter[MCP_COUNT_INPUTS], 1);
 }
 
 
