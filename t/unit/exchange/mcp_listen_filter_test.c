@@ -17,7 +17,8 @@ asks(const char *filter)
 
 
 /* The catalog has only tools: the response leaves out the other parts of a
- * filter, because they are not honoured. */
+ * filter, because they are not honoured, and their notifications are not
+ * sent. */
 TEST(catalog_has_only_tools__other_parts_of_a_filter_are_not_honoured)
 {
     size_t  i;
@@ -42,6 +43,12 @@ TEST(catalog_has_only_tools__other_parts_of_a_filter_are_not_honoured)
         snprintf(expected, sizeof(expected), "\"notifications\":%s}}",
                  cases[i][1]);
         has(a.text, expected);
+        publish(1, &b, "/publish/static-token",
+                "[" NOTE("notifications/resources/list_changed", "{}") ","
+                NOTE("notifications/resources/updated", "{\"uri\":\"a:b\"}")
+                "]");
+        assert_int_equal(b.status, 202);
+        has_not(a.text, "notifications/resources");
         client_close(&d, &a);
     }
 }
@@ -55,13 +62,18 @@ TEST(invalid_filter_is_rejected__the_error_names_the_invalid_member)
     static const char *const  cases[][2] = {
         { "[]", "notifications" },
         { "null", "notifications" },
+        { "true", "notifications" },
         { "{\"toolsListChanged\":1}", "toolsListChanged" },
         { "{\"toolsListChanged\":true,\"toolsListChanged\":true}",
           "toolsListChanged" },
         { "{\"promptsListChanged\":null}", "promptsListChanged" },
         { "{\"resourcesListChanged\":\"true\"}", "resourcesListChanged" },
         { "{\"resourceSubscriptions\":true}", "resourceSubscriptions" },
+        { "{\"resourceSubscriptions\":{}}", "resourceSubscriptions" },
         { "{\"resourceSubscriptions\":[1]}", "resourceSubscriptions" },
+        { "{\"resourceSubscriptions\":[\"a:b\",null]}",
+          "resourceSubscriptions" },
+        { "{\"resourceSubscriptions\":[\"\"]}", "resourceSubscriptions" },
         { "{\"taskIds\":\"x\"}", "taskIds" }
     };
 
