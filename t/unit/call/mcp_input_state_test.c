@@ -84,39 +84,12 @@ TEST(in_each_round_the_backend_gets_its_latest_request_state)
 }
 
 
-TEST(request_state_is_sent_with_a_different_request__that_request_is_rejected)
+TEST(request_state_of_a_tool_is_sent_with_a_prompt__the_request_is_rejected)
 {
-    size_t  i;
-    char    params[2048];
-
-    static const struct {
-        const char  *method;
-        const char  *name;
-        const char  *params;
-    } others[] = {
-        { "tools/call", "other", "\"name\":\"other\",\"arguments\":{\"a\":1}" },
-        { "tools/call", "echo", "\"name\":\"echo\",\"arguments\":{\"a\":2}" },
-        { "tools/call", "echo", "\"name\":\"echo\"" },
-        { "prompts/get", "p", "\"name\":\"p\",\"arguments\":{\"a\":1}" }
-    };
-
     ask_with(0, ROUND(STATE("s")));
-
-    for (i = 0; i < ITEMS(others); i++) {
-        snprintf(params, sizeof(params), "%s,\"requestState\":%s",
-                 others[i].params, sealed);
-        refused(others[i].method, others[i].name, params);
-    }
-
-    /* the client repeats the request in another spelling: the state is
-     * valid */
-
-    snprintf(params, sizeof(params), "\"requestState\":%s,\"arguments\":"
-             "{\"\\u0061\":1.0},\"name\":\"ec\\u0068o\"", sealed);
-    modern(1, &a, "tools/call", "echo", params);
-    has(d.last_body, "\"params\":{\"requestState\":\"s\",\"arguments\":"
-                     "{\"\\u0061\":1.0},\"name\":\"ec\\u0068o\",\"_meta\"");
-    backend_json(&d, RESULT);
+    snprintf(more, sizeof(more), "\"name\":\"p\",\"arguments\":{\"a\":1},"
+             "\"requestState\":%s", sealed);
+    refused("prompts/get", "p", more);
 }
 
 
