@@ -10,59 +10,24 @@ static const char *const  methods[] = {
 };
 
 
-/* Requests with any invalid task id get the same error. */
+/* The id of another principal's task, no id, and an id that is not a string
+ * get the same error. */
 TEST(each_invalid_task_id_gets_the_same_error)
 {
-    size_t  i, k;
-    char    right[512], answer[512];
-
-    static const char *const  ids[] = {
-        "x", "a task", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-    };
+    size_t  i;
 
     end_with_result(task_begin(0));
-    strcpy(right, task_id);
-    answer[0] = '\0';
 
     for (i = 0; i < ITEMS(methods); i++) {
-        for (k = 0; k < ITEMS(ids) + 2; k++) {
-            strcpy(task_id, k < ITEMS(ids) ? ids[k] : right);
-
-            /* an id in which a character was changed; the id of another
-             * principal's task */
-
-            if (k == ITEMS(ids)) {
-                task_id[20] = task_id[20] == 'A' ? 'B' : 'A';
-
-            } else if (k > ITEMS(ids)) {
-                round_principal = "mallory";
-            }
-
-            task_request(1, methods[i], ",\"inputResponses\":{}");
-            assert_int_equal(b.status, 200);
-            has(b.text, UNKNOWN);
-
-            if (answer[0] == '\0') {
-                strcpy(answer, b.text);
-            }
-
-            assert_string_equal(b.text, answer);
-            client_close(&d, &b);
-            round_principal = NULL;
-        }
-
+        round_principal = "mallory";
+        task_refused(1, methods[i], ",\"inputResponses\":{}", UNKNOWN);
+        round_principal = NULL;
         modern(0, &b, methods[i], NULL, "\"x\":1");
-        assert_string_equal(b.text, answer);
-        client_close(&d, &b);
-
+        answered(&b, 200, UNKNOWN);
         modern(0, &b, methods[i], NULL, "\"taskId\":5");
-        assert_string_equal(b.text, answer);
-        client_close(&d, &b);
+        answered(&b, 200, UNKNOWN);
     }
 
-    /* the task with the valid id still exists */
-
-    strcpy(task_id, right);
     task_is(1, "\"status\":\"completed\"");
 }
 
@@ -80,8 +45,8 @@ TEST(task_is_unknown_to_other_principals)
 }
 
 
-/* The client has not declared the extension for tasks: -32021, before the id
- * is checked. The endpoint has no tasks: -32601. */
+/* The client has not declared the extension for tasks: -32021. The endpoint
+ * has no tasks: -32601. */
 TEST(tasks_are_not_declared_or_not_offered__task_methods_get_an_error)
 {
     size_t  i;
@@ -92,10 +57,6 @@ TEST(tasks_are_not_declared_or_not_offered__task_methods_get_an_error)
         round_can = "{\"extensions\":{\"io.modelcontextprotocol/tasks\":1}}";
         task_request(1, methods[i], "");
         answered(&b, 400, REQUIRED);
-
-        modern(1, &b, methods[i], "x", "\"taskId\":\"x\"");
-        has(b.text, REQUIRED);
-        client_close(&d, &b);
 
         round_can = TASK_CAN;
         d.endpoint.catalog = d.catalog;
@@ -109,15 +70,9 @@ TEST(tasks_are_not_declared_or_not_offered__task_methods_get_an_error)
         modern(1, &b, i ? "tasks/list" : "tasks/result", NULL, "\"x\":1");
         answered(&b, 404, NULL);
 
-        modern(1, &b, methods[i], "other", "\"taskId\":\"x\"");
-        assert_int_equal(b.status, 400);
-        has(b.text,
-            "\"code\":-32020,\"message\":\"Header mismatch: Mcp-Name\"");
-        client_close(&d, &b);
-
         modern(1, &b, methods[i], NULL, "\"taskId\":\"x\"");
-        has(b.text, "\"code\":-32020");
-        client_close(&d, &b);
+        answered(&b, 400,
+            "\"code\":-32020,\"message\":\"Header mismatch: Mcp-Name\"");
     }
 
     task_does(1, "tasks/cancel", "");
