@@ -119,26 +119,4 @@ TEST(only_the_principal_of_a_session_can_use_or_delete_it)
 }
 
 
-/* A session id in which one character was changed, at any position, is
- * rejected. */
-TEST(session_id_is_changed_or_truncated__the_request_gets_404)
-{
-    size_t  i, len;
-    char    bad[MCP_SESSION_TEXT_MAX];
-
-    len = strlen(session);
-
-    for (i = 0; i < len; i++) {
-        strcpy(bad, session);
-        bad[i] = bad[i] == 'A' ? 'B' : 'A';
-        client_post(&d, 0, &a, bad, PING);
-        answered(&a, 404, NULL);
-    }
-
-    strcpy(bad, session);
-    bad[len - 1] = '\0';
-    ask(bad, PING, 404, "-32001");
-}
-
-
 RUN_TESTS(setup, teardown)
