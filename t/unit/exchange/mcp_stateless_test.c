@@ -188,28 +188,13 @@ TEST(first_request_without_header_mcp_method_is_logged_and_later_ones_are_not)
 }
 
 
-/* GET without Last-Event-ID and DELETE are rejected: there is no listening
- * stream and no session. */
-TEST(stateless_GET_without_last_event_id_and_stateless_DELETE_are_rejected)
+TEST(stateless_PUT_is_rejected__only_POST_is_allowed)
 {
-    size_t  i;
-
-    static const char *const  methods[] = { "GET", "DELETE", "PUT" };
-
-    for (i = 0; i < ITEMS(methods); i++) {
-        client_init(&a, session);
-        client_header(&a, "MCP-Protocol-Version", MODERN);
-        client_send(&d, 0, &a, methods[i], "");
-        assert_int_equal(a.status, 405);
-        assert_string_equal(client_response_header(&a, "Allow"), "POST");
-        has(a.text, "-32600");
-        client_close(&d, &a);
-    }
-
-    /* the DELETE without effect: the session still exists */
-
-    client_post(&d, 0, &a, session, PING);
-    assert_int_equal(a.status, 200);
+    client_init(&a, session);
+    client_header(&a, "MCP-Protocol-Version", MODERN);
+    client_send(&d, 0, &a, "PUT", "");
+    assert_string_equal(client_response_header(&a, "Allow"), "POST");
+    answered(&a, 405, "-32600");
 }
 
 
