@@ -501,50 +501,6 @@ test('Apache, a call times out while it waits for a thread: the status still sho
 });
 
 
-// The second call of a batch waits for the end of the first one.
-
-test('Apache with the prefork MPM, a call times out while another one runs: the status still shows its MCP server as up', {
-    skip: SERVER !== 'apache' && 'Apache only',
-}, async () => {
-    const small = await Fixture.use({ ...options, threads: 1,
-        env: { FIXTURE_MPM: 'prefork' },
-        server: { apache: `${options.server.apache}
-                           <Location "/modern">
-                               MCPCallTimeout 1s
-                               MCPRoute add /mcp-backend/queued
-                           </Location>` } });
-    const send = (more) => request(small.port, { path: '/modern', ...more });
-    const it = await small.session({ send, version: '2025-03-26' });
-    const { reply } = modern;
-
-    try {
-        modern.reply = () => ({ content: [], resultType: 'complete' });
-        await it.tool('add');
-
-        modern.reply = () => undefined;
-
-        const answer = await it.post(['slow', 'add'].map((name, id) => ({
-            jsonrpc: '2.0', id, method: 'tools/call', params: { name } })));
-        let text = '';
-
-        for (let block; (block = await answer.block());) {
-            text += block.data;
-        }
-
-        assert.equal(text.match(/timed out/g).length, 2);
-
-        const { upstreams } = JSON.parse(await (await request(small.port, {
-            method: 'GET', path: '/status?format=json' })).text());
-        const { up, last_error: error } = upstreams
-            .find(({ upstream }) => upstream === '/mcp-backend/queued');
-
-        assert.deepEqual([up, error], [true, null]);
-    } finally {
-        modern.reply = reply;
-    }
-});
-
-
 test('metrics of MCP servers: promtool accepts them', async () => {
     const metrics = await text('prometheus');
 
