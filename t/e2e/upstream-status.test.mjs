@@ -455,7 +455,7 @@ test('Apache, a call times out while it waits for a thread: the status still sho
                          MCPQuotaStreams off` },
         server: { apache: `${options.server.apache}
                            <Location "/queued">
-                               MCPCallTimeout 1s
+                               MCPCallTimeout 4s
                            </Location>` } });
     const [it, slow] = await Promise.all(['queued', 'modern'].map((name) =>
         small.session({ send: (more) => request(small.port,
