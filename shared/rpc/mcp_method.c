@@ -31,7 +31,8 @@
                    __VA_ARGS__)
 
 #define mcp_method_notification(number, text)                                 \
-    mcp_method_plain(number, text, .capability = 0)
+    mcp_method_row(number, text, .list_kind = MCP_METHOD_NO_LIST,             \
+                   .want = MCP_WANT_PLAIN)
 
 #define MCP_METHOD_BOTH  .session = 1, .stateless = 1
 
