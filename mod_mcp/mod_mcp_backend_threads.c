@@ -261,24 +261,6 @@ static void request_leave(mod_mcp_backend_request_t *req)
     asking -= req->asks;
 }
 
-/* Locks "single".  If another backend request runs, waits for its end. */
-static void single_lock(mod_mcp_backend_request_t *req)
-{
-    if (apr_thread_mutex_trylock(single) == APR_SUCCESS) {
-        return;
-    }
-
-    mod_mcp_lock();
-    set_unsent(req, 1);
-    mod_mcp_unlock();
-
-    apr_thread_mutex_lock(single);
-
-    mod_mcp_lock();
-    set_unsent(req, 0);
-    mod_mcp_unlock();
-}
-
 static void thread_start(void);
 
 void mod_mcp_backend_threads_run(mod_mcp_backend_request_t *req)
@@ -288,7 +270,7 @@ void mod_mcp_backend_threads_run(mod_mcp_backend_request_t *req)
     mcp_failure_e failure;
 
     if (single) {
-        single_lock(req);
+        apr_thread_mutex_lock(single);
     }
 
     failure = mod_mcp_fetch(req, &detail);
