@@ -106,6 +106,7 @@ test('subscription with a filter: gets the notifications that the filter names',
                                         resourceSubscriptions: [uri] });
 
     await publish(PROMPTS);
+    await publish(note('message', { level: 'error', data: 'a log message' }));
     await publish(updated('test://another'));
     await publish(updated(uri));
     await publish(TOOLS);
