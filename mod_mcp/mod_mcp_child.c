@@ -125,11 +125,12 @@ void mod_mcp_child_woken(void)
     mod_mcp_worker_woken();
 
     /* SIGTERM during a graceful stop: httpd now stops or restarts immediately,
-     * so end the calls */
+     * so end the calls and the connections */
 
     if (__atomic_load_n(&termed, __ATOMIC_ACQUIRE)
         && child->end == MOD_MCP_WINDING_UP) {
         __atomic_store_n(&child->end, MOD_MCP_ENDING, __ATOMIC_RELEASE);
+        mcp_worker_stop(child->worker, 1);
         mod_mcp_backend_threads_interrupt();
     }
 }

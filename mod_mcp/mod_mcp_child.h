@@ -49,8 +49,8 @@ void mod_mcp_child_init(apr_pool_t *pchild, server_rec *s);
 void mod_mcp_child_stopping(apr_pool_t *pchild, int graceful);
 
 /* Called by the event loop under mod_mcp_lock() after a wake-up of this
- * process: records the wake-up for the worker, and ends the calls if SIGTERM
- * has arrived during a graceful stop. */
+ * process: records the wake-up for the worker, and ends the calls and the
+ * connections if SIGTERM has arrived during a graceful stop. */
 void mod_mcp_child_woken(void);
 
 /*

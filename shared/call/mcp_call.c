@@ -96,6 +96,49 @@ mcp_call_set_phase(mcp_call_t *call, mcp_call_phase_e phase)
 }
 
 
+/* Returns 1 if the call waits for its client or for published messages, so that
+ * its process adds nothing to the stream. */
+static int
+mcp_call_waits(const mcp_call_t *call)
+{
+    size_t                i;
+    const mcp_request_t  *req;
+
+    if (call->phase == MCP_CALL_OVER || call->n_breqs) {
+        return 0;
+    }
+
+    for (i = 0; i < call->n; i++) {
+        req = &call->requests[i];
+
+        if (req->held || req->state == MCP_REQUEST_ACTIVE
+            || req->state == MCP_REQUEST_PAUSE)
+        {
+            return 0;
+        }
+    }
+
+    return 1;
+}
+
+
+static void
+mcp_call_init_request(mcp_call_t *call, size_t i)
+{
+    mcp_request_t  *req;
+
+    req = &call->requests[i];
+
+    req->call = call;
+    req->breq.call = call;
+    req->breq.request = (unsigned) i;
+    req->breq.queued.action.breq = &req->breq;
+    req->breq.queued.taken = mcp_backend_request_taken;
+    mcp_arena_init(&req->round, &call->worker->env->mem);
+    mcp_buf_init(&req->urls, &call->worker->env->mem, SIZE_MAX / 2);
+}
+
+
 mcp_call_t *
 mcp_call_create(mcp_exchange_t *x, size_t n)
 {
@@ -132,14 +175,7 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
     call->forget.taken = mcp_call_forgotten;
 
     for (i = 0; i < n; i++) {
-        call->requests[i].call = call;
-        call->requests[i].breq.call = call;
-        call->requests[i].breq.request = (unsigned) i;
-        call->requests[i].breq.queued.action.breq = &call->requests[i].breq;
-        call->requests[i].breq.queued.taken = mcp_backend_request_taken;
-        mcp_arena_init(&call->requests[i].round, &x->worker->env->mem);
-        mcp_buf_init(&call->requests[i].urls, &x->worker->env->mem,
-                     SIZE_MAX / 2);
+        mcp_call_init_request(call, i);
     }
 
     /* moves the arena, with the text of the message, to the call */
@@ -151,6 +187,7 @@ mcp_call_create(mcp_exchange_t *x, size_t n)
     call->decisions = x->decisions;
     call->states = x->states;
     x->call = call;
+    x->call_waits = mcp_call_waits;
     x->call_id = call->id;
 
     mcp_call_trace(call, "created from the message of exchange %u", x->number);

@@ -580,6 +580,7 @@ mcp_call_give_back(mcp_call_t *call)
     mcp_consumer_forget(x);
 
     x->call = NULL;
+    x->call_waits = NULL;
     x->call_id = NULL;
     x->arena = call->arena;
 }

@@ -134,8 +134,13 @@ unsigned mcp_worker_calls(const mcp_worker_t *worker);
 /*
  * Prepares the worker for the end of its process. From now on, ends all
  * consumers whose clients can resume. Ends subscriptions when the next
- * configuration has announced its changes, after at most five seconds, or
- * immediately if at_once is 1. Calls continue. May be called again.
+ * configuration has announced its changes, after at most five seconds. Calls
+ * continue.
+ *
+ * If at_once is 1, immediately ends all subscriptions and consumers, except a
+ * consumer whose own call will still get its response from this process: the
+ * glue aborts the backend requests, which ends the calls with an error. May be
+ * called again.
  */
 void mcp_worker_stop(mcp_worker_t *worker, int at_once);
 

@@ -41,7 +41,9 @@ mcp_consumer_is_released(const mcp_exchange_t *x)
  * mcp_consumer_is_released() returns 1. MCP_CONSUMER_CLOSE_NOW closes the
  * connection in any case. Otherwise it is closed only if the client can resume,
  * because it has got an event id or a URL on this connection, or reads a
- * listener.
+ * listener. If the process shuts down at once, the connection is closed in any
+ * case, unless this process will add the response of the connection's own call
+ * to the stream, or has already added it.
  *
  * If the stream was created for this connection, no client can resume it. Any
  * x->reader.close then closes the connection. A shutdown closes it when the
@@ -52,6 +54,10 @@ mcp_consumer_is_closing(const mcp_exchange_t *x)
 {
     if (x->reader.close == MCP_CONSUMER_CLOSE_NOW) {
         return 1;
+    }
+
+    if (x->worker->ending) {
+        return x->call_waits == NULL || x->call_waits(x->call);
     }
 
     if (x->reader.own) {

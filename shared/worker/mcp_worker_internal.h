@@ -432,6 +432,11 @@ struct mcp_exchange_s {
     char                       *body;
     const mcp_rpc_t            *msg;        /* never NULL */
     mcp_call_t                 *call;
+
+    /* Returns 1 if the exchange's own call waits for its client or for
+     * published messages. NULL: no own call. */
+    int                       (*call_waits)(const mcp_call_t *call);
+
     const unsigned char        *call_id;    /* id of the exchange's own call;
                                                NULL: none */
     mcp_publish_t              *publish;    /* state of a request to the publish

@@ -816,11 +816,7 @@ suite('restarts', async () => {
     {
         test(`graceful restart while a call ${what}, then httpd is stopped: no child has to be killed`,
              async () => {
-            // the stream of a detached call ends after mcp_close_after: httpd
-            // waits for its connection even after SIGTERM
-
-            const stopped = await Fixture.start({
-                location: { mcp_close_after: '1s' } });
+            const stopped = await Fixture.start({});
             const session = await stopped.session();
 
             await session.open('count', 1);

@@ -202,6 +202,88 @@ TEST(worker_is_stopping__listeners_are_closed_and_a_call_stream_stays_open)
 }
 
 
+/* A process that stops at once closes every connection, except that of a call
+ * with a running backend request, whose end ends the call. */
+TEST(worker_stops_at_once__only_calls_with_a_backend_request_keep_their_clients)
+{
+    const char             *path;
+    char                    id[64], url[512];
+    mcp_backend_request_t  *breq;
+
+    client_post(&d, 0, &a, session, CALL);
+    breq = d.breqs[0];
+    client_resume(&d, 0, &b, session, NULL);
+
+    mcp_worker_stop(d.process[0].worker, 1);
+    driver_pump(&d);
+    assert_int_equal(a.ended, 0);
+    assert_int_equal(b.ended, 1);
+    client_close(&d, &b);
+
+    /* the backend responds with 202, so the call waits for a published
+     * message, which other processes can handle too */
+
+    path = publish_url_of(breq, url, sizeof(url));
+    respond_202(breq);
+    assert_int_equal(a.ended, 1);
+    ends_with(a.text, RETRY);
+    leave_with_last_id(&a, id);
+
+    client_resume(&d, 1, &a, session, id);
+    publish(1, &b, path, RESULT);
+    has(a.text, ANSWER);
+}
+
+
+/* The client has many unread events when the process stops at once and ends its
+ * call. */
+TEST(worker_stops_at_once__slow_client_gets_all_events_of_its_own_call)
+{
+    int                     i;
+    mcp_backend_request_t  *breq;
+
+    breq = call_with_progress(0);
+    a.slow = 1;
+
+    for (i = 0; i < 50; i++) {
+        backend_send(&d, breq, PROGRESS(2) "\n");
+    }
+
+    mcp_worker_stop(d.process[0].worker, 1);
+    end_with_result(breq);
+
+    while (!a.ended) {
+        assert_int_not_equal(client_pull(&a), MCP_AGAIN);
+    }
+
+    has(a.text, ANSWER);
+}
+
+
+/* A backend has responded with 202 before the process stops, first gracefully,
+ * then at once. */
+TEST(worker_stops_at_once_during_a_graceful_stop__client_of_a_202_call_is_closed)
+{
+    const char  *path;
+    char         url[512];
+
+    client_post(&d, 0, &a, session, CALL);
+    path = publish_url_of(d.breqs[0], url, sizeof(url));
+    respond_202(d.breqs[0]);
+
+    mcp_worker_stop(d.process[0].worker, 0);
+    driver_pump(&d);
+    assert_int_equal(a.ended, 0);
+
+    mcp_worker_stop(d.process[0].worker, 1);
+    driver_pump(&d);
+    assert_int_equal(a.ended, 1);
+    ends_with(a.text, RETRY);
+
+    publish(1, &b, path, RESULT);
+}
+
+
 /* mcp_exchange_close() closes one connection; the others stay open. */
 TEST(connection_of_one_exchange_is_closed__the_other_connections_stay_open)
 {
