@@ -9,7 +9,6 @@
 #include "mod_mcp_cluster_conf.h"
 
 #include "mod_mcp_directives.h"
-#include "mod_mcp_worker.h"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -17,6 +16,18 @@
 #include "apr_file_io.h"
 
 /* --- directives --- */
+
+/* Allocates memory for the setup.  The memory is freed with the pool.  malloc()
+ * would not do: LeakSanitizer does not search pools, so it would report the
+ * setup as lost. */
+static void *pool_alloc(void *pool, size_t size)
+{
+    return apr_palloc(pool, size);
+}
+
+static void leave(void *pool, void *p)
+{
+}
 
 static apr_status_t free_setup(void *data)
 {
@@ -42,7 +53,10 @@ static const char *get_setup(cmd_parms *cmd, mcp_cluster_setup_t **setup)
         cluster = apr_pcalloc(cmd->pool, sizeof(*cluster));
         cluster->file = cmd->directive->filename;
         cluster->line = cmd->directive->line_num;
-        cluster->setup = mcp_cluster_setup_create(&mod_mcp_mem);
+        cluster->mem.alloc = pool_alloc;
+        cluster->mem.free = leave;
+        cluster->mem.ctx = cmd->pool;
+        cluster->setup = mcp_cluster_setup_create(&cluster->mem);
 
         if (cluster->setup == NULL) {
             ap_abort_on_oom();

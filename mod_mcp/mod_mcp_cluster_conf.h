@@ -11,6 +11,7 @@
 
 /* The cluster configuration, which only the main server has. */
 struct mod_mcp_cluster_conf_t {
+    mcp_mem_t mem;
     mcp_cluster_setup_t *setup;
     const mcp_cluster_conf_t *conf;
     const char *file;                   /* file and line of the first directive
