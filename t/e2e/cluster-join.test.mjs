@@ -435,8 +435,11 @@ test('one node is connected to the old Redis master, the other to the new one: e
     }
 
     await Promise.all(upTo(8).map(callAtBoth));
-    await until(async () => (await both[0].log()).includes(
-        'the address now leads to another Redis server'));
+
+    // on a busy machine, the old connections may also end because a reply of
+    // Redis is late
+
+    await until(async () => await old.clients() === 0);
     await joined(both[0], 2 * WORKERS);
     await Promise.all(upTo(8).map(callAtBoth));
     assert.deepEqual(tags.map(executed), tags.map(() => 1));
