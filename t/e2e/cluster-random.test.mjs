@@ -206,7 +206,9 @@ async function call() {
             // the error that ends the call may have the number of an event that
             // Redis has lost, see docs/cluster.md
 
-            if (answer.status === 204 && emptied !== done.emptied && done.may) {
+            if (answer.status === 204 && emptied !== done.emptied
+                && (await known(lastId)).includes('of "count" was lost'))
+            {
                 return 'unended';
             }
 
