@@ -87,6 +87,21 @@ mcp_resume_describe(const mcp_exchange_t *x,
 }
 
 
+/* Returns 1 if the client has the last event of a stream that is over, or a
+ * later event, which this node lacks. */
+static int
+mcp_resume_has_all(const mcp_exchange_t *x, const mcp_stream_info_t *info)
+{
+    uint64_t  after;
+
+    return info->state >= MCP_STATE_COMPLETED
+           && x->head.event_id.len
+           && mcp_resume_names(x, info->ref.id, &after) == MCP_FAULT_NONE
+           && !(after & MCP_EVENT_ANSWERED)
+           && after >= info->last_seq;
+}
+
+
 int
 mcp_resume_here(mcp_exchange_t *x, int cluster_rc,
     const unsigned char id[MCP_STREAM_ID_LEN], mcp_stream_info_t *info)
@@ -106,6 +121,17 @@ mcp_resume_here(mcp_exchange_t *x, int cluster_rc,
         && (rc == MCP_ERR_NOT_FOUND || (rc == MCP_OK && info->mirror)))
     {
         return cluster_rc;
+    }
+
+    /* This node may have taken the stream over from a node that was declared
+     * dead. If Redis has been emptied since, that node continues the call, and
+     * the client may have its events. So only a stream that Redis assigns to
+     * this node has no further events. */
+
+    if (cluster_rc == MCP_ERR_UNREACHABLE && rc == MCP_OK
+        && mcp_resume_has_all(x, info))
+    {
+        return MCP_ERR_UNREACHABLE;
     }
 
     return rc;

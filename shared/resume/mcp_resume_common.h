@@ -87,9 +87,11 @@ void mcp_resume_describe(const mcp_exchange_t *x,
  *
  * Returns MCP_OK, or
  *   MCP_ERR_NOT_FOUND
- *   MCP_ERR_UNREACHABLE  the stream may be at a node that is unreachable, or
+ *   MCP_ERR_UNREACHABLE  the stream may be at a node that is unreachable; or
  *                        another client, whose request came later, reads the
- *                        stream at another node
+ *                        stream at another node; or the client has all events
+ *                        that this node has, but the stream may belong to
+ *                        another node, which may have more events
  *   MCP_ERR_FULL         this node has no room for a mirror
  *   MCP_ERR_MEMORY
  */

@@ -203,15 +203,6 @@ async function call() {
                 return 'gone';
             }
 
-            // the error that ends the call may have the number of an event that
-            // Redis has lost, see docs/cluster.md
-
-            if (answer.status === 204 && emptied !== done.emptied
-                && (await known(lastId)).includes('of "count" was lost'))
-            {
-                return 'unended';
-            }
-
             if (answer.status !== 200) {
                 assert.fail(`${answer.status}: call of ${home} after ${lastId
                     }, of ${when(began)}, read until ${when(read)}, asked for ${

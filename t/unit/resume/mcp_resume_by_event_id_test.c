@@ -3,6 +3,7 @@
 /* Tests of GET with Last-Event-ID. */
 
 #include "core_cases.h"
+#include "worker/mcp_cluster_operation.h"
 
 
 /* Responses to GET with Last-Event-ID. */
@@ -129,6 +130,62 @@ TEST(call_that_is_over_can_be_resumed_until_mcp_linger_has_passed)
         answered(&a, 404, NULL);
         quiet();
     }
+}
+
+
+/* Result of the operation by which a request queries the cluster. */
+static int  cluster_says;
+
+
+static int
+query(void *ctx, const mcp_operation_spec_t *spec, mcp_operation_t *op)
+{
+    assert_int_equal(spec->kind, MCP_OPERATION_STREAM);
+
+    return cluster_says;
+}
+
+
+/* While Redis is unreachable, a client gets the remaining events of a stream
+ * at the node of the call, but no final 204. */
+TEST(redis_is_unreachable__a_client_with_all_events_gets_503_instead_of_204)
+{
+    char                    id[64], last[64];
+    mcp_backend_request_t  *breq;
+
+    static const mcp_cluster_hooks_t  hooks = {
+        .start = query,
+        .clock = clock_agrees,
+        .check_leader = leader_stays,
+        .changed = changes_nothing
+    };
+
+    client_post(&d, 0, &a, session, CALL);
+    breq = backend_stream(&d, 0);
+    backend_send(&d, breq, PROGRESS(1) "\n");
+    client_last_id(&a, id);
+    gets_result(&a, breq);
+    client_last_id(&a, last);
+    client_close(&d, &a);
+
+    d.process[1].worker->cluster_hooks = &hooks;
+    d.process[1].worker->cluster = &cluster_says;
+    cluster_says = MCP_ERR_UNREACHABLE;
+
+    client_resume(&d, 1, &a, session, last);
+    assert_int_equal(a.status, 503);
+    assert_string_equal(client_response_header(&a, "Retry-After"), "1");
+    client_close(&d, &a);
+
+    client_resume(&d, 1, &a, session, id);
+    has(a.text, ANSWER);
+    client_close(&d, &a);
+
+    cluster_says = MCP_OK;
+    client_resume(&d, 1, &a, session, last);
+    answered(&a, 204, NULL);
+
+    d.process[1].worker->cluster = NULL;
 }
 
 
