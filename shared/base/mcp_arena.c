@@ -22,11 +22,11 @@ struct mcp_arena_block_s {
 /*
  * The sizes of an arena's first, second and third block. Every later block has
  * the last size. The first block is small because it is enough for a listener,
- * which may keep its arena for hours. A call needs two blocks.
+ * which may keep its arena for hours. The second one is enough for a call.
  */
 static const size_t  mcp_arena_rooms[] = {
     MCP_ARENA_ROOM(1536),
-    MCP_ARENA_ROOM(2560),
+    MCP_ARENA_ROOM(MCP_ARENA_CALL_BLOCK),
     MCP_ARENA_ROOM(4096)
 };
 

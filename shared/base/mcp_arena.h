@@ -10,6 +10,11 @@
 #include "mcp_buf.h"
 
 
+/* Size of an arena's second block, bytes: enough for a call with one backend
+ * request, whose arena has only two blocks then. */
+#define MCP_ARENA_CALL_BLOCK  2816
+
+
 typedef struct mcp_arena_block_s  mcp_arena_block_t;
 
 typedef struct {

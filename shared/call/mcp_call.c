@@ -22,6 +22,13 @@
 #include "worker/mcp_resume_hooks.h"
 
 
+/* Both are in one block of the arena, which also needs room for short texts:
+ * one block more would cost each waiting call 4 KiB. */
+_Static_assert(sizeof(mcp_call_t) + sizeof(mcp_request_t) + 128
+               <= MCP_ARENA_CALL_BLOCK,
+               "a call needs a larger MCP_ARENA_CALL_BLOCK");
+
+
 static void mcp_call_forgotten(mcp_queued_action_t *queued,
     mcp_action_t *action);
 

@@ -60,7 +60,7 @@ TEST(first_block_of_an_arena_is_small_and_later_ones_are_larger)
     size_t       i, n;
     mcp_arena_t  arena;
 
-    static const size_t  sizes[] = { 1536, 2560, 4096, 4096 };
+    static const size_t  sizes[] = { 1536, 2816, 4096, 4096 };
 
     mcp_arena_init(&arena, &tm.mem);
 
