@@ -388,7 +388,8 @@ describe('a call whose stream is read at two nodes', { concurrency: true }, () =
     test('key of a stream in Redis is overwritten with another type: this stream ends without a response, later calls succeed',
          async (t) => {
         const { redis, here, there } = await pair(t, {
-            http: { mcp_cluster_outage_timeout: '5s' } });
+            http: { mcp_cluster_outage_timeout: '10s',
+                    mcp_cluster_timeout: '5s' } });
         const session = await here.session();
         const remote = at(there, session);
         const counting = await Counting.start(session, 12, 3);

@@ -81,7 +81,7 @@ TEST(scan_with_yajl_frees_its_memory_for_the_next_scan)
     /* the first blocks of an arena are small */
 
     assert_non_null(mcp_arena_alloc(&arena, 1500));
-    assert_non_null(mcp_arena_alloc(&arena, 2544));
+    assert_non_null(mcp_arena_alloc(&arena, MCP_ARENA_CALL_BLOCK - 16));
     p = mcp_arena_alloc(&arena, 8);
     assert_int_equal(tm.total, 3);
 
