@@ -453,29 +453,50 @@ mcp_backend_request_to_upstream(mcp_request_t *req)
 }
 
 
-void
-mcp_backend_request_session(mcp_backend_request_t *breq, mcp_str_t value)
+/* Returns 1 if a session id is not too long and has only visible ASCII
+ * characters (2025-11-25, basic/transports, "Session Management"). */
+static int
+mcp_backend_request_is_session_id(mcp_str_t value)
 {
-    size_t                   i;
-    mcp_upstream_session_t  *session;
-
-    session = breq->call->requests[breq->request].session;
-
-    if (session == NULL || breq->kind != MCP_BACKEND_REQUEST_CALL
-        || session->step != MCP_UPSTREAM_STEP_OPEN)
-    {
-        return;
-    }
-
-    session->bad_id = value.len == 0 || value.len > MCP_UPSTREAM_SESSION_ID;
+    size_t  i;
 
     for (i = 0; i < value.len; i++) {
         if (value.data[i] < 0x21 || value.data[i] > 0x7e) {
-            session->bad_id = 1;
+            return 0;
         }
     }
 
-    if (!session->bad_id) {
+    return value.len > 0 && value.len <= MCP_UPSTREAM_SESSION_ID;
+}
+
+
+void
+mcp_backend_request_session(mcp_backend_request_t *breq, mcp_str_t value)
+{
+    int                      good;
+    mcp_request_t           *req;
+    mcp_upstream_session_t  *session;
+
+    req = &breq->call->requests[breq->request];
+    session = req->session;
+
+    if (session == NULL || breq->kind != MCP_BACKEND_REQUEST_CALL) {
+        return;
+    }
+
+    good = mcp_backend_request_is_session_id(value);
+
+    if (session->step == MCP_UPSTREAM_STEP_DISCOVER && good) {
+        mcp_upstream_session_drop_discovered(req, value);
+    }
+
+    if (session->step != MCP_UPSTREAM_STEP_OPEN) {
+        return;
+    }
+
+    session->bad_id = !good;
+
+    if (good) {
         session->len = value.len;
         memcpy(session->id, value.data, value.len);
     }

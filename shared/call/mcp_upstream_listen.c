@@ -397,6 +397,7 @@ mcp_upstream_listen_create(mcp_request_t *req)
     memcpy(listen->key, session->key, MCP_DIGEST_LEN);
     memcpy(listen->id, session->id, session->len);
     listen->len = session->len;
+    memcpy(listen->affinity, session->affinity, MCP_STREAM_TEXT_LEN);
 
     listen->breq.call = req->call;
     listen->breq.kind = MCP_BACKEND_REQUEST_LISTEN;
@@ -417,7 +418,7 @@ mcp_upstream_listen_create(mcp_request_t *req)
     mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_SESSION,
                      (mcp_str_t) { listen->id, listen->len });
     mcp_variable_put(variables, MCP_VARIABLE_UPSTREAM_AFFINITY,
-                     (mcp_str_t) { session->affinity, MCP_STREAM_TEXT_LEN });
+                     (mcp_str_t) { listen->affinity, MCP_STREAM_TEXT_LEN });
 
     mcp_upstream_listen_add(listen);
 

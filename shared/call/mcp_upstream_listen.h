@@ -93,6 +93,8 @@ struct mcp_upstream_listen_s {
     size_t                  len;       /* length of id */
     char                    id[MCP_UPSTREAM_SESSION_ID];       /* id of the
                                                                   session */
+    char                    affinity[MCP_STREAM_TEXT_LEN];     /* that of the
+                                                                  session */
     mcp_upstream_listen_e   state;
     mcp_backend_t          *backend;   /* decoder; NULL: none */
     mcp_backend_msg_t       msg;       /* the held message, if "held" is set */

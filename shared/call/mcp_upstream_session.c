@@ -497,6 +497,15 @@ mcp_upstream_session_is_down(const mcp_backend_msg_t *msg)
 }
 
 
+/* Returns 1 if a message has an HTTP status by which an overloaded server, or a
+ * proxy in front of it, refuses any request. */
+static int
+mcp_upstream_session_is_busy(const mcp_backend_msg_t *msg)
+{
+    return msg->status == 429 || (msg->status >= 502 && msg->status <= 504);
+}
+
+
 /* Called if the response to server/discover shows that the server does not
  * serve revision 2026-07-28. If the zone has a session of the caller at this
  * server, the client's request is sent in that session. Otherwise the next
@@ -528,7 +537,9 @@ mcp_upstream_session_discovered(mcp_request_t *req, mcp_backend_msg_t *msg)
         return 1;
     }
 
-    if (mcp_upstream_session_is_down(msg)) {
+    if (mcp_upstream_session_is_down(msg)
+        || mcp_upstream_session_is_busy(msg))
+    {
         return 0;
     }
 

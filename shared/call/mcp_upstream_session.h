@@ -68,8 +68,8 @@ typedef enum {
 typedef struct mcp_upstream_dropped_s  mcp_upstream_dropped_t;
 
 /* A session that has to be ended at the server, because the server has too many
- * sessions, or because another node has opened one for the same caller
- * earlier. */
+ * sessions, because another node has opened one for the same caller earlier, or
+ * because the server has opened it for server/discover. */
 struct mcp_upstream_dropped_s {
     mcp_upstream_dropped_t  *next;
     mcp_str_t                version;
@@ -323,6 +323,11 @@ void mcp_upstream_session_share(mcp_request_t *req);
  * the session from its request, and from the zone and the cluster unless these
  * have a newer session. */
 void mcp_upstream_session_forget(mcp_request_t *req);
+
+/* Called for a session id in the response to server/discover: adds the session
+ * to session->dropped. A server may open a session for each request without a
+ * session id, such as version 1 of the Python SDK, and keep it for ever. */
+void mcp_upstream_session_drop_discovered(mcp_request_t *req, mcp_str_t id);
 
 /* Replaces the session of a request that is over with the first one of
  * session->dropped, so that the request ends that session at the server.

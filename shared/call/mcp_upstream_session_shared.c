@@ -281,19 +281,15 @@ mcp_upstream_session_text(const mcp_upstream_session_t *session,
 }
 
 
-/* Adds the session with this key and text to req->session->dropped, so that the
- * request ends it at the server. When out of memory, the session remains until
- * the server expires it. */
+/* Adds a session to req->session->dropped, so that the request ends it at the
+ * server. "version" has to be static text. When out of memory, the session
+ * remains until the server expires it. */
 static void
 mcp_upstream_session_drop(mcp_request_t *req,
-    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text, const char *why)
+    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t version, mcp_str_t id,
+    const char *why)
 {
-    mcp_str_t                version, id;
     mcp_upstream_dropped_t  *dropped;
-
-    if (!mcp_upstream_session_parse(text, &version, &id)) {
-        return;
-    }
 
     dropped = mcp_arena_calloc(&req->call->arena,
                                sizeof(mcp_upstream_dropped_t));
@@ -312,6 +308,30 @@ mcp_upstream_session_drop(mcp_request_t *req,
                                   "server, because %s",
                        req->breq.request, why);
     }
+}
+
+
+/* As mcp_upstream_session_drop(), for a session whose text is in the zone or in
+ * Redis. */
+static void
+mcp_upstream_session_drop_text(mcp_request_t *req,
+    const unsigned char key[MCP_DIGEST_LEN], mcp_str_t text, const char *why)
+{
+    mcp_str_t  version, id;
+
+    if (mcp_upstream_session_parse(text, &version, &id)) {
+        mcp_upstream_session_drop(req, key, version, id, why);
+    }
+}
+
+
+void
+mcp_upstream_session_drop_discovered(mcp_request_t *req, mcp_str_t id)
+{
+    /* all servers with sessions know the oldest revision that has them */
+
+    mcp_upstream_session_drop(req, req->session->key, mcp_str("2025-03-26"), id,
+                              "the server has opened it for server/discover");
 }
 
 
@@ -375,8 +395,8 @@ mcp_upstream_session_add(mcp_request_t *req)
     if (dropped.len) {
         removed = (mcp_str_t) { dropped.text, dropped.len };
         mcp_upstream_cluster_drop(call->worker, dropped.key, removed);
-        mcp_upstream_session_drop(req, dropped.key, removed,
-                                  "the zone has too many of them");
+        mcp_upstream_session_drop_text(req, dropped.key, removed,
+                                       "the zone has too many of them");
     }
 
     return rc;
@@ -456,9 +476,9 @@ mcp_upstream_session_adopt(mcp_request_t *req, mcp_str_t text)
     }
 
     if (session->version.len) {
-        mcp_upstream_session_drop(req, session->key,
-                                  mcp_upstream_session_text(session, own),
-                                  "another node opened a session earlier");
+        mcp_upstream_session_drop_text(req, session->key,
+                                       mcp_upstream_session_text(session, own),
+                                       "another node opened a session earlier");
     }
 
     mcp_upstream_session_set(session, version, id);

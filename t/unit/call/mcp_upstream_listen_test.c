@@ -6,6 +6,7 @@
 #include "upstream_cases.h"
 
 #include "call/mcp_upstream_listen.h"
+#include "call/mcp_upstream_session.h"
 #include "call/mcp_upstream_wait.h"
 
 
@@ -146,6 +147,29 @@ TEST(last_request_of_a_session_ends__its_GET_stream_is_aborted)
     assert_string_equal(a.text, ANSWER);
     assert_int_equal(d.n_breqs, 0);
     assert_int_equal(d.aborts, 1);
+}
+
+
+/* When a request is over, its session may become one that it has to end. Other
+ * requests still use the GET stream that it has opened. */
+TEST(request_that_opened_the_GET_stream_ends_a_session__the_stream_keeps_affinity)
+{
+    mcp_str_t                affinity;
+    mcp_backend_request_t   *breq;
+    mcp_upstream_session_t  *own;
+
+    breq = waits();
+    own = a.x->call->requests[0].session;
+    affinity = breq->variables.value[MCP_VARIABLE_UPSTREAM_AFFINITY];
+    assert_int_equal(affinity.len, MCP_STREAM_TEXT_LEN);
+    assert_memory_equal(affinity.data, own->affinity, affinity.len);
+
+    memset(own->affinity, '-', MCP_STREAM_TEXT_LEN);
+    assert_memory_not_equal(affinity.data, own->affinity, affinity.len);
+
+    opened(breq);
+    responds(sent());
+    assert_int_equal(d.n_breqs, 0);
 }
 
 

@@ -455,6 +455,56 @@ TEST(mcp_upstream_auto__server_is_overloaded_at_initialize__the_form_is_kept)
 }
 
 
+/* The response of an overloaded server to server/discover does not show the
+ * form of the server. */
+TEST(mcp_upstream_auto__server_is_overloaded_at_server_discover__it_gets_another)
+{
+    size_t  i;
+
+    static const int  statuses[] = { 429, 502, 503, 504 };
+
+    target.upstream = MCP_UPSTREAM_AUTO;
+    target.check = 60000;
+
+    for (i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+        call_tool(&a);
+        sends("server/discover");
+        refuses(statuses[i], i % 2 ? "" : "{\"code\":-1,\"message\":\"x\"}");
+        has(a.text, "\"error\"");
+        assert_int_equal(d.n_breqs, 0);
+        client_close(&d, &a);
+    }
+
+    detect_sessions();
+    end();
+}
+
+
+/* A server opens a session for server/discover, although it only knows older
+ * revisions. */
+TEST(mcp_upstream_auto__server_opens_a_session_for_server_discover__DELETE_ends_it)
+{
+    target.upstream = MCP_UPSTREAM_AUTO;
+    target.check = 60000;
+
+    call_tool(&a);
+    mcp_backend_request_session(sends("server/discover"), mcp_str("bad id"));
+    mcp_backend_request_session(sends("server/discover"), mcp_str("s0"));
+    refuses(400, "{\"code\":-32600,\"message\":\"Missing session ID\"}");
+    open_session();
+    answer(RESULT);
+    assert_string_equal(a.text, ANSWER);
+    client_close(&d, &a);
+    ends_session("s0");
+    assert_int_equal(d.n_breqs, 0);
+
+    call_tool(&a);
+    sends("tools/call");
+    answer(RESULT);
+    assert_int_equal(d.n_breqs, 0);
+}
+
+
 /* The capabilities of the client may be missing, because there was no memory
  * for their text. */
 TEST(memory_runs_out_before_initialize__it_has_capabilities_or_the_call_fails)
