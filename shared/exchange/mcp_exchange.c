@@ -10,6 +10,7 @@
 #include "rpc/mcp_revision.h"
 #include "worker/mcp_cluster_operation.h"
 #include "worker/mcp_consumer.h"
+#include "worker/mcp_exchange_set_state.h"
 #include "worker/mcp_resume_hooks.h"
 
 
@@ -80,10 +81,6 @@ mcp_exchange_free(mcp_exchange_t *x)
     mcp_timer_del(&x->worker->timers, &x->reader.timer);
     mcp_operation_leave(x);
 
-    if (x->state == MCP_EXCHANGE_CLUSTER_WAIT) {
-        x->worker->n_waiting--;
-    }
-
     if (x->state == MCP_EXCHANGE_STREAM) {
         mcp_consumer_leave(x);
 
@@ -98,6 +95,8 @@ mcp_exchange_free(mcp_exchange_t *x)
 
         mcp_call_release(x->call);
     }
+
+    x->worker->n_waiting -= mcp_exchange_is_waiting(x);
 
     mcp_buf_free(&x->output.out);
 

@@ -54,9 +54,17 @@ mcp_exchange_set_state(mcp_exchange_t *x, mcp_exchange_state_e state)
         mcp_exchange_log_change(x, "exchange", mcp_exchange_states[state]);
     }
 
-    x->worker->n_waiting += (state == MCP_EXCHANGE_CLUSTER_WAIT);
-    x->worker->n_waiting -= (x->state == MCP_EXCHANGE_CLUSTER_WAIT);
+    x->worker->n_waiting -= mcp_exchange_is_waiting(x);
     x->state = state;
+    x->worker->n_waiting += mcp_exchange_is_waiting(x);
+}
+
+
+unsigned
+mcp_exchange_is_waiting(const mcp_exchange_t *x)
+{
+    return x->state == MCP_EXCHANGE_CLUSTER_WAIT
+           || x->state == MCP_EXCHANGE_WAIT;
 }
 
 

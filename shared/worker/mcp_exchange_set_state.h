@@ -14,6 +14,9 @@
 
 void mcp_exchange_set_state(mcp_exchange_t *x, mcp_exchange_state_e state);
 
+/* Returns 1 if worker->n_waiting counts x. */
+unsigned mcp_exchange_is_waiting(const mcp_exchange_t *x);
+
 void mcp_consumer_set_state(mcp_exchange_t *x, mcp_consumer_state_e state);
 
 /* Requests the end of the connection of x. Does not replace an earlier request

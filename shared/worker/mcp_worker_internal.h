@@ -186,7 +186,10 @@ struct mcp_worker_s {
     unsigned                           consumers;      /* number of exchanges
                                                           in the state STREAM */
     unsigned                           n_waiting; /* number of exchanges in the
-                                                       state CLUSTER_WAIT */
+                                                       states WAIT and
+                                                       CLUSTER_WAIT: the process
+                                                       must not end before they
+                                                       have a response */
     uint32_t                           configuration;  /* number of the
                                                           process's
                                                           configuration, see

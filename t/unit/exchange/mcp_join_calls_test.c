@@ -203,6 +203,50 @@ TEST(equal_request_without_a_key_waits_until_the_first_client_is_served_or_gone)
 }
 
 
+/* Returns 1 if process 1 must not end now. */
+static int
+is_busy(void)
+{
+    int  busy;
+
+    (void) mcp_worker_deadline(d.process[1].worker, &busy);
+
+    return busy;
+}
+
+
+/* A request waits for the call of another process: its own process, which has
+ * no calls, ends only after the response. */
+TEST(process_stops_while_an_equal_request_waits__it_ends_after_the_response)
+{
+    modern_call(0, &a, "");
+    assert_int_equal(is_busy(), 0);
+    modern_call(1, &b, "");
+    assert_int_equal(is_busy(), 1);
+
+    mcp_worker_stop(d.process[1].worker, 0);
+    driver_pump(&d);
+    assert_int_equal(b.status, 0);
+    assert_int_equal(is_busy(), 1);
+
+    client_close(&d, &a);
+    backend_json(&d, RESULT);
+    has(b.text, "\"result\":");
+    client_close(&d, &b);
+    assert_int_equal(is_busy(), 0);
+
+    /* the same with a client that disconnects */
+
+    modern_call(0, &a, "");
+    modern_call(1, &b, "");
+    assert_int_equal(is_busy(), 1);
+    client_close(&d, &b);
+    assert_int_equal(is_busy(), 0);
+    backend_json(&d, RESULT);
+    sent(&a);
+}
+
+
 /* The client of a call disconnects: a call without a key is aborted after
  * mcp_join_wait, and a call with a key after mcp_max_wait. */
 TEST(client_leaves__a_key_extends_the_call_from_mcp_join_wait_to_mcp_max_wait)
