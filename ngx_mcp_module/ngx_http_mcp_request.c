@@ -16,6 +16,7 @@
 
 static void ngx_http_mcp_request_init_line(ngx_http_request_t *r,
     ngx_http_mcp_backend_request_t *req);
+static void ngx_http_mcp_request_cut_query(ngx_str_t *s);
 static ngx_int_t ngx_http_mcp_request_init_body(ngx_http_request_t *r,
     ngx_http_mcp_backend_request_t *req);
 static ngx_int_t ngx_http_mcp_request_init_headers(ngx_http_request_t *r,
@@ -177,7 +178,11 @@ ngx_http_mcp_request_init_line(ngx_http_request_t *r,
     r->unparsed_uri = snapshot->unparsed_uri;
     r->uri = snapshot->uri;
 
-    if (!req->breq->bare) {
+    if (req->breq->bare) {
+        ngx_http_mcp_request_cut_query(&r->request_line);
+        ngx_http_mcp_request_cut_query(&r->unparsed_uri);
+
+    } else {
         r->args = snapshot->args;
     }
 
@@ -190,7 +195,27 @@ ngx_http_mcp_request_init_line(ngx_http_request_t *r,
 
     for (i = 0; i < snapshot->nfrozen; i++) {
         frozen = &snapshot->frozen[i];
+
+        if (req->breq->bare
+            && ngx_http_mcp_snapshot_is_user(r, frozen->index))
+        {
+            continue;
+        }
+
         r->variables[frozen->index] = frozen->value;
+    }
+}
+
+
+static void
+ngx_http_mcp_request_cut_query(ngx_str_t *s)
+{
+    u_char  *p;
+
+    p = ngx_strlchr(s->data, s->data + s->len, '?');
+
+    if (p) {
+        s->len = p - s->data;
     }
 }
 

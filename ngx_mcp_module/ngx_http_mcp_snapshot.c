@@ -106,6 +106,15 @@ static ngx_str_t  ngx_http_mcp_connection_variables[] = {
 };
 
 
+/* The variables in ngx_http_mcp_connection_variables that identify the user of
+ * the client. */
+static ngx_str_t  ngx_http_mcp_user_variables[] = {
+    ngx_string("remote_user"),
+    ngx_string("ssl_client_*"),
+    ngx_null_string
+};
+
+
 /* The variables in ngx_http_mcp_connection_variables whose values depend on
  * the local address only. */
 static ngx_str_t  ngx_http_mcp_local_variables[] = {
@@ -516,6 +525,19 @@ ngx_http_mcp_snapshot_add_variable(ngx_array_t *list,
     freeze->assigned = (v->data == index);
 
     return NGX_OK;
+}
+
+
+ngx_uint_t
+ngx_http_mcp_snapshot_is_user(ngx_http_request_t *r, ngx_uint_t index)
+{
+    ngx_http_variable_t        *v;
+    ngx_http_core_main_conf_t  *cmcf;
+
+    cmcf = ngx_http_get_module_main_conf(r, ngx_http_core_module);
+    v = (ngx_http_variable_t *) cmcf->variables.elts + index;
+
+    return ngx_http_mcp_snapshot_is_one(&v->name, ngx_http_mcp_user_variables);
 }
 
 

@@ -77,6 +77,11 @@ typedef struct {
  */
 ngx_http_mcp_snapshot_t *ngx_http_mcp_snapshot_create(ngx_http_request_t *r);
 
+/* Returns 1 if the nginx variable with this index identifies the user of the
+ * client. "r" needs its main_conf. */
+ngx_uint_t ngx_http_mcp_snapshot_is_user(ngx_http_request_t *r,
+    ngx_uint_t index);
+
 /* Drops one reference. snapshot may be NULL. */
 void ngx_http_mcp_snapshot_release(ngx_http_mcp_snapshot_t *snapshot);
 

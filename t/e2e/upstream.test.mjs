@@ -6,9 +6,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { Fixture } from './lib/fixture.mjs';
+import { Fixture, SERVER } from './lib/fixture.mjs';
 import { META, MODERN, Modern } from './lib/modern.mjs';
 import { done, recording } from './lib/upstream.mjs';
+import { request } from './lib/wire.mjs';
 
 const modern = await recording();
 const older = await recording();
@@ -434,6 +435,35 @@ describe('description of the upstream', () => {
             await session.tool('add');
             assert.equal(modern.last().headers.authorization, 'Bearer a');
             assert.equal(modern.last().headers['x-own'], 'x');
+        } finally {
+            await fresh.stop();
+        }
+    });
+
+    test('request for the description of an upstream: nginx variables have no query and no user of the client',
+         { skip: SERVER !== 'nginx' && 'nginx only' }, async () => {
+        const fresh = await Fixture.start({
+            without, workers: 1, location: { mcp_backend: 'it' },
+            backends: { it: { http: modern.port, upstream: 'modern', more: `
+                proxy_set_header X-Uri $request_uri;
+                proxy_set_header X-Line $request;
+                proxy_set_header X-User $remote_user;` } } });
+
+        try {
+            const session = await fresh.session({
+                send: (options) => request(fresh.port,
+                                           { path: '/mcp?x=1', ...options }),
+                headers: { Authorization: `Basic ${btoa('alice:a')}` } });
+            const { headers } = modern.described.at(-1);
+
+            assert.equal(headers['x-uri'], '/mcp');
+            assert.match(headers['x-line'], /^POST \/mcp/);
+            assert.ok(!headers['x-line'].includes('?'), headers['x-line']);
+            assert.equal(headers['x-user'], undefined);
+            modern.reply = echo;
+            await session.tool('add');
+            assert.equal(modern.last().headers['x-uri'], '/mcp?x=1');
+            assert.equal(modern.last().headers['x-user'], 'alice');
         } finally {
             await fresh.stop();
         }
