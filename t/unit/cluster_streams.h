@@ -84,6 +84,18 @@ repl_state(int i, char c)
 }
 
 
+/* Returns the phase of the replicator of stream c at node i. The number of
+ * pending commands at the link does not show that a command of the replicator
+ * is pending, because a heartbeat may be pending, too. */
+static inline mcp_replication_phase_e
+repl_phase(int i, char c)
+{
+    mcp_stream_info_t  info = info_of(i, c);
+
+    return mcp_replication_get(nodes[i].cluster, &info.ref)->phase;
+}
+
+
 static inline void
 fill_spec(mcp_stream_spec_t *spec, char c)
 {
