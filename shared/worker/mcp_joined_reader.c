@@ -268,7 +268,12 @@ mcp_consumer_fetch(mcp_exchange_t *x, mcp_buf_t *events)
         rc = mcp_store_read(x->worker->store, &x->reader.ref,
                             x->reader.handle, &x->reader.cursor,
                             x->reader.sent, p, cap, &n);
+
+        /* the part of a message that was read is discarded */
+
         if (rc != MCP_OK) {
+            x->reader.cursor.done = 0;
+            x->reader.cursor.left = 0;
             return rc;
         }
 

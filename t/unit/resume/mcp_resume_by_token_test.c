@@ -186,6 +186,54 @@ TEST(stream_is_freed_or_finished__superseded_requests_get_no_interim_response)
 }
 
 
+/* Supersedes the connection of client a. */
+static void
+supersede(void)
+{
+    client_post(&d, 0, &b, session, again(token));
+}
+
+
+/* A message of more than 512 bytes is read in two parts, and the connection is
+ * superseded at any time during this: it ends with an interim response. */
+TEST(request_is_superseded_while_it_reads_a_message__it_gets_an_interim_response)
+{
+    unsigned                n, reached;
+    mcp_backend_request_t  *breq;
+
+    begin(NEW);
+    d.meanwhile = supersede;
+
+    for (n = 1, reached = 1; reached; n++) {
+        assert_in_range(n, 1, 20);
+        breq = slow();
+        client_post(&d, 1, &a, session, again(token));
+        a.slow = 1;
+        flood(breq, 1);
+
+        d.meanwhile_in = n;
+        (void) client_pull(&a);
+        reached = d.meanwhile_in == 0;
+        d.meanwhile_in = 0;
+        a.slow = 0;
+
+        if (reached) {
+            driver_wait(&d, 5100);
+            has(a.text, "\"id\":8,\"result\":");
+            has(a.text, INTERIM);
+            assert_int_equal(a.ended, 1);
+            client_close(&d, &b);
+        }
+
+        client_close(&d, &a);
+        backend_end(&d, breq, MCP_FAILURE_REPLY);
+        driver_wait(&d, 10000);
+    }
+
+    assert_in_range(n, 3, 20);
+}
+
+
 /* mcp_resume_after is 0: a superseded connection gets an interim response
  * after 10 s. */
 TEST(mcp_resume_after_is_0__superseded_requests_end_after_10_seconds)
