@@ -304,7 +304,7 @@ mcp_dispatch_call(mcp_exchange_t *x, const mcp_routing_t *v)
 
     mcp_variable_set(&x->variables, MCP_VARIABLE_NAME, v->name);
 
-    if (x->msg->request_state.type != MCP_JSON_NONE) {
+    if (x->msg->request_state.type != MCP_JSON_NONE && !x->state_opened) {
         fault = mcp_input_state_open(x, v->name, v->target, &state);
 
         if (fault == MCP_FAULT_NONE && mcp_retry_is(state)) {
@@ -318,6 +318,8 @@ mcp_dispatch_call(mcp_exchange_t *x, const mcp_routing_t *v)
         if (fault != MCP_FAULT_NONE) {
             return mcp_respond_fault(x, fault, x->msg->id, mcp_null_str);
         }
+
+        x->state_opened = 1;
     }
 
     next = mcp_join(x, v);

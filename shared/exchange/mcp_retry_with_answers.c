@@ -61,12 +61,14 @@ mcp_retry_start(mcp_exchange_t *x, const mcp_stream_info_t *info,
 
     x->resumption = &mcp_retry_resume_method;
     x->reader.bound = 1;
+    x->reader.answers = 1;
 
     rc = mcp_consumer_start_kept(x, info, after);
 
     if (rc != MCP_OK) {
         x->resumption = x->worker->methods[0];
         x->reader.bound = 0;
+        x->reader.answers = 0;
     }
 
     return rc;

@@ -8,11 +8,12 @@
  * are in mcp_resume_by_token_backend.c.
  *
  * The server's token is signed. It consists of 'm' (1 byte), its expiry in ms
- * (8), a digest of the client and the request (16), the stream id (16), and the
- * number of the last event before the interim response (8). It is valid until
- * it expires or the stream is freed. A client that has the token has the events
- * before the interim response. It gets all later ones, even those that were
- * written to another connection, because they may have been lost.
+ * (8), a digest of the client and the request with its answers (16), the stream
+ * id (16), and the number of the last event before the interim response (8). It
+ * is valid until it expires or the stream is freed. A client that has the token
+ * has the events before the interim response. It gets all later ones, even
+ * those that were written to another connection, because they may have been
+ * lost.
  */
 
 
@@ -39,7 +40,8 @@ static uint64_t mcp_resume_token_due(mcp_exchange_t *x);
 static mcp_next_e mcp_resume_token_brought(mcp_exchange_t *x,
     mcp_resume_token_t *state, const mcp_json_value_t *places, size_t n);
 static mcp_next_e mcp_resume_token_open(mcp_exchange_t *x,
-    mcp_resume_token_t *state, const unsigned char bind[MCP_DIGEST_LEN]);
+    mcp_resume_token_t *state, const mcp_json_value_t *places, size_t n,
+    unsigned char bind[MCP_DIGEST_LEN]);
 static void mcp_resume_token_interim_write(mcp_exchange_t *x, mcp_buf_t *token);
 static void mcp_resume_token_refuse(mcp_exchange_t *x);
 
@@ -66,6 +68,34 @@ mcp_resume_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
     parts[4] = (mcp_str_t) { (const char *) digest, MCP_DIGEST_LEN };
 
     return mcp_digest(out, parts, 5);
+}
+
+
+/* Returns 1 if a request repeats another one with answers to questions
+ * (2026-07-28, basic/patterns/mrtr). */
+static int
+mcp_resume_token_has_answers(const mcp_rpc_t *msg)
+{
+    return msg->input_responses.type != MCP_JSON_NONE
+           || msg->request_state.type != MCP_JSON_NONE;
+}
+
+
+int
+mcp_resume_token_add_answers(const mcp_rpc_t *msg,
+    unsigned char digest[MCP_DIGEST_LEN])
+{
+    mcp_str_t  parts[3];
+
+    if (!mcp_resume_token_has_answers(msg)) {
+        return MCP_OK;
+    }
+
+    parts[0] = (mcp_str_t) { (const char *) digest, MCP_DIGEST_LEN };
+    parts[1] = msg->input_responses.raw;
+    parts[2] = msg->request_state.raw;
+
+    return mcp_digest(digest, parts, 3);
 }
 
 
@@ -178,16 +208,38 @@ mcp_resume_token_brought(mcp_exchange_t *x, mcp_resume_token_t *state,
 
     return mcp_resume_token_backend_is(text)
            ? mcp_resume_token_backend_request(x, state, places, n, bind)
-           : mcp_resume_token_open(x, state, bind);
+           : mcp_resume_token_open(x, state, places, n, bind);
 }
 
 
-/* Handles a request with a token of the server: responds with the rest of the
- * call. After returning MCP_NEXT_WAIT, this function runs again when the
- * cluster has replied, see mcp_cluster_operation.h. */
+/* Lets a request with a token of the server start a call: removes the token,
+ * which the backend must not get. Returns the values of the hook "request". */
+static mcp_next_e
+mcp_resume_token_ignore(mcp_exchange_t *x, mcp_resume_token_t *state,
+    const mcp_json_value_t *places, size_t n)
+{
+    state->text = mcp_null_str;
+
+    return mcp_rpc_replace(&x->arena, places, n, mcp_str("null"),
+                           x->endpoint->max_depth, &x->msg)
+           == MCP_OK ? MCP_NEXT_CONTINUE : MCP_NEXT_ERROR;
+}
+
+
+/*
+ * Handles a request with a token of the server: responds with the rest of the
+ * call. A request with answers starts a call if its token belongs to a request
+ * without these answers: that request was answered by questions, and the client
+ * has repeated it with all its members. bind is the digest that
+ * mcp_resume_token_bind() writes, and is changed.
+ *
+ * After returning MCP_NEXT_WAIT, this function runs again when the cluster has
+ * replied, see mcp_cluster_operation.h.
+ */
 static mcp_next_e
 mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *state,
-    const unsigned char bind[MCP_DIGEST_LEN])
+    const mcp_json_value_t *places, size_t n,
+    unsigned char bind[MCP_DIGEST_LEN])
 {
     int                rc;
     uint64_t           seq;
@@ -196,11 +248,22 @@ mcp_resume_token_open(mcp_exchange_t *x, mcp_resume_token_t *state,
 
     if (mcp_token_verify(x->endpoint->keys, MCP_TOKEN_RESUME, state->text,
                          data, MCP_RESUME_TOKEN_LEN)
-        != MCP_OK
-        || memcmp(bind, data + MCP_RESUME_TOKEN_AT_BIND, MCP_DIGEST_LEN) != 0
-        || mcp_be_get(data + 1, 8)
-           <= mcp_worker_now(x->worker))
+        != MCP_OK)
     {
+        return mcp_resume_refuse(x);
+    }
+
+    if (mcp_resume_token_add_answers(x->msg, bind) != MCP_OK) {
+        return MCP_NEXT_ERROR;
+    }
+
+    if (memcmp(bind, data + MCP_RESUME_TOKEN_AT_BIND, MCP_DIGEST_LEN) != 0) {
+        return mcp_resume_token_has_answers(x->msg)
+               ? mcp_resume_token_ignore(x, state, places, n)
+               : mcp_resume_refuse(x);
+    }
+
+    if (mcp_be_get(data + 1, 8) <= mcp_worker_now(x->worker)) {
         return mcp_resume_refuse(x);
     }
 
@@ -263,7 +326,8 @@ mcp_resume_token_interim(mcp_exchange_t *x)
 
     if (mcp_resume_token_bind(x->endpoint, &x->worker->env->mem, &x->client,
                               x->msg->method, x->msg->params.raw, bind)
-        != MCP_OK)
+        != MCP_OK
+        || mcp_resume_token_add_answers(x->msg, bind) != MCP_OK)
     {
         x->output.out.failed = MCP_ERR_MEMORY;
         return;

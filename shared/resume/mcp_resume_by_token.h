@@ -22,7 +22,8 @@ typedef struct {
     uint64_t        due;       /* time at which the request gets an interim
                                   response, ms; 0: never */
     mcp_str_t       text;      /* the token of the request, or empty */
-    unsigned char  *key;       /* digest of the client's token, followed by the
+    unsigned char  *key;       /* digest of the client's token and of the
+                                  answers in the request, followed by the
                                   token's expiry (8 bytes); the store has the
                                   value of a used token under this digest; NULL:
                                   the request has used no backend's token */
@@ -54,6 +55,17 @@ typedef struct {
 int mcp_resume_token_bind(const mcp_endpoint_t *endpoint, const mcp_mem_t *mem,
     const mcp_client_t *client, mcp_str_t method, mcp_str_t params,
     unsigned char out[MCP_DIGEST_LEN]);
+
+/*
+ * Makes a digest depend on the answers with which a client repeats a request:
+ * on "inputResponses", and on "requestState" as the backend gets it. Does
+ * nothing if the request has neither of them. So a request, and its repetitions
+ * with answers, use a token independently.
+ *
+ * Returns MCP_OK, MCP_ERR_MEMORY or MCP_ERR_INTERNAL.
+ */
+int mcp_resume_token_add_answers(const mcp_rpc_t *msg,
+    unsigned char digest[MCP_DIGEST_LEN]);
 
 /*
  * Responds with the rest of another request's call: the events of its stream

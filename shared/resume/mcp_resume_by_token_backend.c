@@ -13,11 +13,15 @@
  *
  * The response to a request with a token is kept in the stream of its call. A
  * repeated request with the same token gets this response again, until the
- * token in the response is used. The id of the stream is the token's digest,
- * except that its first bytes are random; the store has these bytes as a value
- * with the digest as its key. Therefore a call that is started again after a
- * failure has another stream, and no event id is used twice (2025-11-25,
- * basic/transports, "Resumability and Redelivery").
+ * token in the response is used. If the response consists of questions, the
+ * client repeats the request with its answers and the same token: this is a
+ * separate use of the token, with a call and a response of its own.
+ *
+ * The id of the stream is the digest of the token and the answers, except that
+ * its first bytes are random; the store has these bytes as a value with the
+ * digest as its key. Therefore a call that is started again after a failure has
+ * another stream, and no event id is used twice (2025-11-25, basic/transports,
+ * "Resumability and Redelivery").
  *
  * In a cluster only one node may use a token, and all nodes find the response.
  * The store of the node that uses a token records which of its requests does so
@@ -103,7 +107,9 @@ mcp_resume_token_backend_open(mcp_exchange_t *x, mcp_str_t token,
 
     *key = mcp_arena_alloc(&x->arena, MCP_DIGEST_LEN + 8);
 
-    if (*key == NULL || mcp_digest(*key, &token, 1) != MCP_OK) {
+    if (*key == NULL || mcp_digest(*key, &token, 1) != MCP_OK
+        || mcp_resume_token_add_answers(x->msg, *key) != MCP_OK)
+    {
         return MCP_ERR_MEMORY;
     }
 

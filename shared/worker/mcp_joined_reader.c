@@ -139,9 +139,9 @@ mcp_joined_reader_has(const mcp_json_value_t *object, mcp_str_t wanted)
 }
 
 
-/* Returns 1 if a message is an InputRequiredResult, and the reading request
- * contains the answers to all its questions. The call has asked these again for
- * an earlier request without answers
+/* Returns 1 if a message is an InputRequiredResult, and the reading request has
+ * passed the answers to all its questions to the call. The call has asked these
+ * again for an earlier request without answers
  * (call/mcp_upstream_question_stateless_client.h). */
 static int
 mcp_joined_reader_is_answered(mcp_exchange_t *x, const mcp_rpc_t *msg)
@@ -151,7 +151,7 @@ mcp_joined_reader_is_answered(mcp_exchange_t *x, const mcp_rpc_t *msg)
     mcp_json_iter_t    iter;
     mcp_json_value_t   requests, value;
 
-    if (x->reader.joins || msg->kind != MCP_RPC_RESULT
+    if (!x->reader.answers || msg->kind != MCP_RPC_RESULT
         || x->msg->input_responses.type != MCP_JSON_OBJECT)
     {
         return 0;

@@ -389,6 +389,8 @@ typedef struct {
     unsigned               same_session:1;     /* 1: a joined reader whose
                                                   session is that of the
                                                   call */
+    unsigned               answers:1;  /* 1: the request has passed answers to
+                                          the call whose stream it reads */
     unsigned               rounds:1;   /* 1: a question of the call may end
                                           this response; the client has no
                                           session */
@@ -469,6 +471,9 @@ struct mcp_exchange_s {
     unsigned                    described:1;  /* 1: the description of the MCP
                                                  server that is the backend was
                                                  requested */
+    unsigned                    state_opened:1; /* 1: msg has the backend's
+                                                   request state, not the sealed
+                                                   one of the client */
     mcp_next_e                (*entry)(mcp_exchange_t *x);     /* called when
                                                  the glue has passed an empty
                                                  body; NULL: the body is a

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { OTHER, at, node, together } from './lib/cluster.mjs';
 import { SERVER } from './lib/fixture.mjs';
+import { Modern } from './lib/modern.mjs';
 import { Redis } from './lib/redis.mjs';
 import { catalog, scripted } from './lib/scripted.mjs';
 import { responseOf, textOf } from './lib/session.mjs';
@@ -23,9 +24,10 @@ function call(page) {
 }
 
 // A page whose text is the token of its call, with a token for the next page.
+// If the arguments say so, the request for a next page gets a question first.
 
 const backend = await scripted(async ({ message }) => {
-    const { arguments: args, _meta: meta } = message.params;
+    const { arguments: args, _meta: meta, inputResponses } = message.params;
     const page = meta?.resumeToken ?? `${args.key} 0`;
     const of = call(page);
 
@@ -38,6 +40,13 @@ const backend = await scripted(async ({ message }) => {
 
     if (of.fails) {
         return 'no answer';
+    }
+
+    if (args.asks && meta?.resumeToken && !inputResponses) {
+        return { resultType: 'input_required', requestState: 'asked',
+                 inputRequests: { q: { method: 'elicitation/create', params: {
+                     message: 'Go on?',
+                     requestedSchema: { type: 'object', properties: {} } } } } };
     }
 
     return { content: [{ type: 'text', text: page }],
@@ -146,5 +155,39 @@ test('resume token for a result\'s next page, the backend fails: the token is st
         assert.equal((await page(there, args, next)).text, `fails-${here} 1`);
         assert.equal((await page(here, args, next)).text, `fails-${here} 1`);
         assert.equal(of.n, 2);
+    }
+});
+
+
+test('page asks a question: the request with the answer and the same resume token gets the page at each node, also if it is repeated',
+     async () => {
+    const capabilities = { elicitation: {}, experimental: { resumeTokens: {} } };
+
+    for (const [here, there] of [[0, 1], [1, 0], [2, 3]]) {
+        const key = `asks-${here}`;
+
+        async function result(i, token, more) {
+            const modern = new Modern(nodes[i], { capabilities });
+            const { result } = await modern.response('tools/call', {
+                name: 'token_pages', arguments: { key, asks: true }, ...more },
+                { meta: { resumeToken: token } });
+
+            return result;
+        }
+
+        const { nextResumeToken: token } = await result(here);
+        const question = await result(there, token);
+
+        assert.equal(question.resultType, 'input_required');
+        assert.deepEqual(await result(here, token), question);
+
+        const answer = { requestState: question.requestState,
+                         inputResponses: { q: { action: 'accept',
+                                                content: {} } } };
+        const next = await result(here, token, answer);
+
+        assert.equal(textOf(next), `${key} 1`);
+        assert.deepEqual(await result(there, token, answer), next);
+        assert.equal(call(`${key} 1`).n, 2);
     }
 });

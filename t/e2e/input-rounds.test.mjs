@@ -47,6 +47,8 @@ const asks = (inputRequests, state) => ({
     resultType: 'input_required', ...(inputRequests && { inputRequests }),
     ...(state !== undefined && { requestState: JSON.stringify(state) }) });
 
+const gate = Promise.withResolvers();
+
 const tools = {
     // Keeps all of its state in the request and in requestState.
 
@@ -78,6 +80,15 @@ const tools = {
         ? said(params.inputResponses)
         : asks({ q: params.arguments.question }, 'secret')),
 
+    // Asks a question when the gate is open.
+
+    async late({ message: { params } }) {
+        await gate.promise;
+
+        return params.inputResponses ? said(params.inputResponses)
+                                     : asks({ when: form('When?') }, 'late');
+    },
+
     odd: () => ({ resultType: 'task', content: [] }),
 };
 
@@ -96,6 +107,10 @@ const options = { workers: 4, backends: { scripted: backend.address } };
 const server = await Fixture.use({ ...options, location });
 const linked = await Fixture.use({ ...options,
     location: { ...location, mcp_link: 'on' } });
+
+const interim = await Fixture.use({ ...options,
+    location: { ...location, mcp_stream_after: '30s',
+                mcp_resume_after: '300ms' } });
 
 const ALL = { elicitation: { form: {}, url: {} }, sampling: { tools: {} },
               roots: {} };
@@ -304,6 +319,39 @@ test('2026-07-28, backend has questions: the client gets them in an input_requir
             return workers;
         });
     }
+});
+
+
+// The client repeats its request with all members that it has, so with the
+// token of the last interim response, too.
+
+test('2026-07-28, question after an interim response: the request with the answers and the resume token gets the result',
+     async () => {
+    const modern = new Asked(interim, {
+        capabilities: { ...ALL, experimental: { resumeTokens: {} } } });
+    const params = { name: 'late', arguments: {} };
+
+    // Sends the request, and repeats it with the token of each interim response.
+
+    async function last() {
+        let result;
+
+        while (({ result } = await modern.followed('tools/call', params),
+                result.nextResumeToken))
+        {
+            params.resumeToken = result.nextResumeToken;
+            gate.resolve();
+        }
+
+        return result;
+    }
+
+    const { inputRequests, requestState } = await last();
+
+    assert.ok(params.resumeToken);
+    params.inputResponses = replies(inputRequests);
+    params.requestState = requestState;
+    assert.deepEqual(JSON.parse(textOf(await last())), params.inputResponses);
 });
 
 
