@@ -64,6 +64,27 @@ mcp_inbox_keep(mcp_call_t *call, mcp_inbox_item_e type, uint64_t tag,
 }
 
 
+/* Keeps the messages of a post from the publish endpoint one by one. */
+static void
+mcp_inbox_keep_messages(mcp_call_t *call, uint64_t tag, mcp_str_t text)
+{
+    mcp_str_t    line;
+    const char  *p, *end, *next;
+
+    p = text.data;
+    end = text.data + text.len;
+
+    while (p < end && call->phase != MCP_CALL_OVER) {
+        next = memchr(p, '\n', (size_t) (end - p));
+        line.data = p;
+        line.len = (size_t) ((next ? next : end) - p);
+        p = next ? next + 1 : end;
+
+        mcp_inbox_keep(call, MCP_INBOX_PUBLISH, tag, line);
+    }
+}
+
+
 /* Removes the oldest kept post and returns it to be freed by the caller.
  * Returns NULL if there is none. */
 static mcp_kept_t *
@@ -165,6 +186,25 @@ mcp_inbox_process(mcp_call_t *call, mcp_inbox_item_e type, uint64_t tag,
 }
 
 
+/* Processes a post from the inbox, or keeps it while a message of the call is
+ * held. Published messages are always kept first, because a post may contain
+ * several. */
+static void
+mcp_inbox_receive(mcp_call_t *call, mcp_inbox_item_e type, uint64_t tag,
+    mcp_str_t text)
+{
+    if (type == MCP_INBOX_PUBLISH) {
+        mcp_inbox_keep_messages(call, tag, text);
+
+    } else if (mcp_inbox_is_held(call)) {
+        mcp_inbox_keep(call, type, tag, text);
+
+    } else {
+        mcp_inbox_process(call, type, tag, text);
+    }
+}
+
+
 /* Processes kept posts, then the posts in the inbox. While a message of the
  * call is held, posts are taken from the inbox and kept. */
 static void
@@ -217,12 +257,7 @@ mcp_inbox_read(mcp_call_t *call)
 
         text = (mcp_str_t) { data.data, data.len };
 
-        if (held) {
-            mcp_inbox_keep(call, type, tag, text);
-            continue;
-        }
-
-        mcp_inbox_process(call, type, tag, text);
+        mcp_inbox_receive(call, type, tag, text);
     }
 
     mcp_buf_free(&data);

@@ -26,6 +26,9 @@ struct mcp_publish_s {
     unsigned              call:1;      /* 1: the request's token is that of a
                                           call, which "target" describes */
     mcp_publish_target_t  target;
+    mcp_buf_t             messages;    /* messages of the body for the call, one
+                                          per line */
+    unsigned              n_messages;
 };
 
 
@@ -188,17 +191,54 @@ mcp_publish_find(mcp_exchange_t *x, mcp_stream_info_t *info)
 }
 
 
-/* Puts a message into the inbox of a call. Returns MCP_FAULT_NONE or a
+/* Adds a message to those that mcp_publish_to_call() delivers. Returns
+ * MCP_FAULT_NONE or MCP_FAULT_INTERNAL. */
+static mcp_fault_e
+mcp_publish_add(mcp_exchange_t *x, mcp_str_t text)
+{
+    mcp_publish_t  *publish;
+
+    publish = x->publish;
+
+    if (publish->n_messages++) {
+        mcp_buf_lit(&publish->messages, "\n");
+    }
+
+    mcp_buf_str(&publish->messages, text);
+
+    return publish->messages.failed ? MCP_FAULT_INTERNAL : MCP_FAULT_NONE;
+}
+
+
+/* Puts all messages of the body for the call into its inbox, as one post: if a
+ * body is refused, the publisher repeats all of it. Returns MCP_FAULT_NONE or a
  * fault. */
 static mcp_fault_e
-mcp_publish_to_call(mcp_exchange_t *x, const mcp_stream_info_t *info,
-    mcp_str_t text)
+mcp_publish_to_call(mcp_exchange_t *x)
 {
-    switch (mcp_store_inbox_put(x->worker->store, &info->ref, MCP_INBOX_PUBLISH,
-                                x->publish->target.request, text))
+    mcp_fault_e         fault;
+    mcp_publish_t      *publish;
+    mcp_stream_info_t   info;
+
+    publish = x->publish;
+
+    if (publish->n_messages == 0) {
+        return MCP_FAULT_NONE;
+    }
+
+    fault = mcp_publish_find(x, &info);
+    if (fault != MCP_FAULT_NONE) {
+        return fault;
+    }
+
+    switch (mcp_store_inbox_put(x->worker->store, &info.ref, MCP_INBOX_PUBLISH,
+                                publish->target.request,
+                                mcp_buf_text(&publish->messages)))
     {
 
     case MCP_OK:
+        mcp_store_count(x->worker->store, MCP_COUNT_PUBLISHED,
+                        publish->n_messages);
         return MCP_FAULT_NONE;
 
     case MCP_ERR_NOT_FOUND:
@@ -210,9 +250,10 @@ mcp_publish_to_call(mcp_exchange_t *x, const mcp_stream_info_t *info,
 }
 
 
-/* Delivers one message: a notification for subscribers to its subscribers, any
- * other message to the call that the token of the request names. The token of a
- * call that is over is invalid for both. Returns MCP_FAULT_NONE or a fault. */
+/* Delivers a notification for subscribers to its subscribers. Any other message
+ * is for the call that the token of the request names, see mcp_publish_add().
+ * The token of a call that is over is invalid for both. Returns MCP_FAULT_NONE
+ * or a fault. */
 static mcp_fault_e
 mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
 {
@@ -257,30 +298,14 @@ mcp_publish_message(mcp_exchange_t *x, mcp_str_t text)
         && mcp_notify_broadcast(x->worker, method,
                                 value[MCP_PUBLISH_URI].raw, text))
     {
+        mcp_store_count(x->worker->store, MCP_COUNT_PUBLISHED, 1);
         fault = MCP_FAULT_NONE;
 
     } else if (fault == MCP_FAULT_NONE) {
-        fault = mcp_publish_to_call(x, &info, text);
+        fault = mcp_publish_add(x, text);
     }
 
     mcp_buf_free(&line);
-
-    return fault;
-}
-
-
-/* Delivers one message and, if this succeeds, counts it for the status. Returns
- * the values of mcp_publish_message(). */
-static mcp_fault_e
-mcp_publish_take(mcp_exchange_t *x, mcp_str_t text)
-{
-    mcp_fault_e  fault;
-
-    fault = mcp_publish_message(x, text);
-
-    if (fault == MCP_FAULT_NONE) {
-        mcp_store_count(x->worker->store, MCP_COUNT_PUBLISHED, 1);
-    }
 
     return fault;
 }
@@ -294,7 +319,7 @@ mcp_publish_json(mcp_exchange_t *x, mcp_str_t text)
     mcp_json_value_t  value;
 
     if (!mcp_rpc_is_batch(text)) {
-        return mcp_publish_take(x, text);
+        return mcp_publish_message(x, text);
     }
 
     switch (mcp_json_scan(&x->arena, text, x->endpoint->max_depth, NULL, 0,
@@ -317,7 +342,7 @@ mcp_publish_json(mcp_exchange_t *x, mcp_str_t text)
     while (fault == MCP_FAULT_NONE
            && mcp_json_iter_next(&iter, NULL, &value))
     {
-        fault = mcp_publish_take(x, value.raw);
+        fault = mcp_publish_message(x, value.raw);
     }
 
     return fault;
@@ -346,7 +371,7 @@ mcp_publish_lines(mcp_exchange_t *x, mcp_str_t text)
         }
 
         if (line.len) {
-            fault = mcp_publish_take(x, line);
+            fault = mcp_publish_message(x, line);
         }
 
         n += (end != NULL);
@@ -384,7 +409,7 @@ mcp_publish_events(mcp_exchange_t *x, mcp_str_t text)
         }
 
         if (rc == MCP_OK) {
-            fault = mcp_publish_take(x, data);
+            fault = mcp_publish_message(x, data);
 
         } else if (rc != MCP_DONE) {
             fault = (rc == MCP_ERR_LIMIT) ? MCP_FAULT_BODY_TOO_LARGE
@@ -402,6 +427,32 @@ mcp_publish_events(mcp_exchange_t *x, mcp_str_t text)
 }
 
 
+/* Reads the messages of the body. Returns MCP_FAULT_NONE or the fault of the
+ * first message that is refused. */
+static mcp_fault_e
+mcp_publish_read(mcp_exchange_t *x, mcp_str_t text)
+{
+    if (mcp_http_is_type(x->head.content_type, mcp_str("application/json"))) {
+        return mcp_publish_json(x, text);
+    }
+
+    if (mcp_http_is_type(x->head.content_type, mcp_str("application/x-ndjson"))
+        || mcp_http_is_type(x->head.content_type,
+                            mcp_str("application/ndjson"))
+        || mcp_http_is_type(x->head.content_type,
+                            mcp_str("application/jsonl")))
+    {
+        return mcp_publish_lines(x, text);
+    }
+
+    if (mcp_http_is_type(x->head.content_type, mcp_str("text/event-stream"))) {
+        return mcp_publish_events(x, text);
+    }
+
+    return MCP_FAULT_MEDIA_TYPE;
+}
+
+
 mcp_next_e
 mcp_publish_body(mcp_exchange_t *x, size_t len)
 {
@@ -411,26 +462,15 @@ mcp_publish_body(mcp_exchange_t *x, size_t len)
     text.data = x->body;
     text.len = len;
 
-    if (mcp_http_is_type(x->head.content_type, mcp_str("application/json"))) {
-        fault = mcp_publish_json(x, text);
+    mcp_buf_init(&x->publish->messages, &x->worker->env->mem, SIZE_MAX / 2);
 
-    } else if (mcp_http_is_type(x->head.content_type,
-                                mcp_str("application/x-ndjson"))
-               || mcp_http_is_type(x->head.content_type,
-                                   mcp_str("application/ndjson"))
-               || mcp_http_is_type(x->head.content_type,
-                                   mcp_str("application/jsonl")))
-    {
-        fault = mcp_publish_lines(x, text);
+    fault = mcp_publish_read(x, text);
 
-    } else if (mcp_http_is_type(x->head.content_type,
-                                mcp_str("text/event-stream")))
-    {
-        fault = mcp_publish_events(x, text);
-
-    } else {
-        fault = MCP_FAULT_MEDIA_TYPE;
+    if (fault == MCP_FAULT_NONE) {
+        fault = mcp_publish_to_call(x);
     }
+
+    mcp_buf_free(&x->publish->messages);
 
     if (fault != MCP_FAULT_NONE) {
         return mcp_publish_refuse(x, fault);

@@ -690,8 +690,9 @@ int mcp_store_lookup(mcp_store_t *store, const mcp_stream_ref_t *ref,
 
 typedef enum {
     MCP_INBOX_INPUT = 1,        /* a client's answers to questions; tag: 0 */
-    MCP_INBOX_PUBLISH,         /* a message from the publish endpoint; tag:
-                                  number of the request that it concerns */
+    MCP_INBOX_PUBLISH,         /* messages from the publish endpoint, one per
+                                  line; tag: number of the request that they
+                                  concern */
     MCP_INBOX_TASK,            /* answers from mcp_store_answer(); tag: number
                                   of the task's event */
     MCP_INBOX_LIMIT            /* the session has too many calls according to

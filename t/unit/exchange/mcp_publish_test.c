@@ -7,6 +7,7 @@
 
 
 #define STATIC  "/publish/static-token"
+#define NDJSON  "application/x-ndjson"
 
 
 static char  url[512];
@@ -167,12 +168,12 @@ TEST(content_type_and_body_decide_if_published_messages_are_accepted)
         { "application/json", "[" PROGRESS(1), 400, 0 },
         { "application/json", "[" PROGRESS(1) ",", 400, 0 },
         { "application/json", "7", 400, 0 },
-        { "application/json", "[" PROGRESS(1) ",7]", 400, 1 },
+        { "application/json", "[" PROGRESS(1) ",7]", 400, 0 },
         { "application/x-ndjson", PROGRESS(1) "\n" PROGRESS(2) "\n", 202, 2 },
         { "application/ndjson", PROGRESS(1) "\r\n\r\n\n" PROGRESS(2), 202,
           2 },
         { "application/x-ndjson", "", 202, 0 },
-        { "application/x-ndjson", PROGRESS(1) "\n{\n" PROGRESS(2), 400, 1 },
+        { "application/x-ndjson", PROGRESS(1) "\n{\n" PROGRESS(2), 400, 0 },
         { "application/x-ndjson", "[" PROGRESS(1) "]\n", 400, 0 },
         { "text/event-stream", "data: " PROGRESS(1) "\n\ndata: " PROGRESS(2)
           "\n\n", 202, 2 },
@@ -205,6 +206,39 @@ TEST(content_type_and_body_decide_if_published_messages_are_accepted)
                          cases[i].n);
     }
 
+    finish(path);
+}
+
+
+/* A body has several messages, and the inbox has room for the first one only:
+ * the call gets none of them. The publisher repeats the body: the call gets each
+ * message once. */
+TEST(inbox_has_no_room_for_one_message_of_a_body__the_whole_body_is_refused)
+{
+    const char  *path;
+    static char  big[8192], body[9000];
+
+    d.endpoint.stream_buffer = 8 * 1024;
+    path = detached(0);
+
+    snprintf(big, sizeof(big),
+             NOTE("notifications/progress", "{\"progressToken\":\"t\","
+                  "\"progress\":2,\"message\":\"%05000d\"}"), 0);
+    snprintf(body, sizeof(body), PROGRESS(1) "\n%s\n" PROGRESS(3), big);
+
+    driver_pause(&d, 0, 1);
+    assert_int_equal(send_as(path, NDJSON, big), 202);
+    assert_int_equal(send_as(path, NDJSON, body), 503);
+    driver_pause(&d, 0, 0);
+    has(a.text, big);
+    has_not(a.text, PROGRESS(1));
+
+    assert_int_equal(send_as(path, NDJSON, body), 202);
+    assert_int_equal(count(a.text, PROGRESS(1)), 1);
+    assert_int_equal(count(a.text, big), 2);
+    assert_int_equal(count(a.text, PROGRESS(3)), 1);
+    assert_true(strstr(a.text, PROGRESS(1)) < strstr(a.text, PROGRESS(3)));
+    assert_int_equal(stats().counter[MCP_COUNT_PUBLISHED], 4);
     finish(path);
 }
 
