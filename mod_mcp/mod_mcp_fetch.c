@@ -550,16 +550,22 @@ static void make_headers(request_rec *r, mod_mcp_backend_request_t *req)
 
 /*
  * Sets the environment of the internal request: MCP_* and the environment of
- * the client's request.  The variable proxy-interim-response makes proxy
- * handlers drop interim responses, which no client would get.
+ * the client's request, of which a request with req->bare has only HTTPS,
+ * because its response is not for this client alone.  The variable
+ * proxy-interim-response makes proxy handlers drop interim responses, which no
+ * client would get.
  */
 static void make_env(request_rec *r, mod_mcp_backend_request_t *req)
 {
     const apr_table_t *more = req->snapshot->env;
 
-    r->subprocess_env = apr_is_empty_table(more)
+    r->subprocess_env = req->bare || apr_is_empty_table(more)
                             ? req->env
                             : apr_table_overlay(r->pool, req->env, more);
+
+    if (req->bare && apr_table_get(more, "HTTPS")) {
+        apr_table_setn(r->subprocess_env, "HTTPS", "on");
+    }
 
     apr_table_setn(r->subprocess_env, "proxy-interim-response", "Suppress");
 }

@@ -97,9 +97,10 @@ static const char *var_lookup(apr_pool_t *p, server_rec *s, conn_rec *c,
         return snapshot->verified ? SUCCESS : "NONE";
     }
 
-    /* variables with other names exist only with "SSLOptions +StdEnvVars" */
+    /* variables with other names exist only with "SSLOptions +StdEnvVars"; they
+     * may describe the client */
 
-    return strncasecmp(name, "SSL_", 4) == 0
+    return strncasecmp(name, "SSL_", 4) == 0 && !mod_mcp_fetch_current()->bare
                ? apr_table_get(snapshot->env, name) : NULL;
 }
 

@@ -469,6 +469,29 @@ describe('description of the upstream', () => {
         }
     });
 
+    test('request for the description of an upstream: httpd\'s environment has no variables of the client\'s request',
+         { skip: SERVER !== 'apache' && 'Apache only' }, async () => {
+        const fresh = await Fixture.start({
+            without, workers: 1, location: { mcp_backend: 'it' },
+            server: `<Location "/mcp">
+                         SetEnvIf X-Who (.+) WHO=$1
+                     </Location>`,
+            backends: { it: { http: modern.port, upstream: 'modern',
+                more: 'RequestHeader set X-Env "%{WHO}e" env=WHO' } } });
+
+        try {
+            const session = await fresh.session({
+                headers: { 'X-Who': 'alice' } });
+
+            assert.equal(modern.described.at(-1).headers['x-env'], undefined);
+            modern.reply = echo;
+            await session.tool('add');
+            assert.equal(modern.last().headers['x-env'], 'alice');
+        } finally {
+            await fresh.stop();
+        }
+    });
+
     test('server/discover as a notification or in a session: 202 or -32601, the upstream gets no request',
          async () => {
         const session = await server.session();
