@@ -302,12 +302,14 @@ static void unblock(mod_mcp_client_t *client)
  * Ends the request of a suspended client whose response is complete.  When all
  * data has been sent, passes the client to the logger, which logs and frees
  * the request.  Flushes first, because httpd's core output filter would
- * otherwise wait for the socket.
+ * otherwise wait for the socket.  httpd would also wait for the rest of the
+ * request's body if the connection were kept.
  */
 static void end_request(mod_mcp_client_t *client)
 {
     if (!client->c->aborted) {
         if (!client->r->eos_sent) {
+            client->c->keepalive = AP_CONN_CLOSE;
             ap_finalize_request_protocol(client->r);
         }
 

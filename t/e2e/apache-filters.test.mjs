@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { file } from './lib/apache.mjs';
+import { file, load } from './lib/apache.mjs';
 import { rest } from './lib/held-calls.mjs';
 import { Fixture, root } from './lib/fixture.mjs';
 import { assertCounted, counted, textOf } from './lib/session.mjs';
@@ -83,4 +83,28 @@ test('output filter that buffers its input, listener without events: the client 
 
     assert.equal(answer.sse, true);
     answer.close();
+});
+
+
+// mod_session adds a filter to each response, which removes itself when the
+// response begins: only then can the stream continue without a thread.
+
+test('filter removes itself, client does not send the body of its GET: other streams continue when its stream ends',
+     async () => {
+    const of = await Fixture.use({
+        workers: 1, location: { mcp_close_after: 'off' },
+        http: { apache: load('session') }, server: 'Timeout 600' });
+    const [waits, listens] = [await of.session(), await of.session()];
+    const listener = await listens.get();
+    const first = await waits.get(undefined, { headers: {
+        'Content-Length': '1000000', Connection: 'keep-alive' } });
+    const second = await waits.get();
+
+    await first.ended;
+    await listens.tool('publish', { message: { jsonrpc: '2.0',
+        method: 'notifications/tools/list_changed' } });
+    assert.equal((await listener.message()).method,
+                 'notifications/tools/list_changed');
+    listener.close();
+    second.close();
 });
