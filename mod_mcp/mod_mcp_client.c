@@ -51,16 +51,21 @@ typedef struct {
 
 /* --- the end of a client --- */
 
+void mod_mcp_client_sent(mod_mcp_client_t *client)
+{
+    if (client->exchange && client->output == MOD_MCP_RESPONDED
+        && !client->c->aborted) {
+        mcp_exchange_sent(client->exchange);
+    }
+}
+
 static void free_exchange(mod_mcp_client_t *client)
 {
     mod_mcp_backend_threads_release(&client->remains);
     mod_mcp_snapshot_detach(client);
 
     if (client->exchange) {
-        if (client->output == MOD_MCP_RESPONDED && !client->c->aborted) {
-            mcp_exchange_sent(client->exchange);
-        }
-
+        mod_mcp_client_sent(client);
         mcp_exchange_free(client->exchange);
         client->exchange = NULL;
     }

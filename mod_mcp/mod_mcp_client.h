@@ -220,6 +220,12 @@ void mod_mcp_client_notify(mod_mcp_client_t *client, unsigned what);
 void mod_mcp_client_take(mod_mcp_client_t *client);
 
 /*
+ * Tells the core that the response is sent, if the client has got all of it.
+ * The caller holds the lock.
+ */
+void mod_mcp_client_sent(mod_mcp_client_t *client);
+
+/*
  * Frees the exchange of a client that does not read any more, so that another
  * consumer can get the stream.
  */

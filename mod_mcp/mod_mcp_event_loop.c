@@ -352,6 +352,10 @@ static void end_response(mod_mcp_client_t *client, unsigned todo)
         mod_mcp_poller_for(client, EPOLLOUT);
     }
     else if (!client->patient) {
+        mod_mcp_lock();
+        mod_mcp_client_sent(client);
+        mod_mcp_unlock();
+
         client->patient = 1;
         set_timer(client, PATIENCE);
     }

@@ -27,13 +27,14 @@ function gate(tag) {
 // The backend: sends the requested messages, then its tag as the result.
 
 async function work({ message: { params }, x }) {
-    const { tag, messages = 0, ms = 0, gated } = params.arguments;
+    const { tag, messages = 0, ms = 0, gated, ends } = params.arguments;
     const { progressToken } = params._meta ?? {};
 
     running[tag] = (running[tag] ?? 0) + 1;
     most[tag] = Math.max(most[tag] ?? 0, running[tag]);
     x.signal.addEventListener('abort', () => gate(tag).resolve());
-    x.head(200, messages ? 'application/x-ndjson' : 'application/json');
+    x.head(200, messages || ends ? 'application/x-ndjson'
+                                 : 'application/json');
 
     for (const progress of upTo(messages)) {
         x.write(`${JSON.stringify({ jsonrpc: '2.0',
@@ -47,6 +48,7 @@ async function work({ message: { params }, x }) {
 
     running[tag]--;
     x.write(`${JSON.stringify({ content: [{ type: 'text', text: tag }] })}\n`);
+    await (ends && gate(ends).promise);
     x.end();
 }
 
@@ -64,15 +66,19 @@ const location = {
 const server = await Fixture.use({ workers: 2, threads: 64, location,
     backends: { scripted: backend.address } });
 
+const calm = await Fixture.use({ workers: 1, location: { ...location,
+    mcp_stream_after: '60s', mcp_max_wait: '2s', mcp_linger: '100ms' },
+    backends: { scripted: backend.address } });
+
 const executed = (tag) => backend.calls
     .filter(({ message }) => message.params.arguments.tag === tag).length;
 
 // A client of each era, for a user.
 
 const eras = {
-    '2025-11-25': (user) => Session.open(server, {
+    '2025-11-25': (user, to = server) => Session.open(to, {
         headers: { 'X-User': user } }),
-    '2026-07-28': async (user) => new Modern(server, {
+    '2026-07-28': async (user, to = server) => new Modern(to, {
         headers: { 'X-User': user } }),
 };
 
@@ -149,6 +155,18 @@ async function begun(tag, n = 1) {
 
 for (const [era, open] of Object.entries(eras)) {
     describe(era, () => {
+        test('backend ends its reply long after its last message: the response counts as sent',
+             async () => {
+            const tag = `${era} ends late`;
+            const client = await open('ann', calm);
+
+            assertOf(await ask(client, 'by_key', { tag, ends: tag },
+                               { key: `late-${era}` }), tag);
+            gate(tag).resolve();
+            await settle(() => status(calm), { streams: 0 });
+            assert.doesNotMatch(await calm.log(), /no client has fetched/);
+        });
+
         test(`${CALLS} calls with idempotency keys, connections cut at random: each is executed once`,
              async () => {
             const client = await open('ann');
