@@ -370,14 +370,15 @@ static void broken(mod_mcp_client_t *client)
     mod_mcp_client_set_output(client, MOD_MCP_BROKEN);
     client->c->aborted = 1;
 
-    if (client->suspended) {
-        end_request(client);
-        return;
-    }
+    /* the exchange must not wait for the logger, which may be slow */
 
     mod_mcp_lock();
     mod_mcp_client_detach(client);
     mod_mcp_unlock();
+
+    if (client->suspended) {
+        end_request(client);
+    }
 }
 
 /* --- a client's turn --- */

@@ -15,6 +15,7 @@ import { after, test } from 'node:test';
 import { fastcgi } from '../fixtures/fastcgi.mjs';
 import { MPM, dir, file, load, suite } from './lib/apache.mjs';
 import { Fixture, SERVER, freePort } from './lib/fixture.mjs';
+import { Modern } from './lib/modern.mjs';
 import { until } from './lib/redis.mjs';
 import { textOf } from './lib/session.mjs';
 import { request } from './lib/wire.mjs';
@@ -599,6 +600,20 @@ cat > /dev/null
         }
 
         await goes(listener);
+
+        // a call of 2026-07-28 ends with its connection, although the end of
+        // the connection is not in the log yet
+
+        const gate = `logged ${process.pid}`;
+        const before = (await status()).calls_cancelled;
+        const held = await new Modern(server).call('detach', { n: 0, gate },
+            { headers: { 'X-Logged': 'yes' } });
+
+        await held.block();
+        held.close();
+        await until(async () =>
+            (await status()).calls_cancelled === before + 1);
+        await session.open(gate);
         await release(gates[1]);
         listener.close();
     });
