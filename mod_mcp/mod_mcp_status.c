@@ -91,6 +91,20 @@ static void set_head(request_rec *r, const mcp_status_head_t *head)
     }
 }
 
+/* Calls mcp_status_render() under the lock, as all functions that use the store
+ * of this process. */
+static int render(const mcp_status_query_t *query, mcp_buf_t *buf,
+                  mcp_status_head_t *head)
+{
+    int rc;
+
+    mod_mcp_lock();
+    rc = mcp_status_render(mod_mcp_child.store, query, buf, head);
+    mod_mcp_unlock();
+
+    return rc;
+}
+
 int mod_mcp_status_handler(request_rec *r)
 {
     mcp_status_head_t head;
@@ -120,7 +134,7 @@ int mod_mcp_status_handler(request_rec *r)
     read_query(&query, r);
     mcp_buf_init(&buf, &mod_mcp_mem, STATUS_MAX);
 
-    switch (mcp_status_render(mod_mcp_child.store, &query, &buf, &head)) {
+    switch (render(&query, &buf, &head)) {
     case MCP_OK:
         set_head(r, &head);
         ap_set_content_length(r, buf.len);
@@ -155,8 +169,7 @@ int mod_mcp_status_line(request_rec *r, int flags)
     set_query(&query, r->pool, mcp_str("summary"));
     mcp_buf_init(&buf, &mod_mcp_mem, STATUS_MAX);
 
-    if (mcp_status_render(mod_mcp_child.store, &query, &buf, &head) == MCP_OK)
-    {
+    if (render(&query, &buf, &head) == MCP_OK) {
         ap_rputs(flags & AP_STATUS_SHORT ? "MCP: " : "<hr>\n<h2>MCP</h2>\n<p>",
                  r);
         ap_rwrite(buf.data, (int)buf.len, r);
