@@ -681,8 +681,9 @@ static mcp_failure_e server_error(mod_mcp_backend_request_t *req, int rc,
     if (rc != HTTP_TOO_MANY_REQUESTS) {
         ap_log_rerror(APLOG_MARK, APLOG_WARNING, 0, req->r,
                       "mcp: the server itself, not a backend, answered at %s "
-                      "with \"%s\": check that the path has a handler and "
-                      "that its module is loaded", req->target,
+                      "with \"%s\": check that the path has a handler, that "
+                      "its module is loaded, and that the access rules of the "
+                      "path permit the request", req->target,
                       ap_get_status_line(rc));
     }
 
